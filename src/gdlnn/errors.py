@@ -1,0 +1,77 @@
+"""The errors GDLNN raises on purpose.
+
+::
+
+    GDLNNError
+    ├── GraphError (ValueError)          a graph or a data set that cannot be
+    ├── ProgramError (ValueError)        a GDL program that cannot be
+    │   └── GDLSyntaxError               GDL text that does not parse: line, column, caret
+    ├── MatchError (ValueError)          programs and graphs that do not fit together
+    ├── UnknownMatchError                the step budget ran out before the answer was known
+    ├── DatasetError (ValueError)        a file or a data set that cannot be read
+    │   └── DownloadError                a data set that cannot be fetched
+    ├── MiningError (ValueError)         a mining call that cannot be, or a checkpoint of another run
+    ├── ModelError (ValueError)          a model that cannot be trained, used, saved or loaded
+    ├── ExplanationError (ValueError)    an explanation that cannot be made
+    └── MissingExtraError (ImportError)  an optional dependency that is not installed
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+class GDLNNError(Exception):
+    """Root of every error that GDLNN raises on purpose."""
+
+
+class GraphError(GDLNNError, ValueError):
+    """A graph or a data set that cannot be."""
+
+
+class ProgramError(GDLNNError, ValueError):
+    """A GDL program that cannot be."""
+
+
+class MatchError(GDLNNError, ValueError):
+    """Programs and graphs that do not fit together."""
+
+
+class UnknownMatchError(GDLNNError):
+    """The step budget ran out before the answer was known."""
+
+
+class DatasetError(GDLNNError, ValueError):
+    """A file or a data set that cannot be read."""
+
+
+class DownloadError(DatasetError):
+    """A data set that cannot be fetched."""
+
+
+class MiningError(GDLNNError, ValueError):
+    """A mining call that cannot be, or a checkpoint of another run."""
+
+
+class ModelError(GDLNNError, ValueError):
+    """A model that cannot be trained, used, saved or loaded."""
+
+
+class ExplanationError(GDLNNError, ValueError):
+    """An explanation that cannot be made."""
+
+
+class MissingExtraError(GDLNNError, ImportError):
+    """An optional dependency that is not installed."""
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional dependency, or say which command installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(
+            f"{purpose} needs {package}, which is not installed. Install it with: pip install 'gdlnn[{extra}]'"
+        ) from error

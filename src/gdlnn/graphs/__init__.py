@@ -1,0 +1,7 @@
+"""Graphs, data sets of graphs and their schemas: validated, immutable NumPy. Files and learning live elsewhere."""
+
+from gdlnn.graphs.dataset import GraphDataset
+from gdlnn.graphs.graph import Graph
+from gdlnn.graphs.schema import Feature, FeatureKind, Schema
+
+__all__ = ["Feature", "FeatureKind", "Graph", "GraphDataset", "Schema"]

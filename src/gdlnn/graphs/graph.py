@@ -1,0 +1,249 @@
+"""Graph: one validated, immutable graph as NumPy arrays. Data sets, files and other libraries live elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import GraphError
+
+if TYPE_CHECKING:
+    from gdlnn.graphs.schema import Schema
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class Graph:
+    """A graph with numeric node and edge features, directed or undirected.
+
+    Parameters
+    ----------
+    node_features
+        (n, d) numbers; n may be 0 and d may be 0.
+    edges
+        (m, 2) node indices from 0. An undirected edge is listed once, in either orientation; ``(v, v)`` is a
+        self-loop.
+    edge_features
+        (m, c) numbers; None means no edge features.
+    directed
+        Whether ``(u, v)`` differs from ``(v, u)``.
+    schema
+        What the features are called.
+    name
+        What to call this graph in messages and reports.
+    """
+
+    __slots__ = ("_encoded", "directed", "edge_features", "edges", "name", "node_features", "schema")
+
+    node_features: FloatArray
+    edges: IntArray
+    edge_features: FloatArray
+    directed: bool
+    schema: Schema | None
+    name: str | None
+
+    def __init__(
+        self,
+        node_features: npt.ArrayLike,
+        edges: npt.ArrayLike,
+        edge_features: npt.ArrayLike | None = None,
+        *,
+        directed: bool = False,
+        schema: Schema | None = None,
+        name: str | None = None,
+    ) -> None:
+        where = f"graph {name!r}" if name is not None else "graph"
+        nodes = _feature_matrix(node_features, f"{where}: node_features", "node")
+        ends = _edge_list(edges, where)
+        if edge_features is None:
+            features = np.zeros((len(ends), 0))
+        else:
+            features = _feature_matrix(edge_features, f"{where}: edge_features", "edge")
+        if len(features) != len(ends):
+            raise GraphError(
+                f"{where}: edge_features: expected {len(ends)} rows, one per edge, got {len(features)}"
+            )
+        _check_ends(ends, len(nodes), where)
+        _check_parallel(ends, directed, where)
+        if schema is not None:
+            _check_schema(schema, nodes.shape[1], features.shape[1], where)
+        for array in (nodes, ends, features):
+            array.setflags(write=False)
+        set_ = object.__setattr__
+        set_(self, "node_features", nodes)
+        set_(self, "edges", ends)
+        set_(self, "edge_features", features)
+        set_(self, "directed", bool(directed))
+        set_(self, "schema", schema)
+        set_(self, "name", name)
+        set_(self, "_encoded", None)
+
+    @classmethod
+    def _trusted(
+        cls,
+        node_features: FloatArray,
+        edges: IntArray,
+        edge_features: FloatArray,
+        directed: bool,
+        schema: Schema | None,
+        name: str | None,
+    ) -> Graph:
+        """Build from arrays that a reader has already checked as a whole, without checking each graph again."""
+        graph = object.__new__(cls)
+        for array in (node_features, edges, edge_features):
+            array.setflags(write=False)
+        set_ = object.__setattr__
+        set_(graph, "node_features", node_features)
+        set_(graph, "edges", edges)
+        set_(graph, "edge_features", edge_features)
+        set_(graph, "directed", directed)
+        set_(graph, "schema", schema)
+        set_(graph, "name", name)
+        set_(graph, "_encoded", None)
+        return graph
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.node_features)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges; an undirected edge counts once."""
+        return len(self.edges)
+
+    def subgraph(self, nodes: npt.ArrayLike) -> Graph:
+        """Return the induced subgraph of some nodes, renumbered in increasing order; features stay as they were."""
+        kept = np.unique(np.asarray(nodes, dtype=np.int64).reshape(-1))
+        if len(kept) and (kept[0] < 0 or kept[-1] >= self.n_nodes):
+            raise GraphError(f"subgraph: expected nodes from 0 to {self.n_nodes - 1}, got {int(kept[-1])}")
+        position = np.full(self.n_nodes, -1, dtype=np.int64)
+        position[kept] = np.arange(len(kept))
+        inside = (position[self.edges] >= 0).all(axis=1) if self.n_edges else np.zeros(0, dtype=bool)
+        return Graph(
+            self.node_features[kept],
+            position[self.edges[inside]],
+            self.edge_features[inside],
+            directed=self.directed,
+            schema=self.schema,
+            name=self.name,
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Graph cannot be changed (tried to set {name!r}); build a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Graph cannot be changed (tried to delete {name!r}); build a new one")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return (
+            self.directed == other.directed
+            and np.array_equal(self.node_features, other.node_features)
+            and np.array_equal(self.edges, other.edges)
+            and np.array_equal(self.edge_features, other.edge_features)
+        )
+
+    def __hash__(self) -> int:
+        return hash(
+            (self.directed, self.node_features.tobytes(), self.edges.tobytes(), self.edge_features.tobytes())
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Graph._trusted, (
+            self.node_features,
+            self.edges,
+            self.edge_features,
+            self.directed,
+            self.schema,
+            self.name,
+        )
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name is not None else ""
+        kind = "directed" if self.directed else "undirected"
+        return (
+            f"<Graph{name}: {self.n_nodes} nodes × {self.node_features.shape[1]} features, "
+            f"{self.n_edges} {kind} edges × {self.edge_features.shape[1]} features>"
+        )
+
+
+def _feature_matrix(values: npt.ArrayLike, where: str, of: str) -> FloatArray:
+    try:
+        matrix = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{where}: expected a matrix of numbers, one row per {of}, got {error}") from error
+    if matrix.ndim == 1 and matrix.size == 0:
+        matrix = matrix.reshape(0, 0)
+    if matrix.ndim != 2:
+        raise GraphError(
+            f"{where}: expected a matrix (two dimensions), one row per {of}, got {matrix.ndim} dimension(s)"
+        )
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        raise GraphError(
+            f"{where}: {of} {row}, feature {column}: expected a finite number, got {matrix[row, column]}"
+        )
+    return matrix + 0.0  # -0.0 becomes 0.0, so that equal values have equal bytes
+
+
+def _edge_list(edges: npt.ArrayLike, where: str) -> IntArray:
+    try:
+        ends = np.asarray(edges)
+    except ValueError as error:
+        raise GraphError(f"{where}: edges: expected pairs of node indices, got {error}") from error
+    if ends.size == 0:
+        return np.zeros((0, 2), dtype=np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 2:
+        raise GraphError(f"{where}: edges: expected shape (m, 2), one pair per edge, got {ends.shape}")
+    if not np.issubdtype(ends.dtype, np.integer):
+        try:
+            whole = ends.astype(np.int64)
+            same = bool((whole == ends).all())
+        except (TypeError, ValueError):
+            same = False
+        if not same:
+            raise GraphError(f"{where}: edges: expected whole numbers, got values of type {ends.dtype}")
+        return whole
+    return np.array(ends, dtype=np.int64)
+
+
+def _check_ends(ends: IntArray, n_nodes: int, where: str) -> None:
+    bad = np.argwhere((ends < 0) | (ends >= n_nodes))
+    if len(bad):
+        row = int(bad[0, 0])
+        node = int(ends[row, bad[0, 1]])
+        have = f"nodes from 0 to {n_nodes - 1}" if n_nodes else "no edge, since there are no nodes"
+        raise GraphError(
+            f"{where}: edge {row} ({int(ends[row, 0])}, {int(ends[row, 1])}): expected {have}, got node {node}"
+        )
+
+
+def _check_parallel(ends: IntArray, directed: bool, where: str) -> None:
+    if len(ends) < 2:
+        return
+    pairs = ends if directed else np.sort(ends, axis=1)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    ordered = pairs[order]
+    same = np.flatnonzero((ordered[1:] == ordered[:-1]).all(axis=1))
+    if len(same):
+        first, second = sorted((int(order[same[0]]), int(order[same[0] + 1])))
+        u, v = (int(end) for end in ends[second])
+        hint = "" if directed else " (an undirected edge is listed once)"
+        raise GraphError(
+            f"{where}: edge {second} ({u}, {v}): expected no parallel edges, but edge {first} joins the same nodes{hint}"
+        )
+
+
+def _check_schema(schema: Schema, n_node_features: int, n_edge_features: int, where: str) -> None:
+    for of, expected, got in (
+        ("node", len(schema.node), n_node_features),
+        ("edge", len(schema.edge), n_edge_features),
+    ):
+        if expected != got:
+            raise GraphError(f"{where}: expected {expected} {of} feature(s), as in the schema, got {got}")

@@ -1,0 +1,107 @@
+"""Schema: what the features of a graph are called, of which kind they are, and what their values mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from gdlnn.errors import GraphError
+
+FeatureKind = Literal["numeric", "ordinal", "nominal"]
+
+
+def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
+    return MappingProxyType(dict(mapping))
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature: its name, its kind, and the names of its values.
+
+    A value without a name keeps its number.
+    """
+
+    name: str
+    kind: FeatureKind = "numeric"
+    values: Mapping[float, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(FeatureKind):
+            raise GraphError(
+                f"feature {self.name!r}: expected a kind out of {', '.join(get_args(FeatureKind))}, got {self.kind!r}"
+            )
+        names = list(self.values.values())
+        if len(set(names)) != len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise GraphError(f"feature {self.name!r}: the value name {twice[0]!r} stands for two values")
+        object.__setattr__(self, "values", _frozen({float(k): str(v) for k, v in self.values.items()}))
+
+    def value_name(self, value: float) -> str:
+        """Return the name of a value, or the number itself where it has none."""
+        return self.values.get(float(value), f"{value:g}")
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind, tuple(self.values.items())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Feature, (self.name, self.kind, dict(self.values))
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Names and kinds of the node and edge features, and the names of the classes.
+
+    ``domain`` says what the graphs are ("molecule" lets programs become SMARTS and graphs be drawn as
+    molecules); empty where nothing is known.
+    """
+
+    node: tuple[Feature, ...] = ()
+    edge: tuple[Feature, ...] = ()
+    classes: Mapping[Any, str] = field(default_factory=dict)
+    domain: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "node", tuple(self.node))
+        object.__setattr__(self, "edge", tuple(self.edge))
+        object.__setattr__(self, "classes", _frozen(self.classes))
+        for what, features in (("node", self.node), ("edge", self.edge)):
+            names = [feature.name for feature in features]
+            for name in names:
+                if names.count(name) > 1:
+                    raise GraphError(f"schema: two {what} features are called {name!r}")
+
+    def class_name(self, label: Any) -> str:
+        """Return the name of a class, or the label itself where it has none."""
+        return self.classes.get(label, str(label))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the schema as plain JSON values."""
+
+        def features(items: tuple[Feature, ...]) -> list[dict[str, Any]]:
+            return [{"name": f.name, "kind": f.kind, "values": [[v, n] for v, n in f.values.items()]} for f in items]
+
+        return {
+            "node": features(self.node),
+            "edge": features(self.edge),
+            "classes": [[label, name] for label, name in self.classes.items()],
+            "domain": self.domain,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Schema:
+        """Build a schema from what `to_json` gave."""
+
+        def features(items: list[dict[str, Any]]) -> tuple[Feature, ...]:
+            return tuple(Feature(i["name"], i["kind"], dict(map(tuple, i["values"]))) for i in items)
+
+        return cls(
+            features(data["node"]), features(data["edge"]), dict(map(tuple, data["classes"])), data.get("domain", "")
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.node, self.edge, tuple(self.classes.items()), self.domain))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Schema, (self.node, self.edge, dict(self.classes), self.domain)

@@ -1,0 +1,46 @@
+"""What tests share: where the data lies, how many random cases to run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+LONG = os.environ.get("GDLNN_TEST_LONG") == "1"
+
+settings.register_profile(
+    "quick", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("long", settings.get_profile("quick"), max_examples=2000)
+settings.load_profile("long" if LONG else "quick")
+
+
+def _folder(variable: str) -> Path:
+    """Return the folder a variable names; without it skip, or fail where the data is required."""
+    value = os.environ.get(variable)
+    if value and Path(value).is_dir():
+        return Path(value)
+    message = f"{variable} does not name a folder with the data"
+    if os.environ.get("GDLNN_REQUIRE_DATA") == "1":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder with the nine data sets."""
+    return _folder("GDLNN_DATA")
+
+
+@pytest.fixture(scope="session")
+def truth_dir() -> Path:
+    """Folder with the matching truth tables."""
+    return _folder("GDLNN_TRUTH")
+
+
+@pytest.fixture(scope="session")
+def n_cases() -> float:
+    """Factor on the number of random cases: 1, or 25 in the long run."""
+    return 25.0 if LONG else 1.0
