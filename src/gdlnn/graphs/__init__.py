@@ -1,7 +1,8 @@
 """Graphs, data sets of graphs and their schemas: validated, immutable NumPy. Files and learning live elsewhere."""
 
-from gdlnn.graphs.dataset import GraphDataset
+from gdlnn.graphs.dataset import GraphDataset, SkippedRow
 from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, FeatureKind, Schema
+from gdlnn.graphs.splits import Split
 
-__all__ = ["Feature", "FeatureKind", "Graph", "GraphDataset", "Schema"]
+__all__ = ["Feature", "FeatureKind", "Graph", "GraphDataset", "Schema", "SkippedRow", "Split"]

@@ -1,20 +1,38 @@
-"""GraphDataset: graphs with labels, a schema and ground truth. Splitting is in `splits`, files are in `datasets`."""
+"""GraphDataset: graphs with labels, a schema and ground truth.
+
+How rows are split, twins found and files written is in `splits`, `duplicates`, `summary` and `storage`; readers of
+foreign formats are in `gdlnn.datasets`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError
+from gdlnn.graphs import storage
+from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from gdlnn.graphs.graph import Graph, IntArray
     from gdlnn.graphs.schema import Schema
 
 BoolArray = npt.NDArray[np.bool_]
+logger = logging.getLogger(__name__)
+
+
+class SkippedRow(NamedTuple):
+    """A row of a file that was not read: its number from 1 (a header is not counted), what it holds, and why."""
+
+    row: int
+    value: str
+    reason: str
 
 
 class GraphDataset:
@@ -35,7 +53,16 @@ class GraphDataset:
     ids, smiles
         One identifier, one SMILES per graph, or None.
     published_splits
-        Named splits that were published with the data: part name to row numbers.
+        The split that was published with the data: train, val and test to row numbers.
+    skipped
+        The rows of the file that were not read.
+
+    Attributes
+    ----------
+    indices
+        The rows in the data set this one was cut from.
+    split_source
+        How this part was chosen, where it is a part: "published", or the kind and the seed.
     """
 
     def __init__(
@@ -50,6 +77,7 @@ class GraphDataset:
         ids: Sequence[str] | None = None,
         smiles: Sequence[str] | None = None,
         published_splits: Mapping[str, IntArray] | None = None,
+        skipped: Sequence[SkippedRow] = (),
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
         self.y: npt.NDArray[Any] | None = None if y is None else np.asarray(y)
@@ -63,6 +91,8 @@ class GraphDataset:
         self.smiles = None if smiles is None else list(smiles)
         self.indices: IntArray = np.arange(len(self.graphs))
         self.published_splits = None if published_splits is None else dict(published_splits)
+        self.skipped = list(skipped)
+        self.split_source = ""
         self._check()
 
     def _where(self) -> str:
@@ -135,7 +165,9 @@ class GraphDataset:
         if chosen.size == 0:
             chosen = chosen.astype(np.int64)
         if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
-            raise GraphError(f"{self._where()}: expected row numbers or a mask, got {chosen.dtype} {chosen.shape}")
+            raise GraphError(
+                f"{self._where()}: expected row numbers or a mask, got {chosen.dtype} {chosen.shape}"
+            )
         n = len(self)
         if chosen.size and (chosen.min() < -n or chosen.max() >= n):
             raise IndexError(f"{self._where()}: expected rows from 0 to {n - 1}, got {int(chosen.max())}")
@@ -155,7 +187,74 @@ class GraphDataset:
         part.smiles = pick(self.smiles)
         part.indices = self.indices[chosen]
         part.published_splits = None
+        part.skipped = []
+        part.split_source = self.split_source
         return part
+
+    def with_schema(self, schema: Schema) -> GraphDataset:
+        """Return the same data set with other names for its features and classes."""
+        result = self.take(np.arange(len(self)))
+        result.graphs = [
+            type(g)._trusted(g.node_features, g.edges, g.edge_features, g.directed, schema, g.name)
+            for g in self.graphs
+        ]
+        for of, expected, got in (
+            ("node", self.n_node_features, len(schema.node)),
+            ("edge", self.n_edge_features, len(schema.edge)),
+        ):
+            if self.graphs and expected != got:
+                raise GraphError(
+                    f"{self._where()}: schema: expected names for {expected} {of} features, got {got}"
+                )
+        result.schema = schema
+        result.indices = self.indices
+        result.published_splits = self.published_splits
+        result.skipped = self.skipped
+        return result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the data set into one file without pickle; the file appears when it is complete."""
+        storage.save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> GraphDataset:
+        """Read a data set that `save` wrote."""
+        return storage.load(path)
+
+    def split(
+        self, kind: SplitKind = "paper", seed: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)
+    ) -> Split:
+        """Cut into train, val and test: int(.8 n), int(.1 n) and the rest.
+
+        Parameters
+        ----------
+        kind
+            "paper": the split published with the data where there is one, else random; "random"; "stratified"
+            keeps the proportions of the classes; "scaffold" keeps molecules with one Bemis–Murcko scaffold
+            together, so the sizes are met as far as whole scaffolds allow.
+        seed
+            Seed of the random numbers; a published split has none.
+        sizes
+            The fractions.
+
+        Returns
+        -------
+        Split
+            Three data sets; ``.split_source`` of each says how they were chosen.
+        """
+        rows, source = split_rows(self, kind, seed, sizes)
+        logger.info(
+            "%s: split %r is %s: %s graphs", self._where(), kind, source, [len(part) for part in rows]
+        )
+        parts = [self.take(part) for part in rows]
+        for part in parts:
+            part.split_source = source
+        return Split(*parts)
+
+    def folds(self, k: int = 10, seed: int = 0) -> Iterator[tuple[GraphDataset, GraphDataset]]:
+        """Give (train, test) for k folds of nearly equal size, stratified where there are labels."""
+        for train, test in fold_rows(self, k, seed):
+            yield self.take(train), self.take(test)
 
     def __len__(self) -> int:
         return len(self.graphs)

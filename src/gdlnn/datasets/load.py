@@ -1,0 +1,159 @@
+"""load_dataset: find a data set's files, read them, and add the names, the published split and the ground truth."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdlnn.datasets import cache
+from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle
+from gdlnn.datasets.download import fetch
+from gdlnn.datasets.motifs import mark_motif_nodes, mark_nitro_and_amino
+from gdlnn.datasets.names import CLASSES, SCHEMAS
+from gdlnn.datasets.registry import SPLIT_FILE, Source, source_of
+from gdlnn.datasets.smiles import load_smiles
+from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
+from gdlnn.errors import DatasetError
+
+if TYPE_CHECKING:
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.graphs.graph import IntArray
+
+logger = logging.getLogger(__name__)
+
+
+def load_dataset(
+    name: str, root: str | os.PathLike[str] | None = None, download: bool = True
+) -> GraphDataset:
+    """Load one of the nine data sets of the paper, or any other TU data set by its name.
+
+    The files are looked for in `root`, in the folder that GDLNN_DATA names, and in the cache; what is nowhere is
+    downloaded into the cache.
+
+    Parameters
+    ----------
+    name
+        MUTAG, Mutagenicity, BBBP, BACE, ENZYMES, PROTEINS, PTC_MR, NCI1, BA-2Motifs, or another TU data set.
+    root
+        A folder that holds the data set's folder, or its files.
+    download
+        Whether to fetch what is not at hand; without it, missing files are an error.
+    """
+    source = source_of(name)
+    folder = find_folder(source, root)
+    if folder is None:
+        if not download:
+            raise DatasetError(_not_at_hand(source, root))
+        folder = fetch(source)
+    return read_folder(source, folder)
+
+
+def read_folder(source: Source, folder: Path) -> GraphDataset:
+    """Read a data set's files, or what was parsed from the same files before."""
+    files = source_files(source, folder)
+    key = cache.fingerprint(source.name, files)
+    dataset = cache.load_parsed(source.name, key)
+    if dataset is None:
+        dataset = _parse(source, folder)
+        cache.save_parsed(source.name, key, dataset)
+    return dataset
+
+
+def search_path(root: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Return the folders that are searched for data sets, in order."""
+    folders = [] if root is None else [Path(root)]
+    if os.environ.get("GDLNN_DATA"):
+        folders.append(Path(os.environ["GDLNN_DATA"]))
+    return [*folders, cache.raw_folder()]
+
+
+def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the folder with a data set's files, or None."""
+    for parent in search_path(root):
+        for folder in (parent / source.name, parent / source.tu_prefix, parent):
+            if folder.is_dir() and _complete(source, folder):
+                return folder
+    return None
+
+
+def _complete(source: Source, folder: Path) -> bool:
+    if (folder / source.file).is_file() and source.kind != "tu":
+        return True
+    return source.kind != "smiles" and (folder / f"{source.tu_prefix}_A.txt").is_file()
+
+
+def source_files(source: Source, folder: Path) -> list[Path]:
+    """Return the files in a folder that a data set is read from."""
+    wanted = [SPLIT_FILE]
+    if source.kind == "smiles" or not (folder / f"{source.tu_prefix}_A.txt").is_file():
+        wanted.append(source.file)
+    else:
+        wanted += [f"{source.tu_prefix}_{suffix}.txt" for suffix in SUFFIXES]
+    return [folder / file for file in sorted(wanted) if (folder / file).is_file()]
+
+
+def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
+    if source.kind == "smiles":
+        files = source.file
+    else:
+        files = ", ".join(
+            f"{source.tu_prefix}_{suffix}.txt" for suffix in ("A", "graph_indicator", "graph_labels")
+        )
+        files += " and what comes with them"
+    places = "the folder given as root" if root is not None else "the folder that GDLNN_DATA names"
+    return (
+        f"data set {source.name}: not at hand, and download=False. Put {files} "
+        f"(published at {source.base}/{source.file}) into a folder {source.name} in {places}"
+    )
+
+
+def _parse(source: Source, folder: Path) -> GraphDataset:
+    if source.kind == "smiles":
+        dataset = load_smiles(
+            folder / source.file,
+            source.smiles,
+            source.label,
+            name=source.name,
+            classes=CLASSES[source.name],
+        )
+    elif (folder / f"{source.tu_prefix}_A.txt").is_file():
+        if tu_prefix(folder) != source.tu_prefix:
+            raise DatasetError(
+                f"{folder.name}: expected {source.tu_prefix}_A.txt alone, got other _A.txt files beside it"
+            )
+        dataset = load_tu(folder)
+    else:
+        dataset = load_ba_2motifs_pickle(folder / source.file)
+    dataset.name = source.name
+    if source.name in SCHEMAS:
+        dataset = dataset.with_schema(SCHEMAS[source.name])
+    if dataset.edge_masks is None and source.name == "Mutagenicity":
+        mark_nitro_and_amino(dataset)
+    if source.name == "BA-2Motifs":
+        mark_motif_nodes(dataset)
+    dataset.published_splits = read_split(folder / SPLIT_FILE, len(dataset))
+    return dataset
+
+
+def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
+    """Read a published split, {"train": [...], "val": [...], "test": [...]} with rows from 0, or None without one."""
+    if not path.is_file():
+        return None
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        parts = {name: np.array(data[name], dtype=np.int64) for name in ("train", "val", "test")}
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise DatasetError(
+            f"{path.name}: expected lists of rows under train, val and test, got something else: {error}"
+        ) from error
+    rows = np.sort(np.concatenate(list(parts.values())))
+    if not np.array_equal(rows, np.arange(n)):
+        raise DatasetError(
+            f"{path.name}: expected each of the rows 0 to {n - 1} once, got {len(rows)} row(s) that differ"
+        )
+    return parts

@@ -1,0 +1,137 @@
+"""Reading text safely: bounded lines, clear encodings, columns of numbers with file and line in every error."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import warnings
+from typing import IO, TYPE_CHECKING, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_LINE = 1 << 20
+"""Longest line read, in bytes: real rows are far shorter, and a file without line ends must not fill the memory."""
+MAX_TEXT = 4 << 30
+"""Largest text file read, in bytes."""
+_CHUNK = 1 << 20
+
+
+def read_bounded(path: Path) -> bytes:
+    """Return a file's bytes, after refusing a line or a file too long to be data."""
+    chunks: list[bytes] = []
+    tail = total = line = 0
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                cut = chunk.find(b"\n")
+                longest = tail + (len(chunk) if cut < 0 else cut)
+                if longest > MAX_LINE:
+                    raise DatasetError(_too_long(path.name, line + 1))
+                tail = longest if cut < 0 else len(chunk) - chunk.rfind(b"\n") - 1
+                line += chunk.count(b"\n")
+                total += len(chunk)
+                if total > MAX_TEXT:
+                    raise DatasetError(f"{path.name}: expected at most {MAX_TEXT:,} bytes, got more")
+                chunks.append(chunk)
+    except OSError as error:
+        raise DatasetError(f"{path.name}: cannot be read: {error.strerror}") from error
+    return b"".join(chunks)
+
+
+def _too_long(name: str, line: int) -> str:
+    return f"{name}, line {line}: expected a line of at most {MAX_LINE:,} bytes, got a longer one"
+
+
+def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> npt.NDArray[np.float64]:
+    """Return a file of numbers, one row per line, separated by commas or blanks.
+
+    Row i is line i + 1: an empty line is an error, save at the end. A file without rows gives shape (0, columns).
+    """
+    data = read_bounded(path).removeprefix(b"\xef\xbb\xbf").rstrip()
+    if not data:
+        return np.zeros((0, columns or 0))
+    delimiter = "," if b"," in data[:MAX_LINE] else None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            table = np.loadtxt(
+                io.StringIO(data.decode("ascii")),
+                dtype=np.float64,
+                delimiter=delimiter,
+                comments=None,
+                ndmin=2,
+            )
+    except (ValueError, UnicodeDecodeError, UserWarning):
+        table = None
+    good = table is not None and len(table) == data.count(b"\n") + 1
+    if not good or (columns is not None and cast("npt.NDArray[np.float64]", table).shape[1] != columns):
+        return _diagnose(path.name, data, columns)
+    table = cast("npt.NDArray[np.float64]", table)
+    bad = ~np.isfinite(table)
+    if whole:
+        # Past 2**53 a double no longer holds every whole number.
+        bad |= (np.floor(table) != table) | (np.abs(table) > 2**53)
+    if bad.any():
+        row = int(np.argwhere(bad)[0, 0])
+        kind = "whole numbers" if whole else "finite numbers"
+        raise DatasetError(
+            f"{path.name}, line {row + 1}: expected {kind}, got {_shown(data.splitlines()[row])}"
+        )
+    return table
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= 60 else text[:57] + "…")
+
+
+def _diagnose(name: str, data: bytes, columns: int | None) -> npt.NDArray[np.float64]:
+    """Read line by line what the fast reader refused, and say which line is at fault."""
+    rows: list[list[float]] = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        cells = line.replace(b",", b" , ").split(b",") if b"," in line else line.split()
+        width = columns if columns is not None else (len(rows[0]) if rows else len(cells))
+        if len(cells) != width or not width:
+            raise DatasetError(f"{name}, line {number}: expected {width or 1} number(s), got {_shown(line)}")
+        try:
+            rows.append([float(cell) for cell in cells])
+        except ValueError as error:
+            raise DatasetError(f"{name}, line {number}: expected number(s), got {_shown(line)}") from error
+    return np.array(rows)
+
+
+def open_lines(path: Path) -> Iterator[str]:
+    """Give the lines of a text file, plain or gzip, UTF-8 with or without a byte-order mark, none longer than allowed."""
+    number = 0
+    try:
+        with _open_bytes(path) as file:
+            while line := file.readline(MAX_LINE + 1):
+                number += 1
+                if len(line) > MAX_LINE:
+                    raise DatasetError(_too_long(path.name, number))
+                if number == 1:
+                    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                        raise DatasetError(f"{path.name}: expected UTF-8 text, got UTF-16")
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                if b"\0" in line:
+                    raise DatasetError(f"{path.name}, line {number}: expected text, got binary data")
+                yield line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path.name}, line {number}: expected UTF-8 text, got {error.reason}") from error
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise DatasetError(f"{path.name}: expected a gzip file, got a damaged one: {error}") from error
+    except OSError as error:
+        raise DatasetError(f"{path.name}: cannot be read: {error.strerror or error}") from error
+
+
+def _open_bytes(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    return path.open("rb")

@@ -1,0 +1,238 @@
+"""The TU text format: NAME_A.txt and its companions in one folder, read in whole-array steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.datasets.text import read_numbers
+from gdlnn.errors import DatasetError
+from gdlnn.graphs import Feature, GraphDataset, Schema
+from gdlnn.graphs.arrays import GraphArrays, offsets_of
+
+if TYPE_CHECKING:
+    import os
+
+    from gdlnn.graphs.graph import FloatArray, IntArray
+
+NODE_FILES = ("node_labels", "node_attributes")
+EDGE_FILES = ("edge_labels", "edge_attributes")
+SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt")
+"""The companions of a TU data set, as in NAME_A.txt; labels come before attributes."""
+
+
+def tu_prefix(folder: Path) -> str | None:
+    """Return the NAME of the one NAME_A.txt in a folder, or None."""
+    found = sorted(folder.glob("*_A.txt"))
+    named = [path for path in found if path.name == f"{folder.name}_A.txt"]
+    chosen = named or found
+    return chosen[0].name.removesuffix("_A.txt") if len(chosen) == 1 else None
+
+
+def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDataset:
+    """Read a TU data set: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
+
+    Node features are the node labels, then the node attributes, as they stand in the files; edge features likewise.
+    Where there are no node features, the degree is the one feature (a self-loop adds 1). Edges may be listed in one or
+    in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per line of NAME_A.txt, becomes
+    the ground-truth masks.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    min_classes
+        The fewest different labels to accept: 1 reads a data set with one class only.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise DatasetError(f"{path.name or path}: expected a folder with NAME_A.txt, got no such folder")
+    prefix = tu_prefix(path)
+    if prefix is None:
+        several = sorted(file.name for file in path.glob("*_A.txt"))
+        got = ", ".join(several) if several else "none"
+        raise DatasetError(f"{path.name}: expected one file NAME_A.txt, got {got}")
+    return _Reader(path, prefix).read(min_classes)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    folder: Path
+    prefix: str
+
+    def file(self, suffix: str) -> Path:
+        return self.folder / f"{self.prefix}_{suffix}.txt"
+
+    def has(self, suffix: str) -> bool:
+        return self.file(suffix).exists()
+
+    def read(self, min_classes: int) -> GraphDataset:
+        y, offsets = self._labels_and_offsets(min_classes)
+        n_nodes = int(offsets[-1])
+        node_blocks = self._blocks(NODE_FILES, n_nodes, "node")
+        lines = self._edge_lines(n_nodes)
+        edge_blocks = self._blocks(EDGE_FILES, len(lines), "edge")
+        truth = self._truth(len(lines))
+        nodes = _stack(node_blocks, n_nodes)
+        ends, rows, features, truth = self._undirected(lines, _stack(edge_blocks, len(lines)), truth, n_nodes)
+        owner = np.searchsorted(offsets, ends[:, 0], side="right") - 1
+        self._check_same_graph(ends, rows, owner, offsets)
+        arrays = GraphArrays(
+            nodes,
+            offsets,
+            ends - offsets[owner][:, None],
+            features,
+            offsets_of(np.bincount(owner, minlength=len(y)).astype(np.int64)),
+        )
+        schema = Schema(_features(node_blocks, "node"), _features(edge_blocks, "edge"))
+        if not node_blocks:
+            schema = Schema((Feature("degree"),), schema.edge)
+            degrees = arrays.degrees().astype(np.float64)[:, None]
+            arrays = GraphArrays(degrees, offsets, arrays.edges, features, arrays.edge_offsets)
+        masks = None if truth is None else _masks(arrays, truth)
+        names = [f"{self.prefix}/{i}" for i in range(len(y))]
+        return GraphDataset(
+            arrays.graphs(schema, names),
+            y,
+            schema,
+            self.prefix,
+            node_masks=None if masks is None else masks[0],
+            edge_masks=None if masks is None else masks[1],
+        )
+
+    def _need(self, suffix: str) -> Path:
+        path = self.file(suffix)
+        if not path.exists():
+            raise DatasetError(f"{path.name}: expected this file beside {self.prefix}_A.txt, got none")
+        return path
+
+    def _labels_and_offsets(self, min_classes: int) -> tuple[IntArray, IntArray]:
+        labels_file, indicator_file = self._need("graph_labels"), self._need("graph_indicator")
+        y = read_numbers(labels_file, columns=1, whole=True)[:, 0].astype(np.int64)
+        indicator = read_numbers(indicator_file, columns=1, whole=True)[:, 0].astype(np.int64)
+        if not len(y):
+            raise DatasetError(f"{labels_file.name}: expected one label per graph, got an empty file")
+        outside = np.flatnonzero((indicator < 1) | (indicator > len(y)))
+        if len(outside):
+            row = int(outside[0])
+            raise DatasetError(
+                f"{indicator_file.name}, line {row + 1}: expected a graph from 1 to {len(y)}, "
+                f"as {labels_file.name} has {len(y)} line(s), got {int(indicator[row])}"
+            )
+        falls = np.flatnonzero(np.diff(indicator) < 0)
+        if len(falls):
+            row = int(falls[0]) + 1
+            raise DatasetError(
+                f"{indicator_file.name}, line {row + 1}: expected the nodes of a graph together, "
+                f"got graph {int(indicator[row])} after graph {int(indicator[row - 1])}"
+            )
+        classes = np.unique(y)
+        if len(classes) < min_classes:
+            raise DatasetError(
+                f"{labels_file.name}: expected at least {min_classes} classes, got the label {int(classes[0])} for every graph"
+            )
+        sizes = np.bincount(indicator - 1, minlength=len(y)).astype(np.int64)
+        return y, offsets_of(sizes)
+
+    def _edge_lines(self, n_nodes: int) -> IntArray:
+        path = self._need("A")
+        lines = read_numbers(path, columns=2, whole=True).astype(np.int64)
+        bad = np.argwhere((lines < 1) | (lines > n_nodes))
+        if len(bad):
+            row, end = (int(i) for i in bad[0])
+            raise DatasetError(
+                f"{path.name}, line {row + 1}: node {int(lines[row, end])} is in no graph "
+                f"({self.prefix}_graph_indicator.txt has {n_nodes} line(s))"
+            )
+        return lines - 1
+
+    def _blocks(self, suffixes: tuple[str, ...], rows: int, of: str) -> list[tuple[str, FloatArray]]:
+        blocks = []
+        for suffix in suffixes:
+            if not self.has(suffix):
+                continue
+            path = self.file(suffix)
+            block = read_numbers(path)
+            if len(block) != rows:
+                listing = "A" if of == "edge" else "graph_indicator"
+                raise DatasetError(
+                    f"{path.name}: expected {rows} lines, one per {of}, as in {self.prefix}_{listing}.txt, got {len(block)}"
+                )
+            if rows:
+                blocks.append((suffix, block))
+        return blocks
+
+    def _truth(self, rows: int) -> npt.NDArray[np.bool_] | None:
+        if not self.has("edge_gt"):
+            return None
+        path = self.file("edge_gt")
+        marks = read_numbers(path, columns=1, whole=True)[:, 0]
+        if len(marks) != rows:
+            raise DatasetError(
+                f"{path.name}: expected {rows} lines, one per line of {self.prefix}_A.txt, got {len(marks)}"
+            )
+        return marks != 0
+
+    def _undirected(
+        self, lines: IntArray, features: FloatArray, truth: npt.NDArray[np.bool_] | None, n_nodes: int
+    ) -> tuple[IntArray, IntArray, FloatArray, npt.NDArray[np.bool_] | None]:
+        """Merge the lines that name the same edge; the ends rise, and edges are in the order of their ends."""
+        ends = np.sort(lines, axis=1)
+        keys = ends[:, 0] * n_nodes + ends[:, 1]
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(order) else order
+        first = order[starts]
+        group = np.cumsum(np.r_[False, ordered[1:] != ordered[:-1]]) if len(order) else order
+        differs = np.flatnonzero((features[order] != features[first][group]).any(axis=1))
+        if len(differs):
+            row, other = int(order[differs[0]]), int(first[group[differs[0]]])
+            u, v = (int(end) + 1 for end in lines[row])
+            raise DatasetError(
+                f"{self.prefix}_A.txt, line {row + 1}: edge {u}, {v} is also on line {other + 1}: expected the same "
+                f"features, got {features[row].tolist()} and {features[other].tolist()}"
+            )
+        if truth is not None:
+            truth = np.logical_or.reduceat(truth[order], starts) if len(order) else truth
+        return ends[first], first, features[first], truth
+
+    def _check_same_graph(self, ends: IntArray, rows: IntArray, owner: IntArray, offsets: IntArray) -> None:
+        other = np.searchsorted(offsets, ends[:, 1], side="right") - 1
+        across = np.flatnonzero(owner != other)
+        if len(across):
+            at = across[np.argmin(rows[across])]
+            u, v = (int(end) + 1 for end in ends[at])
+            raise DatasetError(
+                f"{self.prefix}_A.txt, line {int(rows[at]) + 1}: expected both ends in one graph, "
+                f"got node {u} of graph {int(owner[at]) + 1} and node {v} of graph {int(other[at]) + 1}"
+            )
+
+
+def _stack(blocks: list[tuple[str, FloatArray]], rows: int) -> FloatArray:
+    return np.concatenate([block for _, block in blocks], axis=1) if blocks else np.zeros((rows, 0))
+
+
+def _features(blocks: list[tuple[str, FloatArray]], of: str) -> tuple[Feature, ...]:
+    """Name the columns: "label" is nominal, attributes are numbers."""
+    names: list[Feature] = []
+    for suffix, block in blocks:
+        stem, kind = ("label", "nominal") if suffix.endswith("labels") else ("attribute", "numeric")
+        width = block.shape[1]
+        names.extend(
+            Feature(stem if width == 1 else f"{stem}_{i + 1}", "nominal" if kind == "nominal" else "numeric")
+            for i in range(width)
+        )
+    return tuple(names)
+
+
+def _masks(
+    arrays: GraphArrays, truth: npt.NDArray[np.bool_]
+) -> tuple[list[npt.NDArray[np.bool_]], list[npt.NDArray[np.bool_]]]:
+    """Cut the ground truth into graphs; a node belongs to the motif when one of its edges does."""
+    nodes = np.zeros(len(arrays.node_features), dtype=bool)
+    nodes[arrays.global_edges()[truth].reshape(-1)] = True
+    return np.split(nodes, arrays.node_offsets[1:-1]), np.split(truth, arrays.edge_offsets[1:-1])

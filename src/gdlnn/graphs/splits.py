@@ -1,0 +1,119 @@
+"""Splits of a data set: published, random, stratified, by scaffold, and folds. Rows only; data sets cut themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gdlnn.errors import GraphError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gdlnn.graphs.dataset import GraphDataset
+    from gdlnn.graphs.graph import IntArray
+
+SplitKind = Literal["paper", "random", "stratified", "scaffold"]
+PART_NAMES = ("train", "val", "test")
+
+
+class Split(NamedTuple):
+    """The three parts of a data set; each part's ``split_source`` says how it was made."""
+
+    train: GraphDataset
+    val: GraphDataset
+    test: GraphDataset
+
+
+def split_rows(
+    dataset: GraphDataset, kind: SplitKind, seed: int, sizes: Sequence[float]
+) -> tuple[list[IntArray], str]:
+    """Return the rows of train, val and test, each rising, and in words how they were chosen."""
+    if kind not in get_args(SplitKind):
+        raise GraphError(f"split: kind: expected one of {', '.join(get_args(SplitKind))}, got {kind!r}")
+    counts = part_sizes(len(dataset), sizes)
+    if kind == "paper" and dataset.published_splits is not None:
+        return published_rows(dataset), "published"
+    rng = np.random.default_rng(seed)
+    if kind == "stratified":
+        if dataset.y is None:
+            raise GraphError("split: a stratified split needs labels, and the data set has none")
+        order = _spread_classes(dataset.y, rng)
+    elif kind == "scaffold":
+        return _scaffold_rows(dataset, counts, rng), f"scaffold, seed {seed}"
+    else:
+        order = rng.permutation(len(dataset))
+    rows = np.split(order, np.cumsum(counts)[:-1])
+    # "paper" without a published file is a seeded random split: the parts say so, as the kind alone would not.
+    how = "random" if kind == "paper" else kind
+    return [np.sort(part) for part in rows], f"{how}, seed {seed}"
+
+
+def part_sizes(n: int, sizes: Sequence[float]) -> list[int]:
+    """Return int(sizes[0]·n), int(sizes[1]·n) and the rest."""
+    if len(sizes) != 3 or any(not 0 <= size <= 1 for size in sizes) or abs(sum(sizes) - 1) > 1e-6:
+        raise GraphError(f"split: sizes: expected three fractions that add up to 1, got {tuple(sizes)}")
+    # 0.29 · 100 is 28.999…: a hair is added so that a fraction means what it reads.
+    train, val = (int(size * n + 1e-9) for size in sizes[:2])
+    return [train, val, n - train - val]
+
+
+def published_rows(dataset: GraphDataset) -> list[IntArray]:
+    """Return the published parts, after checking that they cover the data set exactly once."""
+    published = dataset.published_splits or {}
+    missing = [name for name in PART_NAMES if name not in published]
+    if missing:
+        raise GraphError(f"published split: expected the parts train, val and test, got no {missing[0]!r}")
+    parts = [np.asarray(published[name], dtype=np.int64) for name in PART_NAMES]
+    together = np.sort(np.concatenate(parts))
+    if not np.array_equal(together, np.arange(len(dataset))):
+        raise GraphError(
+            f"published split: expected each of the rows 0 to {len(dataset) - 1} once, got {len(together)} rows, others"
+        )
+    return [np.sort(part) for part in parts]
+
+
+def _spread_classes(y: np.ndarray, rng: np.random.Generator) -> IntArray:
+    """Order the rows so that every stretch holds the classes in their proportions."""
+    shuffled = rng.permutation(len(y))
+    place = np.empty(len(y))
+    for label in np.unique(y):
+        members = shuffled[y[shuffled] == label]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return shuffled[np.argsort(place[shuffled], kind="stable")]
+
+
+def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
+    """Deal whole scaffolds, the largest first, to the first part that has room for them."""
+    if dataset.smiles is None:
+        raise GraphError("split: a scaffold split needs SMILES, and the data set has none")
+    from gdlnn.graphs.molecules import scaffolds
+
+    members: dict[str, list[int]] = {}
+    for row, scaffold in enumerate(scaffolds(dataset.smiles)):
+        members.setdefault(scaffold, []).append(row)
+    groups = list(members.values())
+    ties = rng.permutation(len(groups))
+    order = sorted(range(len(groups)), key=lambda i: (-len(groups[i]), ties[i]))
+    parts: list[list[int]] = [[], [], []]
+    for i in order:
+        part = next((p for p in range(2) if len(parts[p]) + len(groups[i]) <= counts[p]), 2)
+        parts[part].extend(groups[i])
+    return [np.sort(np.array(part, dtype=np.int64)) for part in parts]
+
+
+def fold_rows(dataset: GraphDataset, k: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Give (train, test) rows of k folds, stratified where there are labels; sizes differ by one at most."""
+    n = len(dataset)
+    if not 2 <= k <= n:
+        raise GraphError(f"folds: k: expected a whole number from 2 to {n}, the number of graphs, got {k}")
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)
+    if dataset.y is not None:
+        codes = np.unique(dataset.y, return_inverse=True)[1]
+        order = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(n, dtype=np.int64)
+    fold[order] = np.arange(n) % k
+    for i in range(k):
+        yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)

@@ -1,0 +1,196 @@
+"""A data set in one file: a zip of JSON and NumPy arrays, without pickle. docs/datasets.md describes the format."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import DatasetError, GraphError
+from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.graphs.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import IO
+
+    from gdlnn.graphs.dataset import BoolArray, GraphDataset
+
+FORMAT = "gdlnn-dataset"
+VERSION = 1
+MAX_CONTENT = 16 << 30
+"""Most bytes a file may unpack to."""
+_ARRAYS = ("node_features", "node_offsets", "edges", "edge_features", "edge_offsets")
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `path` that takes its place when all is written, and goes when it is not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        # mkstemp makes a file for its owner alone; the result has the rights any other new file would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
+    """Write a data set; the file appears when it is complete."""
+    if dataset.y is not None and dataset.y.dtype.kind not in "biufU":
+        raise GraphError(f"save: y: expected numbers or text, got values of type {dataset.y.dtype}")
+    flat = GraphArrays.of(dataset.graphs)
+    arrays: dict[str, npt.NDArray[Any]] = {name: _narrow(getattr(flat, name)) for name in _ARRAYS}
+    if dataset.y is not None:
+        arrays["y"] = dataset.y
+    arrays["indices"] = dataset.indices
+    for what, masks in (("node_masks", dataset.node_masks), ("edge_masks", dataset.edge_masks)):
+        if masks is not None:
+            arrays[f"{what}_present"] = np.array([mask is not None for mask in masks], dtype=bool)
+            kept = [np.asarray(mask, dtype=bool) for mask in masks if mask is not None]
+            arrays[what] = np.concatenate(kept) if kept else np.zeros(0, dtype=bool)
+    for name, rows in (dataset.published_splits or {}).items():
+        arrays[f"split_{name}"] = np.asarray(rows, dtype=np.int64)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": dataset.name,
+        "directed": dataset.directed,
+        "schema": None if dataset.schema is None else dataset.schema.to_json(),
+        "graph_names": [graph.name for graph in dataset.graphs],
+        "ids": dataset.ids,
+        "smiles": dataset.smiles,
+        "skipped": [list(row) for row in dataset.skipped],
+        "split_source": dataset.split_source,
+        "published_splits": None if dataset.published_splits is None else list(dataset.published_splits),
+    }
+    with atomic_write(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        _put(archive, "dataset.json", json.dumps(header, ensure_ascii=False).encode())
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+            _put(archive, f"{name}.npy", buffer.getvalue())
+
+
+def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    """Add a member with a fixed date, so that the same data set gives the same bytes."""
+    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+
+
+def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array in the smallest whole-number type that holds it exactly, else as it is."""
+    if not array.size:
+        return array
+    low, high = array.min(), array.max()
+    for dtype in (np.int8, np.int16, np.int32):
+        info = np.iinfo(dtype)
+        if info.min <= low and high <= info.max:
+            small = array.astype(dtype)
+            return small if np.array_equal(small, array) else array
+    return array
+
+
+def load(path: str | os.PathLike[str]) -> GraphDataset:
+    """Read a data set that `save` wrote; whatever the file holds, no code of it is run."""
+    file = Path(path)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MAX_CONTENT:
+                raise DatasetError(
+                    f"{file.name}: expected at most {MAX_CONTENT:,} bytes of content, got more"
+                )
+            header = json.loads(archive.read("dataset.json"))
+            if not isinstance(header, dict) or header.get("format") != FORMAT:
+                raise DatasetError(f"{file.name}: expected a saved data set, got another kind of file")
+            if header.get("version") != VERSION:
+                raise DatasetError(
+                    f"{file.name}: expected version {VERSION} of the format, got {header.get('version')}"
+                )
+            arrays = {
+                member.removesuffix(".npy"): _read_array(archive, member)
+                for member in archive.namelist()
+                if member.endswith(".npy")
+            }
+        return _assemble(header, arrays)
+    except FileNotFoundError as error:
+        raise DatasetError(f"{file.name}: expected a saved data set, got no such file") from error
+    except DatasetError:
+        raise
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, OSError, EOFError, IndexError) as error:
+        raise DatasetError(f"{file.name}: expected a saved data set, got a damaged file: {error}") from error
+
+
+def is_saved(path: Path) -> bool:
+    """Say whether a file looks like a saved data set."""
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        return False
+    with contextlib.suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+        return "dataset.json" in archive.namelist()
+    return False
+
+
+def _read_array(archive: zipfile.ZipFile, member: str) -> npt.NDArray[Any]:
+    array: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(archive.read(member)), allow_pickle=False)
+    return array
+
+
+def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> GraphDataset:
+    from gdlnn.graphs.dataset import GraphDataset, SkippedRow
+
+    flat = GraphArrays(
+        arrays["node_features"].astype(np.float64),
+        arrays["node_offsets"].astype(np.int64),
+        arrays["edges"].astype(np.int64).reshape(-1, 2),
+        arrays["edge_features"].astype(np.float64),
+        arrays["edge_offsets"].astype(np.int64),
+        bool(header["directed"]),
+    )
+    flat.check()
+    schema = None if header["schema"] is None else Schema.from_json(header["schema"])
+    splits = header["published_splits"]
+    if len(header["graph_names"]) != flat.n_graphs:
+        raise GraphError(f"expected {flat.n_graphs} graph names, got {len(header['graph_names'])}")
+    dataset = GraphDataset(
+        flat.graphs(schema, header["graph_names"]),
+        arrays.get("y"),
+        schema,
+        header["name"],
+        node_masks=_cut(arrays, "node_masks", np.diff(flat.node_offsets)),
+        edge_masks=_cut(arrays, "edge_masks", np.diff(flat.edge_offsets)),
+        ids=header["ids"],
+        smiles=header["smiles"],
+        published_splits=None if splits is None else {name: arrays[f"split_{name}"] for name in splits},
+        skipped=[SkippedRow(*row) for row in header["skipped"]],
+    )
+    dataset.indices = arrays["indices"].astype(np.int64)
+    dataset.split_source = header["split_source"]
+    return dataset
+
+
+def _cut(
+    arrays: dict[str, npt.NDArray[Any]], what: str, sizes: npt.NDArray[np.int64]
+) -> Sequence[BoolArray | None] | None:
+    if what not in arrays:
+        return None
+    present = arrays[f"{what}_present"].astype(bool)
+    ends = np.cumsum(np.where(present, sizes, 0))
+    values = arrays[what].astype(bool)
+    starts = ends - np.where(present, sizes, 0)
+    return [
+        values[a:b] if here else None
+        for a, b, here in zip(starts.tolist(), ends.tolist(), present.tolist(), strict=True)
+    ]
