@@ -19,7 +19,10 @@
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 class GDLNNError(Exception):
@@ -32,6 +35,30 @@ class GraphError(GDLNNError, ValueError):
 
 class ProgramError(GDLNNError, ValueError):
     """A GDL program that cannot be."""
+
+
+class GDLSyntaxError(ProgramError):
+    """GDL text that does not parse, and where.
+
+    Attributes
+    ----------
+    reason
+        What was expected and what is there.
+    line, column
+        The place, counted from 1.
+    source_line
+        The line of the text, or what lies around the place where the line is long.
+    caret
+        Position in ``source_line``, counted from 0.
+    """
+
+    def __init__(self, reason: str, line: int, column: int, source_line: str, caret: int) -> None:
+        super().__init__(f"line {line}, column {column}: {reason}\n  {source_line}\n  {' ' * caret}^")
+        self.reason, self.line, self.column = reason, line, column
+        self.source_line, self.caret = source_line, caret
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GDLSyntaxError, (self.reason, self.line, self.column, self.source_line, self.caret)
 
 
 class MatchError(GDLNNError, ValueError):
@@ -72,6 +99,5 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise MissingExtraError(
-            f"{purpose} needs {package}, which is not installed. Install it with: pip install 'gdlnn[{extra}]'"
-        ) from error
+        hint = f"Install it with: pip install 'gdlnn[{extra}]'"
+        raise MissingExtraError(f"{purpose} needs {package}, which is not installed. {hint}") from error

@@ -1,9 +1,9 @@
-"""Program: a GDL program as an immutable value. Text is in `parser` and `printer`, evaluation in `evaluation`."""
+"""Program: a GDL program as an immutable value. Text, words, canonical form and evaluation are elsewhere."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,8 @@ import numpy.typing as npt
 from gdlnn.errors import ProgramError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from gdlnn.graphs import Graph, Schema
 
 FloatArray = npt.NDArray[np.float64]
@@ -31,12 +33,14 @@ class Interval(NamedTuple):
 
 
 ANY = Interval()
+KEYWORDS = frozenset({"node", "edge", "program"})
+_NAME = re.compile(r"[^\W\d]\w*")
 Intervals = tuple[Interval, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDescription:
-    """``node x <…>``: a node variable and the intervals of its features; None where every node will do."""
+    """``node x <…>``: a node variable and the intervals of its features; None where any will do."""
 
     variable: str
     intervals: Intervals | None = None
@@ -44,11 +48,19 @@ class NodeDescription:
 
 @dataclass(frozen=True, slots=True)
 class EdgeDescription:
-    """``edge (x, y) <…>``: an edge variable and the intervals of its features; None where every edge will do."""
+    """``edge (x, y) <…>``: an edge variable and the intervals of its features; None where any will do."""
 
     source: str
     target: str
     intervals: Intervals | None = None
+
+
+class NamedProgram(NamedTuple):
+    """A program of a file, with the name and the metadata of its header."""
+
+    program: Program
+    name: str
+    metadata: dict[str, Any]
 
 
 class ProgramArrays(NamedTuple):
@@ -61,7 +73,12 @@ class ProgramArrays(NamedTuple):
     edge_upper: FloatArray
 
 
-def _intervals(intervals: Iterable[tuple[float, float]] | None, where: str) -> Intervals | None:
+def is_variable(name: object) -> bool:
+    """Whether a name can be a variable in GDL text: letters, digits and _, no digit first, no keyword."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None and name not in KEYWORDS
+
+
+def checked_intervals(intervals: Iterable[tuple[float, float]] | None, where: str) -> Intervals | None:
     """Check intervals and bring them into the one form that equal vectors share: all open means none."""
     if intervals is None:
         return None
@@ -69,17 +86,68 @@ def _intervals(intervals: Iterable[tuple[float, float]] | None, where: str) -> I
     for number, (lower, upper) in enumerate(intervals):
         low, high = float(lower) + 0.0, float(upper) + 0.0
         if math.isnan(low) or math.isnan(high) or low > high or low == math.inf or high == -math.inf:
-            raise ProgramError(f"{where}: interval {number + 1}: expected [a, b] with a ≤ b, got [{low:g}, {high:g}]")
+            raise ProgramError(
+                f"{where}: interval {number + 1}: expected [a, b] with a ≤ b, got [{low:g}, {high:g}]"
+            )
         checked.append(Interval(low, high))
     return None if all(interval == ANY for interval in checked) else tuple(checked)
+
+
+def _checked_nodes(nodes: Iterable[NodeDescription | tuple[str, Any]]) -> tuple[NodeDescription, ...]:
+    checked: list[NodeDescription] = []
+    declared: set[str] = set()
+    for node in nodes:
+        variable, intervals = (node.variable, node.intervals) if isinstance(node, NodeDescription) else node
+        if not is_variable(variable):
+            raise ProgramError(
+                f"node {variable!r}: expected a variable of letters, digits and _ that is none of "
+                f"{', '.join(sorted(KEYWORDS))}"
+            )
+        if variable in declared:
+            raise ProgramError(f"node {variable}: expected each variable once, but it is described twice")
+        declared.add(variable)
+        checked.append(NodeDescription(variable, checked_intervals(intervals, f"node {variable}")))
+    return tuple(checked)
+
+
+def _checked_edges(
+    edges: Iterable[EdgeDescription | tuple[str, str, Any]], declared: set[str]
+) -> tuple[EdgeDescription, ...]:
+    checked: list[EdgeDescription] = []
+    seen: set[tuple[str, str]] = set()
+    for edge in edges:
+        source, target, intervals = (
+            (edge.source, edge.target, edge.intervals) if isinstance(edge, EdgeDescription) else edge
+        )
+        where = f"edge ({source}, {target})"
+        for end in (source, target):
+            if end not in declared:
+                raise ProgramError(f"{where}: expected a declared variable, but there is no node {end}")
+        if (source, target) in seen:
+            raise ProgramError(f"{where}: expected each edge once, but it is described twice")
+        seen.add((source, target))
+        checked.append(EdgeDescription(source, target, checked_intervals(intervals, where)))
+    return tuple(checked)
+
+
+def _check_lengths(what: str, vectors: Iterable[tuple[str, Intervals | None]]) -> None:
+    first: tuple[str, int] | None = None
+    for name, intervals in vectors:
+        if intervals is None:
+            continue
+        if first is None:
+            first = (name, len(intervals))
+        elif len(intervals) != first[1]:
+            reason = f"as for {what} {first[0]}, got {len(intervals)}"
+            raise ProgramError(f"{what} {name}: expected {first[1]} interval(s), {reason}")
 
 
 class Program:
     """A GDL program: node variables and edge variables with intervals over their features.
 
-    Two programs are equal when they have the same descriptions in the same order; `canonical` brings programs that
-    differ only in variable names and order of descriptions to one form. A vector of intervals that are all open
-    is the same as no vector.
+    Two programs are equal when they have the same descriptions in the same order; `canonical` brings programs
+    that differ only in variable names and order of descriptions to one form. A vector of intervals that are
+    all open is the same as no vector.
 
     Parameters
     ----------
@@ -97,43 +165,59 @@ class Program:
         nodes: Iterable[NodeDescription | tuple[str, Any]] = (),
         edges: Iterable[EdgeDescription | tuple[str, str, Any]] = (),
     ) -> None:
-        checked_nodes: list[NodeDescription] = []
-        declared: set[str] = set()
-        for node in nodes:
-            variable, intervals = (
-                (node.variable, node.intervals) if isinstance(node, NodeDescription) else node
-            )
-            if variable in declared:
-                raise ProgramError(f"node {variable}: expected each variable once, but it is described twice")
-            declared.add(variable)
-            checked_nodes.append(NodeDescription(variable, _intervals(intervals, f"node {variable}")))
-        checked_edges: list[EdgeDescription] = []
-        seen: set[tuple[str, str]] = set()
-        for edge in edges:
-            source, target, intervals = (
-                (edge.source, edge.target, edge.intervals) if isinstance(edge, EdgeDescription) else edge
-            )
-            where = f"edge ({source}, {target})"
-            for end in (source, target):
-                if end not in declared:
-                    raise ProgramError(f"{where}: expected a declared variable, but there is no node {end}")
-            if (source, target) in seen:
-                raise ProgramError(f"{where}: expected each edge once, but it is described twice")
-            seen.add((source, target))
-            checked_edges.append(EdgeDescription(source, target, _intervals(intervals, where)))
-        for what, lengths in (
-            ("node", {len(n.intervals): n.variable for n in checked_nodes if n.intervals is not None}),
-            ("edge", {len(e.intervals): f"({e.source}, {e.target})" for e in checked_edges if e.intervals is not None}),
-        ):
-            if len(lengths) > 1:
-                (one, first), (other, second) = list(lengths.items())[:2]
-                raise ProgramError(
-                    f"{what} {second}: expected {one} interval(s), as for {what} {first}, got {other}"
-                )
-        object.__setattr__(self, "nodes", tuple(checked_nodes))
-        object.__setattr__(self, "edges", tuple(checked_edges))
+        checked_nodes = _checked_nodes(nodes)
+        checked_edges = _checked_edges(edges, {node.variable for node in checked_nodes})
+        _check_lengths("node", ((n.variable, n.intervals) for n in checked_nodes))
+        _check_lengths("edge", ((f"({e.source}, {e.target})", e.intervals) for e in checked_edges))
+        object.__setattr__(self, "nodes", checked_nodes)
+        object.__setattr__(self, "edges", checked_edges)
 
-    # --- what it says -------------------------------------------------------------------------------------------
+    @classmethod
+    def _trusted(cls, nodes: tuple[NodeDescription, ...], edges: tuple[EdgeDescription, ...]) -> Program:
+        """Build from descriptions that are known to be sound, without checking them again."""
+        program = object.__new__(cls)
+        object.__setattr__(program, "nodes", nodes)
+        object.__setattr__(program, "edges", edges)
+        return program
+
+    # --- where it comes from --------------------------------------------------------------------------------
+
+    @classmethod
+    def parse(cls, text: str, schema: Schema | None = None) -> Program:
+        """Read one program from GDL text, in the exact or (with a schema) in the readable form.
+
+        Raises
+        ------
+        GDLSyntaxError
+            With line, column and a caret, where the text is no program.
+        """
+        from gdlnn.gdl.parser import parse_program  # lark is needed for text alone
+
+        return parse_program(text, schema)
+
+    @classmethod
+    def from_graph(cls, graph: Graph) -> Program:
+        """Return the most specific program of a graph: variables x0, x1, … and every value as an interval."""
+
+        def vectors(matrix: FloatArray) -> list[Intervals | None]:
+            if not matrix.shape[1]:
+                return [None] * len(matrix)
+            return [tuple(Interval(value, value) for value in row) for row in matrix.tolist()]
+
+        names = [f"x{i}" for i in range(graph.n_nodes)]
+        nodes = map(NodeDescription, names, vectors(graph.node_features))
+        ends = zip(graph.edges.tolist(), vectors(graph.edge_features), strict=True)
+        edges = (EdgeDescription(names[u], names[v], vector) for (u, v), vector in ends)
+        return cls._trusted(tuple(nodes), tuple(edges))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Program:
+        """Build a program from what `to_json` gave."""
+        from gdlnn.gdl.json_form import program_from_json
+
+        return program_from_json(data)
+
+    # --- what it says ---------------------------------------------------------------------------------------
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -157,7 +241,9 @@ class Program:
             ("edge", n_edge_features, self.n_edge_features),
         ):
             if got is not None and got != expected:
-                raise ProgramError(f"expected {expected} interval(s) per {what}, as the graphs have features, got {got}")
+                raise ProgramError(
+                    f"expected {expected} interval(s) per {what}, as the graphs have features, got {got}"
+                )
 
         def bounds(vectors: list[Intervals | None], width: int) -> tuple[FloatArray, FloatArray]:
             rows = [vector if vector is not None else (ANY,) * width for vector in vectors]
@@ -172,7 +258,45 @@ class Program:
             *bounds([e.intervals for e in self.edges], n_edge_features),
         )
 
-    # --- value ----------------------------------------------------------------------------------------------------
+    # --- how it is shown ------------------------------------------------------------------------------------
+
+    def to_text(self, schema: Schema) -> str:
+        """Return the readable form, with the names of the schema; `parse(text, schema)` reads it back."""
+        from gdlnn.gdl.printer import format_readable
+
+        return format_readable(self, schema)
+
+    def describe(self, schema: Schema | None = None, *, directed: bool | None = None) -> str:
+        """Say in plain English which graphs the program matches.
+
+        Parameters
+        ----------
+        schema
+            What the features are called and what their values mean.
+        directed
+            Whether graphs are directed: successors, not neighbours. By default yes, unless a schema is given.
+        """
+        from gdlnn.gdl.wording import describe
+
+        return describe(self, schema, directed=schema is None if directed is None else directed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the program as plain JSON values; an open side is null."""
+        from gdlnn.gdl.json_form import program_to_json
+
+        return program_to_json(self)
+
+    def __str__(self) -> str:
+        from gdlnn.gdl.printer import format_exact
+
+        return format_exact(self)
+
+    def __repr__(self) -> str:
+        from gdlnn.gdl.printer import format_short
+
+        return format_short(self)
+
+    # --- value ----------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Program cannot be changed (tried to set {name!r}); build a new one")

@@ -1,0 +1,96 @@
+"""GDLNN: graph classification that can be read.
+
+GDL programs are mined from graphs and say which patterns a graph contains; a small network on top classifies;
+an explanation is a subgraph. Names are loaded when first used, so that importing the package is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gdlnn.errors import (
+        DatasetError,
+        DownloadError,
+        ExplanationError,
+        GDLNNError,
+        GDLSyntaxError,
+        GraphError,
+        MatchError,
+        MiningError,
+        MissingExtraError,
+        ModelError,
+        ProgramError,
+        UnknownMatchError,
+    )
+    from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
+    from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+
+    __version__: str
+
+# Public name to the module that defines it. The imports above say the same to type checkers.
+_HOMES = {
+    "DatasetError": "gdlnn.errors",
+    "DownloadError": "gdlnn.errors",
+    "ExplanationError": "gdlnn.errors",
+    "Feature": "gdlnn.graphs",
+    "GDLNNError": "gdlnn.errors",
+    "GDLSyntaxError": "gdlnn.errors",
+    "Graph": "gdlnn.graphs",
+    "GraphDataset": "gdlnn.graphs",
+    "GraphError": "gdlnn.errors",
+    "Interval": "gdlnn.gdl",
+    "MatchError": "gdlnn.errors",
+    "MiningError": "gdlnn.errors",
+    "MissingExtraError": "gdlnn.errors",
+    "ModelError": "gdlnn.errors",
+    "NamedProgram": "gdlnn.gdl",
+    "Program": "gdlnn.gdl",
+    "ProgramError": "gdlnn.errors",
+    "Schema": "gdlnn.graphs",
+    "UnknownMatchError": "gdlnn.errors",
+    "format_programs": "gdlnn.gdl",
+    "parse_programs": "gdlnn.gdl",
+}
+
+__all__ = [
+    "DatasetError",
+    "DownloadError",
+    "ExplanationError",
+    "Feature",
+    "GDLNNError",
+    "GDLSyntaxError",
+    "Graph",
+    "GraphDataset",
+    "GraphError",
+    "Interval",
+    "MatchError",
+    "MiningError",
+    "MissingExtraError",
+    "ModelError",
+    "NamedProgram",
+    "Program",
+    "ProgramError",
+    "Schema",
+    "UnknownMatchError",
+    "__version__",
+    "format_programs",
+    "parse_programs",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("gdlnn")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gdlnn' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,138 @@
+"""The readable form of a vector, ``atom = N, charge >= 0``: conditions by name to intervals, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from gdlnn.gdl.program import ANY, KEYWORDS, Interval
+from gdlnn.gdl.text import TextFault, listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gdlnn.gdl.program import Intervals
+    from gdlnn.graphs import Feature
+
+_BARE = re.compile(r"[^\W\d]\w*")
+_SHOWN_NAMES = 8  # the most names a message lists
+
+
+Operator = Literal["=", ">=", "<=", "in []", "in {}"]
+
+
+class Condition(NamedTuple):
+    """One condition as it stands in the text; values are numbers or names, each with its offset."""
+
+    offset: int
+    feature: str
+    operator: Operator
+    values: list[tuple[int, float | str]]
+
+
+def quoted(text: str) -> str:
+    """Return a string as GDL text quotes it: JSON, with letters of all scripts left as they are."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate can stand in no file
+        return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def name_text(name: str) -> str:
+    """Return a name as it stands in GDL text: bare where it reads back as a name, else quoted."""
+    bare = _BARE.fullmatch(name) is not None and name not in KEYWORDS and name != "inf"
+    return name if bare else quoted(name)
+
+
+def number_text(value: float) -> str:
+    """Return the shortest number that reads back as the value; whole numbers without a point."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
+
+
+def _value_text(value: float, feature: Feature) -> str:
+    name = feature.values.get(value)
+    return number_text(value) if name is None else name_text(name)
+
+
+def condition_text(interval: Interval, feature: Feature) -> str:
+    """Return one interval as a condition on its feature; it must not be open on both sides."""
+    name = name_text(feature.name)
+    lower, upper = (_value_text(bound, feature) for bound in interval)
+    if interval.lower == interval.upper:
+        return f"{name} = {lower}"
+    if interval.upper == math.inf:
+        return f"{name} >= {lower}"
+    if interval.lower == -math.inf:
+        return f"{name} <= {upper}"
+    if feature.kind == "nominal" and interval.lower in feature.values and interval.upper in feature.values:
+        names = (feature.values[v] for v in sorted(feature.values) if v in interval)
+        return f"{name} in {{{', '.join(map(name_text, names))}}}"
+    return f"{name} in [{lower}, {upper}]"
+
+
+def intervals_from_conditions(
+    conditions: Iterable[Condition], features: tuple[Feature, ...], what: str
+) -> Intervals:
+    """Return the vector that conditions stand for; a feature without a condition is open."""
+    position = {feature.name: i for i, feature in enumerate(features)}
+    intervals: list[Interval] = [ANY] * len(features)
+    seen: set[str] = set()
+    for condition in conditions:
+        if condition.feature not in position:
+            known = _some(list(position)) if position else "none"
+            raise TextFault(
+                condition.offset,
+                f"expected a {what} feature of the schema ({known}), got {shown(condition.feature)}",
+            )
+        if condition.feature in seen:
+            raise TextFault(
+                condition.offset,
+                f"expected one condition per feature, but {shown(condition.feature)} has two",
+            )
+        seen.add(condition.feature)
+        i = position[condition.feature]
+        intervals[i] = _interval(condition, features[i])
+    return tuple(intervals)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")
+
+
+def _interval(condition: Condition, feature: Feature) -> Interval:
+    codes = {name: value for value, name in feature.values.items()}
+    values: list[float] = []
+    for offset, value in condition.values:
+        if isinstance(value, str):
+            if value not in codes:
+                known = f"a value of {feature.name} ({_some(list(codes))})" if codes else "a number"
+                raise TextFault(offset, f"expected {known}, got {shown(value)}")
+            value = codes[value]
+        values.append(value)
+    lower, upper = min(values), max(values)
+    if condition.operator == ">=":
+        upper = math.inf
+    elif condition.operator == "<=":
+        lower = -math.inf
+    elif condition.operator == "in []":
+        lower, upper = values
+    elif condition.operator == "in {}":
+        _check_gapless(condition, feature, set(values))
+    if lower > upper or lower == math.inf or upper == -math.inf:
+        raise TextFault(condition.offset, f"expected bounds a ≤ b, got [{lower:g}, {upper:g}]")
+    return Interval(lower, upper)
+
+
+def _check_gapless(condition: Condition, feature: Feature, values: set[float]) -> None:
+    """Check that a set can stand for an interval: it has all known values from least to greatest."""
+    between = [v for v in sorted(feature.values) if min(values) <= v <= max(values)]
+    if values != set(between):
+        missing = [feature.value_name(v) for v in between if v not in values]
+        lacks = f"{listed(missing[:_SHOWN_NAMES], 'and')} between them" if missing else "names alone"
+        raise TextFault(
+            condition.offset,
+            f"expected every value of {feature.name} from the first to the last, with {lacks}",
+        )

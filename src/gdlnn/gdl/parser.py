@@ -1,0 +1,121 @@
+"""GDL text to programs: one program, or a file of programs with headers. The other way is `printer`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gdlnn.gdl.conditions import intervals_from_conditions
+from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NamedProgram, NodeDescription, Program
+from gdlnn.gdl.syntax import EdgeText, HeaderText, NodeText, read
+from gdlnn.gdl.text import TextFault, shown, syntax_error
+
+if TYPE_CHECKING:
+    from gdlnn.gdl.program import Intervals
+    from gdlnn.gdl.syntax import Record, VectorText
+    from gdlnn.graphs import Feature, Schema
+
+
+def parse_program(text: str, schema: Schema | None = None) -> Program:
+    """Read one program; a header, where there is one, is read and dropped.
+
+    Raises
+    ------
+    GDLSyntaxError
+        With line, column and a caret, where the text is no program.
+    """
+    records = read(text, "single")
+    try:
+        return _program(records, schema)
+    except TextFault as fault:
+        raise syntax_error(text, fault.offset, fault.reason) from None
+
+
+def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram]:
+    """Read a text of several programs, each after its header ``program name {key: value, …}``.
+
+    A text without a header is one program without a name; an empty text holds none.
+    """
+    records = read(text, "several")
+    headers = [i for i, record in enumerate(records) if isinstance(record, HeaderText)]
+    if records and not headers:
+        records, headers = [HeaderText(0, "", {}), *records], [0]
+    programs = []
+    try:
+        for first, last in zip(headers, [*headers[1:], len(records)], strict=True):
+            header = records[first]
+            assert isinstance(header, HeaderText)
+            programs.append(NamedProgram(_program(records[first:last], schema), header.name, header.metadata))
+    except TextFault as fault:
+        raise syntax_error(text, fault.offset, fault.reason) from None
+    return programs
+
+
+def _program(records: list[Record], schema: Schema | None) -> Program:
+    """Check the descriptions of one program and build it."""
+    nodes = [record for record in records if isinstance(record, NodeText)]
+    edges = [record for record in records if isinstance(record, EdgeText)]
+    declared: set[str] = set()
+    node_vectors = _Vectors("node", schema.node if schema else None)
+    built_nodes = []
+    for node in nodes:
+        if node.variable in declared:
+            reason = f"expected each variable once, but {shown(node.variable)} is described twice"
+            raise TextFault(node.offset, reason)
+        declared.add(node.variable)
+        built_nodes.append(NodeDescription(node.variable, node_vectors.check(node.vector)))
+    seen: set[tuple[str, str]] = set()
+    edge_vectors = _Vectors("edge", schema.edge if schema else None)
+    built_edges = []
+    for edge in edges:
+        ends = (edge.source, edge.target)
+        for end in ends:
+            if end not in declared:
+                raise TextFault(
+                    edge.offset, f"expected a declared variable, but there is no node {shown(end)}"
+                )
+        if ends in seen:
+            shown_ends = f"({', '.join(end[:40] for end in ends)})"
+            raise TextFault(edge.offset, f"expected each edge once, but edge {shown_ends} is described twice")
+        seen.add(ends)
+        built_edges.append(EdgeDescription(*ends, edge_vectors.check(edge.vector)))
+    return Program._trusted(tuple(built_nodes), tuple(built_edges))
+
+
+class _Vectors:
+    """Checks the vectors of the nodes, or of the edges, of one program: all have one length."""
+
+    def __init__(self, what: str, features: tuple[Feature, ...] | None) -> None:
+        self._what, self._features = what, features
+        self._length = None if features is None else len(features)
+        self._reason = f"as the schema has {what} features"
+
+    def check(self, vector: VectorText | None) -> Intervals | None:
+        """Return the intervals of a vector; one that is open throughout is none."""
+        if vector is None:
+            return None
+        if vector.conditions:
+            if self._features is None:
+                raise TextFault(
+                    vector.conditions[0].offset,
+                    "expected intervals such as [1.0, 2.0]: features have names only with a schema",
+                )
+            intervals = intervals_from_conditions(vector.conditions, self._features, self._what)
+        else:
+            intervals = _intervals(vector)
+            if self._length is None:
+                self._length, self._reason = len(intervals), f"as for the first {self._what} with a vector"
+            elif len(intervals) != self._length:
+                raise TextFault(
+                    vector.offset,
+                    f"expected {self._length} interval(s), {self._reason}, got {len(intervals)}",
+                )
+        return None if all(interval == ANY for interval in intervals) else intervals
+
+
+def _intervals(vector: VectorText) -> Intervals:
+    lowers, uppers = vector.bounds[::2], vector.bounds[1::2]
+    for i, (lower, upper) in enumerate(zip(lowers, uppers, strict=True)):
+        if lower > upper or lower == math.inf or upper == -math.inf:
+            raise TextFault(vector.place(2 * i), f"expected [a, b] with a ≤ b, got [{lower:g}, {upper:g}]")
+    return tuple(map(Interval, lowers, uppers))

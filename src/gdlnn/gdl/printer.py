@@ -1,0 +1,107 @@
+"""Programs to GDL text: the exact form, the readable form, files of programs. English is in `wording`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from gdlnn.errors import ProgramError
+from gdlnn.gdl.conditions import condition_text, name_text, quoted
+from gdlnn.gdl.program import ANY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gdlnn.gdl.program import Intervals, NamedProgram, Program
+    from gdlnn.graphs import Feature, Schema
+
+_SHORT = 100  # characters of a repr
+_MAX_WHOLE = 10**4000  # more digits than the parser takes back
+
+
+def _exact_vector(intervals: Intervals | None) -> str:
+    if intervals is None:
+        return ""
+    return f" <{', '.join(f'[{lower!r}, {upper!r}]' for lower, upper in intervals)}>"
+
+
+def _descriptions(program: Program) -> Iterable[str]:
+    for node in program.nodes:
+        yield f"node {node.variable}{_exact_vector(node.intervals)}"
+    for edge in program.edges:
+        yield f"edge ({edge.source}, {edge.target}){_exact_vector(edge.intervals)}"
+
+
+def format_exact(program: Program) -> str:
+    """Return the program as GDL text, one description per line; every number reads back as itself."""
+    return "\n".join(_descriptions(program))
+
+
+def format_short(program: Program) -> str:
+    """Return what `repr` shows: the descriptions on one line, cut where there are many."""
+    parts: list[str] = []
+    length = 0
+    for part in _descriptions(program):
+        if parts and length + len(part) > _SHORT:
+            rest = len(program.nodes) + len(program.edges) - len(parts)
+            parts.append(f"… {rest} more")
+            break
+        parts.append(part)
+        length += len(part) + 2
+    return f"<Program: {'; '.join(parts)}>" if parts else "<Program: empty>"
+
+
+def format_readable(program: Program, schema: Schema) -> str:
+    """Return the program with the names of the schema for features and values."""
+    for what, features, got in (
+        ("node", schema.node, program.n_node_features),
+        ("edge", schema.edge, program.n_edge_features),
+    ):
+        if got is not None and got != len(features):
+            reason = f"as the schema has {what} features, got {got}"
+            raise ProgramError(f"expected {len(features)} interval(s) per {what}, {reason}")
+
+    def vector(intervals: Intervals | None, features: tuple[Feature, ...]) -> str:
+        if intervals is None:
+            return ""
+        pairs = zip(intervals, features, strict=True)
+        return f" <{', '.join(condition_text(i, f) for i, f in pairs if i != ANY)}>"
+
+    lines = [f"node {n.variable}{vector(n.intervals, schema.node)}" for n in program.nodes]
+    lines += [f"edge ({e.source}, {e.target}){vector(e.intervals, schema.edge)}" for e in program.edges]
+    return "\n".join(lines)
+
+
+def format_programs(programs: Iterable[NamedProgram], schema: Schema | None = None) -> str:
+    """Return a file of programs, each after its header; with a schema in the readable form.
+
+    `parse_programs` gives back the same programs, names and metadata. A metadata value is a number (but not
+    NaN), a string, a boolean or a list of those.
+    """
+    blocks = []
+    for program, name, metadata in programs:
+        header = "program" + (f" {name_text(name)}" if name else "")
+        if metadata:
+            where = f"program {name!r}"
+            entries = (f"{name_text(k)}: {_metadata_text(v, f'{where}: {k}')}" for k, v in metadata.items())
+            header += f" {{{', '.join(entries)}}}"
+        body = format_exact(program) if schema is None else format_readable(program, schema)
+        blocks.append(f"{header}\n{body}\n" if body else f"{header}\n")
+    return "\n".join(blocks)
+
+
+def _metadata_text(value: Any, where: str) -> str:
+    if isinstance(value, list):
+        if any(isinstance(item, list) for item in value):
+            raise ProgramError(f"{where}: expected a list of numbers, strings or booleans, got lists")
+        return f"[{', '.join(_metadata_text(item, where) for item in value)}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) < _MAX_WHOLE:
+        return str(int(value))
+    if isinstance(value, float) and not math.isnan(value):
+        return repr(float(value))
+    if isinstance(value, str):
+        return quoted(str(value))
+    got = repr(value) if isinstance(value, float) else f"a value of type {type(value).__name__}"
+    raise ProgramError(f"{where}: expected a number, a string, a boolean or a list of those, got {got}")

@@ -1,0 +1,243 @@
+"""GDL text to records with offsets, by the grammar in `grammar.lark`. What they mean is for `parser`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lark import Lark, Token, Transformer
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from gdlnn.gdl.conditions import Condition
+from gdlnn.gdl.text import TextFault, listed, shown, syntax_error
+
+if TYPE_CHECKING:
+    from gdlnn.errors import GDLSyntaxError
+    from gdlnn.gdl.conditions import Operator
+
+_MAX_DIGITS = 4000  # of a whole number in a header; Python refuses to convert much longer ones
+_NUMBER = re.compile(r"[+-]?(?:[0-9.]++(?:[eE][+-]?[0-9]++)?|inf)")
+_WHOLE = re.compile(r"[+-]?[0-9]++")
+_WORD = re.compile(r"\w{1,41}")
+
+_TERMINALS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a quoted string",
+    "VECTOR": "'<'",
+    "PAIR": "'('",
+    "TRUE": "true",
+    "FALSE": "false",
+    "NODE": "node",
+    "EDGE": "edge",
+    "PROGRAM": "program",
+    "IN": "in",
+    "$END": "the end of the text",
+}
+
+
+class VectorText(NamedTuple):
+    """``<…>``: the bounds of intervals in a row, or conditions by name; one is empty."""
+
+    offset: int
+    bounds: list[float]
+    conditions: list[Condition]
+    offsets: list[int]
+    source: str
+
+    def place(self, bound: int) -> int:
+        """Return the offset of a bound; found again where the vector was one token, since hardly ever asked."""
+        if self.offsets:
+            return self.offsets[bound]
+        return self.offset + next(islice(_NUMBER.finditer(self.source), bound, None)).start()
+
+
+class NodeText(NamedTuple):
+    """``node x <…>``."""
+
+    offset: int
+    variable: str
+    vector: VectorText | None
+
+
+class EdgeText(NamedTuple):
+    """``edge (x, y) <…>``."""
+
+    offset: int
+    source: str
+    target: str
+    vector: VectorText | None
+
+
+class HeaderText(NamedTuple):
+    """``program name {…}``."""
+
+    offset: int
+    name: str
+    metadata: dict[str, Any]
+
+
+Record = HeaderText | NodeText | EdgeText
+
+
+def _offset(token: Token) -> int:
+    return token.start_pos or 0
+
+
+def _number(text: str, offset: int) -> float:
+    value = float(text)
+    if math.isinf(value) and not text.endswith("inf"):
+        raise TextFault(offset, f"expected a number that a double can hold, got {shown(text)}")
+    return value + 0.0  # -0.0 becomes 0.0, so that equal bounds print the same
+
+
+def _string(token: Token) -> str:
+    try:
+        return str(json.loads(token))
+    except ValueError as error:
+        raise TextFault(_offset(token), f"expected a string with JSON escapes, got {shown(token)}") from error
+
+
+def _scalar(token: Token) -> Any:
+    if token.type == "STRING":
+        return _string(token)
+    if token.type in ("TRUE", "FALSE"):
+        return token.type == "TRUE"
+    if _WHOLE.fullmatch(token) is None:
+        return _number(token, _offset(token))
+    if len(token) > _MAX_DIGITS:
+        raise TextFault(_offset(token), f"expected at most {_MAX_DIGITS} digits, got {len(token)}")
+    return int(token)
+
+
+def _condition(children: list[Any], operator: Operator) -> Condition:
+    (offset, feature), *values = children
+    return Condition(offset, feature, operator, values)
+
+
+class _Builder(Transformer[Token, Any]):
+    """Turn what the grammar finds into records, while the parser goes on."""
+
+    def name(self, children: list[Token]) -> tuple[int, str]:
+        token = children[0]
+        return _offset(token), _string(token) if token.type == "STRING" else str(token)
+
+    def value(self, children: list[Token]) -> tuple[int, float | str]:
+        token = children[0]
+        if token.type == "NUMBER":
+            return _offset(token), _number(token, _offset(token))
+        return self.name(children)
+
+    def array(self, children: list[Token]) -> list[Any]:
+        return [_scalar(token) for token in children]
+
+    def entry(self, children: list[Any]) -> tuple[int, str, Any]:
+        (offset, key), value = children
+        return offset, key, value if isinstance(value, list) else _scalar(value)
+
+    def metadata(self, children: list[tuple[int, str, Any]]) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        for offset, key, value in children:
+            if key in entries:
+                raise TextFault(offset, f"expected each entry once, but {shown(key)} stands twice")
+            entries[key] = value
+        return entries
+
+    def header(self, children: list[Any]) -> HeaderText:
+        keyword, name, metadata = children
+        return HeaderText(_offset(keyword), "" if name is None else name[1], metadata or {})
+
+    def intervals(self, children: list[Token]) -> VectorText:
+        start, *numbers = children
+        offsets = [_offset(token) for token in numbers]
+        bounds = [_number(token, offset) for token, offset in zip(numbers, offsets, strict=True)]
+        return VectorText(_offset(start), bounds, [], offsets, "")
+
+    def vector_token(self, children: list[Token]) -> VectorText:
+        source, start = str(children[0]), _offset(children[0])
+        numbers = _NUMBER.findall(source)
+        bounds = [float(number) + 0.0 for number in numbers]
+        vector = VectorText(start, bounds, [], [], source)
+        if math.inf in bounds or -math.inf in bounds:
+            for i, number in enumerate(numbers):
+                if math.isinf(bounds[i]) and not number.endswith("inf"):
+                    _number(number, vector.place(i))
+        return vector
+
+    def conditions(self, children: list[Any]) -> VectorText:
+        return VectorText(_offset(children[0]), [], children[1:], [], "")
+
+    def equal(self, children: list[Any]) -> Condition:
+        return _condition(children, "=")
+
+    def at_least(self, children: list[Any]) -> Condition:
+        return _condition(children, ">=")
+
+    def at_most(self, children: list[Any]) -> Condition:
+        return _condition(children, "<=")
+
+    def between(self, children: list[Any]) -> Condition:
+        return _condition(children, "in []")
+
+    def one_of(self, children: list[Any]) -> Condition:
+        return _condition(children, "in {}")
+
+    def node(self, children: list[Any]) -> NodeText:
+        variable, vector = children
+        return NodeText(_offset(variable), str(variable), vector)
+
+    def edge(self, children: list[Any]) -> EdgeText:
+        first, *second, vector = children
+        if second:
+            return EdgeText(_offset(first), str(first), str(second[0]), vector)
+        source, target = (end.strip() for end in first[1:-1].split(","))
+        return EdgeText(_offset(first), source, target, vector)
+
+    def single(self, children: list[Record]) -> list[Record]:
+        return children
+
+    several = single
+
+
+@cache
+def _lark() -> Lark:
+    grammar = (files("gdlnn.gdl") / "grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", start=["single", "several"], transformer=_Builder())
+
+
+def read(text: str, start: str) -> list[Record]:
+    """Return the headers and descriptions of a text in order; ``start`` is a start rule of the grammar."""
+    parser = _lark().parse_interactive(text, start=start)
+    try:
+        for _ in parser.iter_parse():
+            pass
+        records: list[Record] = parser.feed_eof()  # type: ignore[no-untyped-call]
+    except UnexpectedInput as error:
+        accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+        raise _unexpected(text, error, accepted) from None
+    except TextFault as fault:
+        raise syntax_error(text, fault.offset, fault.reason) from None
+    return records
+
+
+def _unexpected(text: str, error: UnexpectedInput, accepted: set[str]) -> GDLSyntaxError:
+    """Say what the parser met, where, and what it expected."""
+    patterns = {terminal.name: terminal.pattern for terminal in _lark().terminals}
+    words = {_TERMINALS[name] if name in _TERMINALS else f"'{patterns[name].value}'" for name in accepted}
+    # Words first, signs after them: "a number or '['" reads better than the other way.
+    expected = listed(sorted(words, key=lambda word: (word[0] == "'", word)))
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return syntax_error(text, len(text.rstrip()), f"expected {expected}, but the text ends")
+    offset: int = error.pos_in_stream  # type: ignore[assignment]
+    if text.startswith("/*", offset):
+        return syntax_error(text, offset, "expected */ to close this comment, but the text ends")
+    if isinstance(error, UnexpectedCharacters) and text.startswith('"', offset):
+        return syntax_error(text, offset, 'expected " to close this string, but the line ends')
+    word = _WORD.match(text, offset)
+    got = shown(word[0] if word else text[offset : offset + 1])
+    return syntax_error(text, offset, f"expected {expected}, got {got}")

@@ -1,0 +1,1 @@
+"""Slow, obvious code that the tests hold the fast code against."""
