@@ -1,0 +1,112 @@
+// Mining: from one target graph, generalise the whole graph step by step while the score does not fall.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "gdlnn/graph_set.hpp"
+
+namespace gdlnn {
+
+enum class Strategy : std::uint8_t { greedy, sequential };
+
+struct MineParams {
+    double epsilon = 0.1;
+    Strategy strategy = Strategy::greedy;
+    bool connected = true;
+    std::int64_t step_budget = 20'000;    // per search while mining
+    std::int64_t final_budget = 2'000'000; // per search when the final program is recounted
+    int greedy_below = 1000;              // sequential: the greedy loop at the end runs below this many graphs
+    bool lookahead = true;
+};
+
+// One descent: some nodes of one graph (a connected component, or all), with fixed or seeded random ties.
+struct MineTask {
+    int graph = 0;
+    std::vector<std::int32_t> nodes; // sorted
+    bool random_ties = false;
+    std::uint64_t seed = 0;
+};
+
+struct MineStats {
+    std::int64_t tests = 0;     // (mutation, graph) questions and first questions that were searched for
+    std::int64_t searches = 0;  // searches run, lookahead included
+    std::int64_t steps = 0;     // nodes placed, over all searches
+    std::int64_t unknown = 0;   // searches that ran out of budget, lookahead aside
+};
+
+// The mined program in terms of its target: which nodes and edges are left, with their bounds.
+struct MinedProgram {
+    int task = 0;
+    std::vector<std::int64_t> nodes, edges; // numbers within the target graph
+    std::vector<double> node_lower, node_upper, edge_lower, edge_upper;
+    std::vector<std::uint8_t> support; // per graph: 1 where the program matches
+    int matched = 0, matched_of_label = 0;
+    int n_mutations = 0;
+    int unresolved = 0; // graphs on which the final program stayed unknown
+    double score = 0;
+    bool stopped = false; // the stop flag ended the descent early: not a result
+    MineStats stats;
+};
+
+// Labelled graphs, ready to mine from. Keeps references: the graph set must outlive it.
+class MiningData {
+  public:
+    MiningData(const GraphSet &set, std::vector<std::int32_t> labels, int n_labels);
+    const GraphSet &set() const { return set_; }
+    int label(int graph) const { return labels_[static_cast<std::size_t>(graph)]; }
+    // Graphs of a label first, then the others, each in their own order.
+    const std::vector<std::int32_t> &order(int label) const { return orders_[static_cast<std::size_t>(label)]; }
+    int n_positive(int label) const { return n_positive_[static_cast<std::size_t>(label)]; }
+
+  private:
+    const GraphSet &set_;
+    std::vector<std::int32_t> labels_;
+    std::vector<std::vector<std::int32_t>> orders_;
+    std::vector<int> n_positive_;
+};
+
+// Mines one task after another, reusing its buffers. One per thread.
+class Miner {
+  public:
+    Miner(const MiningData &data, const MineParams &params, const std::atomic<bool> *stop);
+    ~Miner();
+    MinedProgram mine(const MineTask &task);
+
+  private:
+    class Descent;
+    std::unique_ptr<Descent> descent_;
+};
+
+// Mines tasks on threads of its own; results are handed out as they come.
+class MiningJob {
+  public:
+    MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks, int n_threads);
+    ~MiningJob();
+    // Waits up to `seconds` for results and returns those there are.
+    std::vector<MinedProgram> poll(double seconds);
+    bool running() const;
+    void stop();
+
+  private:
+    void work();
+    const MiningData &data_;
+    MineParams params_;
+    std::vector<MineTask> tasks_;
+    std::atomic<bool> stop_{false};
+    std::atomic<std::size_t> next_{0};
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<MinedProgram> finished_;
+    std::exception_ptr failure_;
+    int active_ = 0;
+    std::vector<std::thread> threads_;
+};
+
+} // namespace gdlnn

@@ -1,0 +1,87 @@
+// Pattern: a GDL program compiled against a GraphSet. Every constraint has an id, so that a search can be asked to
+// ignore some (a mutation) and can say which ones it needed (a conflict).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gdlnn/bits.hpp"
+#include "gdlnn/graph_set.hpp"
+
+namespace gdlnn {
+
+// A program as plain arrays; an open side is an infinity.
+struct ProgramArrays {
+    int n = 0;
+    int m = 0;
+    const double *node_lower = nullptr; // n × node features
+    const double *node_upper = nullptr;
+    const std::int64_t *edges = nullptr; // pairs
+    const double *edge_lower = nullptr;  // m × edge features
+    const double *edge_upper = nullptr;
+};
+
+// One closed side of one interval. Sides that exclude nothing in the graph set are left out.
+struct Side {
+    std::int32_t owner; // node or edge
+    std::int32_t feature;
+    bool upper;
+    double bound;
+    std::int32_t cut; // ranked node features: rank from which values are at least (lower) or beyond (upper) the bound
+    Word types;       // edges: the edge types that pass, where the set has types
+};
+
+struct Incidence {
+    std::int32_t edge;
+    std::int32_t other;
+    bool outward; // the edge leaves this node
+};
+
+// Ids: nodes, then edges, then node sides, then edge sides, each section starting at a word boundary.
+class Pattern {
+  public:
+    Pattern(const GraphSet &set, const ProgramArrays &program);
+
+    int n = 0;
+    int m = 0;
+    std::vector<std::int32_t> source, target;
+    std::vector<std::int32_t> incidence_start;
+    std::vector<Incidence> incidences; // self-loops left out
+    std::vector<std::int32_t> loops;   // edges (x, x)
+    std::vector<Side> node_sides, edge_sides;
+    std::vector<std::int32_t> node_side_start, edge_side_start;
+    // For an edge (y, x) beside an edge (x, y): the other one's number, else -1. Only the later of the two has it.
+    std::vector<std::int32_t> twin;
+    int edge_base = 0, node_side_base = 0, edge_side_base = 0;
+    int n_ids = 0, words = 0;
+
+    int node_id(int x) const { return x; }
+    int edge_id(int e) const { return edge_base + e; }
+    int node_side_id(int s) const { return node_side_base + s; }
+    int edge_side_id(int s) const { return edge_side_base + s; }
+    bool is_node(int id) const { return id < edge_base; }
+    bool is_edge(int id) const { return id >= edge_base && id < node_side_base; }
+    bool is_node_side(int id) const { return id >= node_side_base && id < edge_side_base; }
+
+    // Sets the bit of a constraint and of every constraint whose removal takes it along: the mutations that touch it.
+    void touch_node(Word *bits, int x) const { set_bit(bits, x); }
+    void touch_edge(Word *bits, int e) const {
+        set_bit(bits, edge_id(e));
+        set_bit(bits, source[static_cast<std::size_t>(e)]);
+        set_bit(bits, target[static_cast<std::size_t>(e)]);
+    }
+    void touch_node_side(Word *bits, int s) const {
+        set_bit(bits, node_side_id(s));
+        set_bit(bits, node_sides[static_cast<std::size_t>(s)].owner);
+    }
+    void touch_edge_side(Word *bits, int s) const {
+        set_bit(bits, edge_side_id(s));
+        touch_edge(bits, edge_sides[static_cast<std::size_t>(s)].owner);
+    }
+    void touch(Word *bits, int id) const;
+
+    // Switches off a constraint and all that cannot stand without it: what the mutation `id` does.
+    void switch_off(Word *off, int id) const;
+};
+
+} // namespace gdlnn

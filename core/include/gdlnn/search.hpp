@@ -1,0 +1,90 @@
+// Search: does a graph contain a pattern? Backtracking over candidate masks, smallest candidate set on the frontier
+// first. On request a failure comes with a conflict: the constraints that are enough to make it fail.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "gdlnn/graph_set.hpp"
+#include "gdlnn/pattern.hpp"
+
+namespace gdlnn {
+
+enum class Answer : std::uint8_t { no, yes, unknown };
+
+inline constexpr std::int64_t kNoBudget = INT64_MAX;
+
+class Searcher {
+  public:
+    explicit Searcher(const GraphSet &set) : set_(set) {}
+
+    // Binds a pattern; buffers grow to fit. `root_bias` (one count per variable, or null) makes variables that emptied
+    // often more likely roots; the search adds to it.
+    void bind(const Pattern &pattern, std::vector<std::uint32_t> *root_bias = nullptr);
+
+    // Whether the graph contains the pattern without the constraints in `off` (null: with all of them). A step is one
+    // assignment of a node to a variable.
+    Answer test(const EncodedGraph &graph, const Word *off, std::int64_t budget);
+    // The same; after `no`, conflict() holds the touched mutations of a conflict.
+    Answer test_with_conflict(const EncodedGraph &graph, const Word *off, std::int64_t budget);
+    const Word *conflict() const { return conflict_; }
+    // After `yes`: the image of each variable, -1 for variables that are off.
+    const std::vector<std::int32_t> &witness() const { return image_; }
+    std::int64_t steps() const { return steps_; }
+
+    // Number of witnesses.
+    Answer count(const EncodedGraph &graph, std::int64_t budget, std::int64_t &found);
+
+    // Step-by-step enumeration: start, then next() until it is not `yes`.
+    void start(const EncodedGraph &graph, const Word *off);
+    Answer next(std::int64_t budget);
+
+    // Raised from outside to end a search early (it answers `unknown`); null: never.
+    const std::atomic<bool> *stop = nullptr;
+
+  private:
+    template <int W, bool Explain> Answer run(std::int64_t budget, bool resume);
+    template <int W> bool prepare();
+    template <int W> void base_domain(int x, Word *domain) const;
+    template <int W> void neighbours(int e, bool outward, int v, Word *mask) const;
+    template <int W> int assign(int x, int v);
+    template <int W> void undo(int level);
+    template <int W> int choose() const;
+    template <int W> void explain(int y, const Word *values, Word *constraints, Word *levels);
+    template <int W> void explain_edges(int y, Word *rest, Word *constraints, Word *levels);
+    template <int W> void explain_sides(int y, Word *rest, Word *constraints);
+    template <int W> void explain_loops(int y, Word *rest, Word *constraints);
+    template <int W> void explain_degree(int y, Word *rest, Word *constraints);
+    void explain_size();
+
+    bool is_off(int id) const { return off_ && test_bit(off_, id); }
+
+    const GraphSet &set_;
+    const Pattern *p_ = nullptr;
+    const EncodedGraph *g_ = nullptr;
+    const Word *off_ = nullptr;
+    std::vector<std::uint32_t> *root_bias_ = nullptr;
+    std::int64_t steps_ = 0;
+    int width_ = 1;       // words per node mask
+    int var_words_ = 1;   // words per set of variables
+    int n_alive_ = 0;
+    int level_ = -1;
+    bool started_ = false;
+    bool matched_ = false; // the last level holds a node: the search stopped at a witness
+    int empty_variable_ = -1;
+
+    std::vector<std::int32_t> alive_;
+    std::vector<Word> base_, domain_, candidates_, tried_, used_, trail_words_;
+    std::vector<std::int32_t> trail_var_;
+    std::vector<std::int32_t> touches_, image_, owner_, level_of_, level_var_, trail_start_;
+    std::vector<std::int32_t> out_degree_, in_degree_;
+    std::vector<Word> frontier_, unassigned_;
+    std::vector<Word> allowed_; // per edge: the edge types that pass
+    std::vector<std::uint8_t> constrained_;
+    std::vector<Word> constraint_rows_, level_rows_, scratch_;
+    std::vector<std::int32_t> row_;
+    const Word *conflict_ = nullptr;
+};
+
+} // namespace gdlnn

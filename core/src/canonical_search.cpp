@@ -1,0 +1,417 @@
+#include "canonical_search.hpp"
+
+namespace gdlnn::canonical {
+
+// --- Partition -----------------------------------------------------------------------------------
+
+Partition::Partition(const LinkGraph &graph)
+    : graph_(graph), element_(graph.n()), position_(graph.n()), cell_(graph.n()),
+      length_(graph.n()), queued_(graph.n(), 0), key_(graph.n(), 0) {
+    std::iota(element_.begin(), element_.end(), 0);
+    std::stable_sort(element_.begin(), element_.end(),
+                     [&](int a, int b) { return graph.colour[a] < graph.colour[b]; });
+    int start = 0;
+    for (int i = 0; i < graph.n(); ++i) {
+        if (i == 0 || graph.colour[element_[i]] != graph.colour[element_[i - 1]]) {
+            start = i;
+            length_[start] = 0;
+            ++n_cells_;
+            enqueue(start);
+        }
+        position_[element_[i]] = i;
+        cell_[element_[i]] = start;
+        ++length_[start];
+    }
+}
+
+int Partition::first_open_cell(int from) const {
+    while (length_[from] == 1)
+        ++from;
+    return from;
+}
+
+void Partition::split(int start, int at) {
+    length_[at] = start + length_[start] - at;
+    length_[start] = at - start;
+    for (int i = at; i < at + length_[at]; ++i)
+        cell_[element_[i]] = at;
+    splits_.emplace_back(start, at);
+    ++n_cells_;
+}
+
+void Partition::undo(std::size_t mark) {
+    while (splits_.size() > mark) {
+        const auto [start, at] = splits_.back();
+        splits_.pop_back();
+        for (int i = at; i < at + length_[at]; ++i)
+            cell_[element_[i]] = start;
+        length_[start] += length_[at];
+        --n_cells_;
+    }
+}
+
+void Partition::enqueue(int start) {
+    if (!queued_[start]) {
+        queued_[start] = 1;
+        queue_.push_back(start);
+    }
+}
+
+void Partition::place(int v, int position) {
+    const int other = element_[position], old = position_[v];
+    element_[old] = other;
+    position_[other] = old;
+    element_[position] = v;
+    position_[v] = position;
+}
+
+std::uint64_t Partition::refine() {
+    trace_ = 0;
+    for (std::size_t head = 0; head < queue_.size(); ++head) {
+        const int splitter = queue_[head];
+        queued_[splitter] = 0;
+        if (!discrete())
+            split_by(splitter);
+    }
+    queue_.clear();
+    return mixed(trace_ + static_cast<std::uint64_t>(n_cells_));
+}
+
+std::uint64_t Partition::individualise(int v) {
+    const int start = cell_[v];
+    place(v, start);
+    split(start, start + 1);
+    enqueue(start);
+    return refine();
+}
+
+void Partition::split_by(int splitter) {
+    members_.assign(cell(splitter).begin(), cell(splitter).end());
+    touched_.clear();
+    for (const int u : members_)
+        for (const Link &link : graph_.of(u)) {
+            if (key_[link.vertex] == 0)
+                touched_.push_back(link.vertex);
+            key_[link.vertex] += mixed(static_cast<std::uint64_t>(link.code)) | 1;
+        }
+    // A sum that wraps to zero is seen twice here and keyed once: drop the double.
+    std::sort(touched_.begin(), touched_.end(), [&](int a, int b) {
+        return std::tuple(cell_[a], key_[a], a) < std::tuple(cell_[b], key_[b], b);
+    });
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    trace_ = mixed(trace_ ^ static_cast<std::uint64_t>(splitter));
+    for (std::size_t from = 0; from < touched_.size();) {
+        std::size_t to = from;
+        while (to < touched_.size() && cell_[touched_[to]] == cell_[touched_[from]])
+            ++to;
+        // split_cell gives later members other cells, so the group is found before it runs.
+        split_cell({touched_.data() + from, to - from});
+        from = to;
+    }
+    for (const int v : touched_)
+        key_[v] = 0;
+}
+
+void Partition::split_cell(std::span<const std::int32_t> touched) {
+    const int start = cell_[touched[0]], size = length_[start];
+    const int first = start + size - static_cast<int>(touched.size());
+    for (std::size_t i = touched.size(); i-- > 0;)
+        place(touched[i], first + static_cast<int>(i));
+    fragments_.clear();
+    fragments_.push_back(start);
+    for (std::size_t i = 0; i < touched.size(); ++i) {
+        const int at = first + static_cast<int>(i);
+        const std::uint64_t before = i > 0 ? key_[touched[i - 1]] : 0;
+        if (key_[touched[i]] != before || i == 0) {
+            trace_ = mixed(trace_ ^ key_[touched[i]]) + static_cast<std::uint64_t>(at);
+            if (at > start)
+                fragments_.push_back(at);
+        }
+    }
+    if (fragments_.size() == 1)
+        return;
+    for (std::size_t i = fragments_.size(); i-- > 1;)
+        split(start, fragments_[i]);
+    // Counts into a cell that is no splitter any more are known; all fragments but one then tell the rest.
+    int spared = -1;
+    if (!queued_[start])
+        for (const int fragment : fragments_)
+            if (spared < 0 || length_[fragment] > length_[spared])
+                spared = fragment;
+    for (const int fragment : fragments_)
+        if (fragment != spared)
+            enqueue(fragment);
+}
+
+// --- twins ---------------------------------------------------------------------------------------
+
+std::vector<std::int32_t> twin_classes(const LinkGraph &graph) {
+    // Two vertices of one colour are twins when their lists are equal, leaving the link between the two aside; that
+    // link, where there is one, must look the same from both ends. Hashes propose, lists decide.
+    const int n = graph.n();
+    std::vector<std::int32_t> result(n, -1);
+    const auto hash = [](int vertex, int code) {
+        return mixed(mixed(static_cast<std::uint64_t>(vertex)) + static_cast<std::uint64_t>(code));
+    };
+    using Key = std::tuple<std::int32_t, std::int32_t, std::uint64_t>; // colour, code or -1, hash
+    std::vector<std::pair<Key, std::int32_t>> proposals;
+    std::vector<std::int32_t> codes;
+    for (int v = 0; v < n; ++v) {
+        std::uint64_t sum = 0;
+        codes.clear();
+        for (const Link &link : graph.of(v)) {
+            sum += hash(link.vertex, link.code);
+            codes.push_back(link.code);
+        }
+        std::sort(codes.begin(), codes.end());
+        codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+        proposals.emplace_back(Key{graph.colour[v], -1, sum}, v);
+        for (const int code : codes)
+            proposals.emplace_back(Key{graph.colour[v], code, sum + hash(v, code)}, v);
+    }
+    std::sort(proposals.begin(), proposals.end());
+    const auto are_twins = [&](int u, int v) {
+        const auto a = graph.of(u), b = graph.of(v);
+        if (a.size() != b.size())
+            return false;
+        int ab = -1, ba = -1;
+        std::size_t i = 0, j = 0;
+        while (i < a.size() || j < b.size()) {
+            if (i < a.size() && a[i].vertex == v)
+                ab = a[i++].code;
+            else if (j < b.size() && b[j].vertex == u)
+                ba = b[j++].code;
+            else if (i < a.size() && j < b.size() && a[i] == b[j])
+                ++i, ++j;
+            else
+                return false;
+        }
+        return ab == ba;
+    };
+    int n_classes = 0;
+    for (std::size_t i = 1, head = 0; i < proposals.size(); ++i) {
+        const int u = proposals[head].second, v = proposals[i].second;
+        if (proposals[i].first != proposals[head].first || !are_twins(u, v)) {
+            head = i;
+            continue;
+        }
+        if (result[u] < 0)
+            result[u] = n_classes++;
+        result[v] = result[u];
+    }
+    return result;
+}
+
+// --- Search --------------------------------------------------------------------------------------
+
+std::vector<std::int32_t> Search::run() {
+    partition_.refine();
+    if (partition_.discrete())
+        return partition_.order();
+    push_frame(0, true, 0);
+    while (!frames_.empty()) {
+        const std::size_t level = frames_.size() - 1;
+        partition_.undo(frames_[level].mark);
+        if (path_.size() > level) {
+            depth_[path_.back()] = kNoDepth;
+            path_.resize(level);
+            trace_.resize(level);
+        }
+        const int v = next_candidate(frames_[level]);
+        if (v < 0) {
+            frames_.pop_back();
+            continue;
+        }
+        path_.push_back(v);
+        depth_[v] = static_cast<std::int32_t>(level);
+        const int jump = visit(frames_[level], v);
+        while (static_cast<int>(frames_.size()) > jump + 1) {
+            frames_.pop_back();
+            depth_[path_.back()] = kNoDepth;
+            path_.pop_back();
+            trace_.pop_back();
+        }
+    }
+    return best_.order;
+}
+
+void Search::push_frame(int from, bool on_first, int against_best) {
+    Frame frame;
+    frame.mark = partition_.mark();
+    frame.cell = partition_.first_open_cell(from);
+    const auto cell = partition_.cell(frame.cell);
+    frame.candidates.assign(cell.begin(), cell.end());
+    frame.parent.resize(cell.size());
+    std::iota(frame.parent.begin(), frame.parent.end(), 0);
+    frame.tried.assign(cell.size(), 0);
+    frame.on_first = on_first;
+    frame.against_best = against_best;
+    frames_.push_back(std::move(frame));
+}
+
+namespace {
+
+int root(std::vector<std::int32_t> &parent, int i) {
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+} // namespace
+
+// Merges candidates that an automorphism found since the last time maps to each other with the path left in place.
+void Search::merge_orbits(Frame &frame, std::size_t level) {
+    if (frame.automorphisms_seen == automorphisms_.size())
+        return;
+    for (std::size_t i = 0; i < frame.candidates.size(); ++i)
+        slot_[frame.candidates[i]] = static_cast<std::int32_t>(i);
+    for (; frame.automorphisms_seen < automorphisms_.size(); ++frame.automorphisms_seen) {
+        const Automorphism &moved = automorphisms_[frame.automorphisms_seen];
+        if (std::any_of(moved.begin(), moved.end(), [&](const auto &pair) {
+                return depth_[pair.first] < static_cast<std::int32_t>(level);
+            }))
+            continue;
+        for (const auto &[from, to] : moved) {
+            if (slot_[from] < 0)
+                continue;
+            const int a = root(frame.parent, slot_[from]), b = root(frame.parent, slot_[to]);
+            frame.parent[b] = a;
+            frame.tried[a] |= frame.tried[b];
+        }
+    }
+    for (const int v : frame.candidates)
+        slot_[v] = -1;
+}
+
+int Search::next_candidate(Frame &frame) {
+    merge_orbits(frame, frames_.size() - 1);
+    while (frame.next < frame.candidates.size()) {
+        const std::size_t i = frame.next++;
+        const int v = frame.candidates[i];
+        const int r = root(frame.parent, static_cast<int>(i));
+        if (frame.tried[r])
+            continue;
+        frame.tried[r] = 1;
+        if (twins_[v] >= 0) {
+            auto &twins = frame.tried_twins;
+            const auto at = std::lower_bound(twins.begin(), twins.end(), twins_[v]);
+            if (at != twins.end() && *at == twins_[v])
+                continue;
+            twins.insert(at, twins_[v]);
+        }
+        return v;
+    }
+    return -1;
+}
+
+// Goes from a frame to its child. Returns the level of the frame to go on with.
+int Search::visit(Frame &frame, int v) {
+    const int level = static_cast<int>(frames_.size()) - 1;
+    const std::uint64_t trace = partition_.individualise(v);
+    trace_.push_back(trace);
+    bool on_first = frame.on_first;
+    int against_best = frame.against_best;
+    if (!first_.order.empty()) {
+        on_first = on_first && trace == first_.trace[level];
+        if (against_best == 0 && trace != best_.trace[level])
+            against_best = trace < best_.trace[level] ? -1 : 1;
+        if (!on_first && against_best < 0)
+            return level;
+    }
+    if (partition_.discrete())
+        return leaf(on_first, against_best);
+    push_frame(frame.cell, on_first, against_best); // invalidates frame
+    return level + 1;
+}
+
+int Search::leaf(bool on_first, int against_best) {
+    const int level = static_cast<int>(frames_.size()) - 1;
+    if (first_.order.empty()) {
+        first_ = {path_, partition_.order(), trace_};
+        make_best();
+        return level;
+    }
+    // An automorphism onto a leaf seen before: everything below where the paths part has been seen as well.
+    if (on_first && record_if_automorphism(first_))
+        return divergence(first_);
+    if (against_best == 0) {
+        against_best = compare_to_best();
+        if (against_best == 0) {
+            record_if_automorphism(best_);
+            return divergence(best_);
+        }
+    }
+    if (against_best > 0)
+        make_best();
+    return level;
+}
+
+int Search::divergence(const Leaf &other) const {
+    int level = 0;
+    while (path_[level] == other.path[level])
+        ++level;
+    return level;
+}
+
+bool Search::record_if_automorphism(const Leaf &other) {
+    Automorphism moved;
+    for (int i = 0; i < graph_.n(); ++i)
+        if (other.order[i] != partition_.order()[i])
+            moved.emplace_back(other.order[i], partition_.order()[i]);
+    for (const auto &[from, to] : moved)
+        slot_[from] = to;
+    const auto image = [&](int v) { return slot_[v] < 0 ? v : slot_[v]; };
+    bool same = true;
+    for (const auto &[from, to] : moved) {
+        const auto links = graph_.of(from), images = graph_.of(to);
+        same = links.size() == images.size();
+        for (const Link &link : images)
+            code_[link.vertex] = link.code;
+        for (std::size_t i = 0; same && i < links.size(); ++i)
+            same = code_[image(links[i].vertex)] == links[i].code;
+        for (const Link &link : images)
+            code_[link.vertex] = -1;
+        if (!same)
+            break;
+    }
+    for (const auto &[from, to] : moved)
+        slot_[from] = -1;
+    if (same)
+        automorphisms_.push_back(std::move(moved));
+    return same;
+}
+
+// The links of the vertex at place i to earlier places.
+void Search::row(const std::vector<std::int32_t> &order, const std::vector<std::int32_t> &position,
+                 int i, std::vector<Link> &out) const {
+    out.clear();
+    for (const Link &link : graph_.of(order[i]))
+        if (position[link.vertex] < i)
+            out.push_back({position[link.vertex], link.code});
+    std::sort(out.begin(), out.end());
+}
+
+int Search::compare_to_best() {
+    const auto &order = partition_.order();
+    std::vector<std::int32_t> position(graph_.n());
+    for (int i = 0; i < graph_.n(); ++i)
+        position[order[i]] = i;
+    for (int i = 0; i < graph_.n(); ++i) {
+        row(order, position, i, row_);
+        row(best_.order, best_position_, i, best_row_);
+        if (row_ != best_row_)
+            return row_ < best_row_ ? -1 : 1;
+    }
+    return 0;
+}
+
+void Search::make_best() {
+    best_ = {path_, partition_.order(), trace_};
+    best_position_.resize(graph_.n());
+    for (int i = 0; i < graph_.n(); ++i)
+        best_position_[best_.order[i]] = i;
+    for (Frame &frame : frames_)
+        frame.against_best = 0;
+}
+
+} // namespace gdlnn::canonical

@@ -1,0 +1,115 @@
+"""The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_Float = npt.NDArray[np.float64]
+_Int = npt.NDArray[np.int64]
+_Byte = npt.NDArray[np.uint8]
+_Side = tuple[int, int, bool]
+
+class GraphSet:
+    def __init__(
+        self,
+        node_features: _Float,
+        node_offsets: _Int,
+        edges: _Int,
+        edge_features: _Float,
+        edge_offsets: _Int,
+        directed: npt.NDArray[np.bool_],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def n_node_features(self) -> int: ...
+    @property
+    def n_edge_features(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+
+class ProgramBatch:
+    def __init__(
+        self,
+        node_lower: _Float,
+        node_upper: _Float,
+        node_offsets: _Int,
+        edges: _Int,
+        edge_lower: _Float,
+        edge_upper: _Float,
+        edge_offsets: _Int,
+    ) -> None: ...
+
+class Witnesses:
+    def __init__(self, graphs: GraphSet, graph: int, program: ProgramBatch) -> None: ...
+    def next(self, budget: int) -> tuple[int, _Int | None]: ...
+    @property
+    def steps(self) -> int: ...
+
+def exists(graphs: GraphSet, programs: ProgramBatch, budget: int, n_threads: int) -> _Byte: ...
+def counts(
+    graphs: GraphSet, programs: ProgramBatch, subgraphs: bool, budget: int, n_threads: int
+) -> tuple[_Int, _Byte]: ...
+def conflict(
+    graphs: GraphSet, graph: int, program: ProgramBatch, budget: int
+) -> tuple[int, list[int], list[int], list[_Side], list[_Side]]: ...
+
+class MinedProgram:
+    @property
+    def task(self) -> int: ...
+    @property
+    def nodes(self) -> _Int: ...
+    @property
+    def edges(self) -> _Int: ...
+    @property
+    def node_lower(self) -> _Float: ...
+    @property
+    def node_upper(self) -> _Float: ...
+    @property
+    def edge_lower(self) -> _Float: ...
+    @property
+    def edge_upper(self) -> _Float: ...
+    @property
+    def support(self) -> _Byte: ...
+    @property
+    def matched(self) -> int: ...
+    @property
+    def matched_of_label(self) -> int: ...
+    @property
+    def n_mutations(self) -> int: ...
+    @property
+    def unresolved(self) -> int: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def tests(self) -> int: ...
+    @property
+    def searches(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def unknown(self) -> int: ...
+
+class MiningJob:
+    def __init__(
+        self,
+        graphs: GraphSet,
+        labels: npt.NDArray[np.int32],
+        n_labels: int,
+        epsilon: float,
+        sequential: bool,
+        connected: bool,
+        step_budget: int,
+        final_budget: int,
+        lookahead: bool,
+        task_graphs: _Int,
+        task_offsets: _Int,
+        task_nodes: _Int,
+        random_ties: npt.NDArray[np.bool_],
+        seeds: npt.NDArray[np.uint64],
+        n_threads: int,
+    ) -> None: ...
+    def poll(self, seconds: float) -> list[MinedProgram]: ...
+    @property
+    def running(self) -> bool: ...
+    def stop(self) -> None: ...
