@@ -1,8 +1,25 @@
-"""Data sets: the nine of the paper, your own, and other people's formats. What a data set can do is in `gdlnn.graphs`."""
+"""Data sets: the nine of the paper, your own, and other people's formats.
 
+What a data set can do once it is read is in `gdlnn.graphs`.
+"""
+
+from gdlnn.datasets.jsonl import load_jsonl, save_jsonl
 from gdlnn.datasets.load import load_dataset
+from gdlnn.datasets.resolve import resolve_dataset
+from gdlnn.datasets.sdf import load_sdf
 from gdlnn.datasets.smiles import load_smiles
 from gdlnn.datasets.synthetic import make_ba_2motifs
 from gdlnn.datasets.tu import load_tu
+from gdlnn.datasets.tu_write import save_tu
 
-__all__ = ["load_dataset", "load_smiles", "load_tu", "make_ba_2motifs"]
+__all__ = [
+    "load_dataset",
+    "load_jsonl",
+    "load_sdf",
+    "load_smiles",
+    "load_tu",
+    "make_ba_2motifs",
+    "resolve_dataset",
+    "save_jsonl",
+    "save_tu",
+]

@@ -66,17 +66,19 @@ def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
     """Read the published file: adjacency matrices, features that are not used, and one-hot labels."""
     content = read_array_pickle(path)
     try:
-        adjacency, _, onehot = (np.asarray(block) for block in content)
-        n, size, other = adjacency.shape
-        if size != other or onehot.shape[0] != n or onehot.ndim != 2:
-            raise ValueError(f"shapes {adjacency.shape} and {onehot.shape}")
-        adjacency, onehot = adjacency.astype(np.float64) != 0, onehot.astype(np.float64)
-        if not np.array_equal(adjacency, adjacency.transpose(0, 2, 1)):
-            raise ValueError("adjacency that is not symmetric")
+        blocks = [np.asarray(block).astype(np.float64) for block in content]
     except (TypeError, ValueError) as error:
+        raise DatasetError(f"{path.name}: expected three arrays of numbers, got {error}") from error
+    shapes = [block.shape for block in blocks]
+    fits = len(shapes) == 3 and len(shapes[0]) == 3 and len(shapes[2]) == 2
+    if not fits or shapes[0][1] != shapes[0][2] or shapes[0][0] != shapes[2][0]:
         raise DatasetError(
-            f"{path.name}: expected square matrices, features and one-hot labels, got {error}"
-        ) from error
+            f"{path.name}: expected square matrices, features and one-hot labels, got the shapes {shapes}"
+        )
+    adjacency, onehot = blocks[0] != 0, blocks[2]
+    if not np.array_equal(adjacency, adjacency.transpose(0, 2, 1)):
+        raise DatasetError(f"{path.name}: expected symmetric matrices, got others")
+    n, size, _ = adjacency.shape
     graph, u, v = np.nonzero(np.triu(adjacency))
     y = np.argmax(onehot, axis=1).astype(np.int64)
     return _with_degrees(n, size, graph, np.stack([u, v], axis=1), y)

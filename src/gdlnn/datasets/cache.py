@@ -1,4 +1,4 @@
-"""The cache folder: downloaded files, and parsed data sets keyed by a fingerprint of the files they came from."""
+"""The cache folder: downloaded files, and parsed data sets keyed by a fingerprint of their files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
 
 READER_VERSION = 1
-"""Raised when the readers give other graphs for the same files, so that what was parsed before is read anew."""
+"""Raised when the readers give other graphs for the same files, so that those are read anew."""
 logger = logging.getLogger(__name__)
 
 
@@ -44,7 +44,7 @@ def raw_folder() -> Path:
 
 
 def fingerprint(name: str, files: Sequence[Path]) -> str:
-    """Return a key that changes with the files' names and bytes, with the reader, and with the names we give."""
+    """Return a key that changes with the files' names and bytes, the reader, and the names we give."""
     digest = hashlib.blake2b(digest_size=16)
     schema = SCHEMAS[name].to_json() if name in SCHEMAS else {}
     stamp = [storage.VERSION, READER_VERSION, name, schema, sorted(CLASSES.get(name, {}).items())]
@@ -62,7 +62,7 @@ def fingerprint(name: str, files: Sequence[Path]) -> str:
 
 
 def _rdkit_version() -> str:
-    """Return RDKit's version, without the time it takes to load it: another release may see molecules otherwise."""
+    """Return RDKit's version without loading it: another release may see molecules otherwise."""
     try:
         return importlib.metadata.version("rdkit")
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""load_dataset: find a data set's files, read them, and add the names, the published split and the ground truth."""
+"""load_dataset: find a data set's files, read them, add names, published split and ground truth."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def load_dataset(
 ) -> GraphDataset:
     """Load one of the nine data sets of the paper, or any other TU data set by its name.
 
-    The files are looked for in `root`, in the folder that GDLNN_DATA names, and in the cache; what is nowhere is
-    downloaded into the cache.
+    The files are looked for in `root`, in the folder that GDLNN_DATA names, and in the cache; what is
+    nowhere is downloaded into the cache.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _parse(source: Source, folder: Path) -> GraphDataset:
 
 
 def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
-    """Read a published split, {"train": [...], "val": [...], "test": [...]} with rows from 0, or None without one."""
+    """Read a published split, lists of rows from 0 under train, val and test, or None without one."""
     if not path.is_file():
         return None
     try:

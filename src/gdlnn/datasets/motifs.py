@@ -20,8 +20,8 @@ MOTIF_NODES = slice(20, 25)
 def mark_nitro_and_amino(dataset: GraphDataset) -> None:
     """Mark the N–O bonds of NO2 and the N–H bonds of NH2 in Mutagenicity, as the published ground truth does.
 
-    NO2: a nitrogen with three neighbours of which two are oxygens without other neighbours. NH2: a nitrogen with three
-    neighbours of which two are hydrogens and the third is not an oxygen.
+    NO2: a nitrogen with three neighbours of which two are oxygens without other neighbours. NH2: a nitrogen
+    with three neighbours of which two are hydrogens and the third is not an oxygen.
     """
     if dataset.schema is None:
         return

@@ -27,13 +27,13 @@ def _molecules(atoms: str, bonds: str, classes: dict[int, str]) -> Schema:
 
 
 def _proteins(start: int, attributes: Sequence[str], classes: dict[int, str]) -> Schema:
-    """A node is an element of secondary structure."""
+    """Return the schema of graphs whose nodes are elements of secondary structure."""
     element = Feature("element", "nominal", _codes("helix sheet turn", start))
     return Schema((element, *(Feature(name) for name in attributes)), (), classes)
 
 
-# Four properties summed over the residues, and for each how many residues are low, medium and high in it. Which
-# property is which was not published with the files, so they are numbered.
+# Four properties summed over the residues, and for each how many residues are low, medium and high in it.
+# Which property is which was not published with the files, so they are numbered.
 _ENZYME_ATTRIBUTES = (
     "residues",
     "length",
@@ -62,7 +62,7 @@ SCHEMAS: dict[str, Schema] = {
     "PROTEINS": _proteins(0, ("residues",), {1: "enzyme", 2: "non-enzyme"}),
     "BA-2Motifs": Schema((Feature("degree"),), (), {0: "cycle", 1: "house"}),
 }
-"""Schemas of the data sets that come as TU text; those of BBBP and BACE are the molecule schema with CLASSES."""
+"""Schemas of the data sets that come as TU text; BBBP and BACE have the molecule schema with CLASSES."""
 
 CLASSES: dict[str, dict[int, str]] = {
     "BBBP": {0: "non-penetrating", 1: "penetrating"},

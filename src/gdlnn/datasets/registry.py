@@ -1,4 +1,4 @@
-"""The nine data sets of the paper: where they are published, which files they have, and the sums of those files."""
+"""The nine data sets of the paper: where they are published, their files, and the sums of those."""
 
 from __future__ import annotations
 
@@ -103,11 +103,14 @@ SHA256: dict[str, str] = {
     "PTC_MR_graph_labels.txt": "64210accbe4c6c027535b1294e0da652b1f539667f7a2d4bf5121dcd8b00a224",
     "PTC_MR_node_labels.txt": "cc50d1e1c5f4c98b2100cf50c5ddd88ff28b419a9180d531046b75ce22983235",
 }
-"""SHA-256 of the extracted files of the nine. BA-2Motifs as published is a pickle: its content is checked instead."""
+"""SHA-256 of the extracted files of the nine.
+
+BA-2Motifs as published is a pickle: its content is checked instead.
+"""
 
 
 def canonical_name(name: str) -> str:
-    """Return the registered spelling of a name, whatever its case and dashes; other names stay as they are."""
+    """Return the registered spelling of a name, whatever its case and dashes; others stay as they are."""
     plain = "".join(c for c in name.lower() if c.isalnum())
     if plain in _ALIASES:
         return _ALIASES[plain]

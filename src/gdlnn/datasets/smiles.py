@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gdlnn.datasets.text import open_lines
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.dataset import SkippedRow
 from gdlnn.graphs.molecules import chem, molecule_graph, molecule_schema
 
@@ -88,17 +88,27 @@ def load_smiles(
     )
 
 
+def _header(path: Path, lines: Iterator[str]) -> tuple[list[str], str]:
+    """Return the column names and the delimiter, and leave the lines at the first row."""
+    first = next(lines, "")
+    if not first.strip():
+        raise DatasetError(f"{path.name}: expected a header line with the column names, got an empty file")
+    delimiter = "\t" if ".tsv" in path.suffixes else max(",\t;", key=first.count)
+    return [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))], delimiter
+
+
+def read_header(path: Path) -> list[str]:
+    """Return the column names of a table."""
+    return _header(path, open_lines(path))[0]
+
+
 def read_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Give the row number (from 1, the header not counted) and the wanted cells of each row of a table."""
     if not path.is_file():
         raise DatasetError(f"{path.name}: expected a table of SMILES, got no such file")
     lines = open_lines(path)
-    first = next(lines, "")
-    if not first.strip():
-        raise DatasetError(f"{path.name}: expected a header line with the column names, got an empty file")
-    delimiter = max(",\t;", key=first.count) if ".tsv" not in path.suffixes else "\t"
     try:
-        header = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))]
+        header, delimiter = _header(path, lines)
         for column in columns:
             if column not in header:
                 raise DatasetError(f"{path.name}: expected a column {column!r}, got {', '.join(header[:20])}")
@@ -132,7 +142,8 @@ def molecules_dataset(
 ) -> GraphDataset:
     """Build a data set from (row number, SMILES, label, id); see `load_smiles` for the options."""
     schema = molecule_schema(classes)
-    graphs, texts, labels, ids = [], [], [], []
+    graphs: list[Graph] = []
+    texts, labels, ids = list[str](), list[str](), list[str]()
     skipped: list[SkippedRow] = []
     total = 0
     for number, text, label, key in rows:

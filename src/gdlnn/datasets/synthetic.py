@@ -1,4 +1,4 @@
-"""Graphs we make ourselves: BA-2Motifs, a random base with a house or a cycle attached, ground truth included."""
+"""Graphs we make ourselves: BA-2Motifs, a random base with a house or a cycle, ground truth included."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def degree_schema(classes: dict[int, str] | None = None) -> Schema:
 def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
     """Make graphs in the manner of BA-2Motifs.
 
-    Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label 0) or a house
-    (label 1), joined to the base by one edge. Nodes are renumbered at random; the node feature is the degree.
-    ``node_masks`` and ``edge_masks`` mark the motif. The name is "synthetic:ba-2motifs", never that of the
-    published data set.
+    Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label
+    0) or a house (label 1), joined to the base by one edge. Nodes are renumbered at random; the node
+    feature is the degree. ``node_masks`` and ``edge_masks`` mark the motif. The name is
+    "synthetic:ba-2motifs", never that of the published data set.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
         motif = np.array(HOUSE if y[index] else CYCLE) + BASE_NODES
         bridge = [[rng.integers(BASE_NODES), BASE_NODES + rng.integers(5)]]
         edges = np.concatenate([base, motif, bridge])
-        in_motif = (edges >= BASE_NODES).all(axis=1)
+        in_motif = np.asarray((edges >= BASE_NODES).all(axis=1))
         place = rng.permutation(BASE_NODES + 5)
         edges = np.sort(place[edges], axis=1)
         order = np.lexsort((edges[:, 1], edges[:, 0]))
@@ -66,7 +66,7 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
 
 
 def _preferential_tree(rng: np.random.Generator) -> IntArray:
-    """Return a Barabási–Albert tree: each node joins an earlier one with a chance proportional to its degree."""
+    """Return a Barabási–Albert tree: a node joins an earlier one with a chance proportional to its degree."""
     ends = [0, 1]
     edges = [(0, 1)]
     for node in range(2, BASE_NODES):

@@ -1,4 +1,4 @@
-"""Reading text safely: bounded lines, clear encodings, columns of numbers with file and line in every error."""
+"""Reading text safely: bounded lines, clear encodings, numbers with file and line in every error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_LINE = 1 << 20
-"""Longest line read, in bytes: real rows are far shorter, and a file without line ends must not fill the memory."""
+"""Longest line read, in bytes: real rows are far shorter, and no file may fill the memory."""
 MAX_TEXT = 4 << 30
 """Largest text file read, in bytes."""
 _CHUNK = 1 << 20
@@ -52,7 +52,8 @@ def _too_long(name: str, line: int) -> str:
 def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> npt.NDArray[np.float64]:
     """Return a file of numbers, one row per line, separated by commas or blanks.
 
-    Row i is line i + 1: an empty line is an error, save at the end. A file without rows gives shape (0, columns).
+    Row i is line i + 1: an empty line is an error, save at the end. A file without rows gives shape (0,
+    columns).
     """
     data = read_bounded(path).removeprefix(b"\xef\xbb\xbf").rstrip()
     if not data:
@@ -108,7 +109,7 @@ def _diagnose(name: str, data: bytes, columns: int | None) -> npt.NDArray[np.flo
 
 
 def open_lines(path: Path) -> Iterator[str]:
-    """Give the lines of a text file, plain or gzip, UTF-8 with or without a byte-order mark, none longer than allowed."""
+    """Give the lines of a text file, plain or gzip, UTF-8 with or without a byte-order mark."""
     number = 0
     try:
         with _open_bytes(path) as file:

@@ -36,10 +36,10 @@ def tu_prefix(folder: Path) -> str | None:
 def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDataset:
     """Read a TU data set: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
 
-    Node features are the node labels, then the node attributes, as they stand in the files; edge features likewise.
-    Where there are no node features, the degree is the one feature (a self-loop adds 1). Edges may be listed in one or
-    in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per line of NAME_A.txt, becomes
-    the ground-truth masks.
+    Node features are the node labels, then the node attributes, as they stand in the files; edge features
+    likewise. Where there are no node features, the degree is the one feature (a self-loop adds 1). Edges
+    may be listed in one or in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per
+    line of NAME_A.txt, becomes the ground-truth masks.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class _Reader:
             features,
             offsets_of(np.bincount(owner, minlength=len(y)).astype(np.int64)),
         )
-        schema = Schema(_features(node_blocks, "node"), _features(edge_blocks, "edge"))
+        schema = Schema(_features(node_blocks), _features(edge_blocks))
         if not node_blocks:
             schema = Schema((Feature("degree"),), schema.edge)
             degrees = arrays.degrees().astype(np.float64)[:, None]
@@ -133,7 +133,8 @@ class _Reader:
         classes = np.unique(y)
         if len(classes) < min_classes:
             raise DatasetError(
-                f"{labels_file.name}: expected at least {min_classes} classes, got the label {int(classes[0])} for every graph"
+                f"{labels_file.name}: expected at least {min_classes} classes, "
+                f"got the label {int(classes[0])} for every graph"
             )
         sizes = np.bincount(indicator - 1, minlength=len(y)).astype(np.int64)
         return y, offsets_of(sizes)
@@ -160,7 +161,8 @@ class _Reader:
             if len(block) != rows:
                 listing = "A" if of == "edge" else "graph_indicator"
                 raise DatasetError(
-                    f"{path.name}: expected {rows} lines, one per {of}, as in {self.prefix}_{listing}.txt, got {len(block)}"
+                    f"{path.name}: expected {rows} lines, one per {of}, as in {self.prefix}_{listing}.txt, "
+                    f"got {len(block)}"
                 )
             if rows:
                 blocks.append((suffix, block))
@@ -175,12 +177,12 @@ class _Reader:
             raise DatasetError(
                 f"{path.name}: expected {rows} lines, one per line of {self.prefix}_A.txt, got {len(marks)}"
             )
-        return marks != 0
+        return np.asarray(marks != 0)
 
     def _undirected(
         self, lines: IntArray, features: FloatArray, truth: npt.NDArray[np.bool_] | None, n_nodes: int
     ) -> tuple[IntArray, IntArray, FloatArray, npt.NDArray[np.bool_] | None]:
-        """Merge the lines that name the same edge; the ends rise, and edges are in the order of their ends."""
+        """Merge the lines that name the same edge; ends rise, and edges are in the order of their ends."""
         ends = np.sort(lines, axis=1)
         keys = ends[:, 0] * n_nodes + ends[:, 1]
         order = np.argsort(keys, kind="stable")
@@ -193,8 +195,8 @@ class _Reader:
             row, other = int(order[differs[0]]), int(first[group[differs[0]]])
             u, v = (int(end) + 1 for end in lines[row])
             raise DatasetError(
-                f"{self.prefix}_A.txt, line {row + 1}: edge {u}, {v} is also on line {other + 1}: expected the same "
-                f"features, got {features[row].tolist()} and {features[other].tolist()}"
+                f"{self.prefix}_A.txt, line {row + 1}: edge {u}, {v} is also on line {other + 1}: "
+                f"expected the same features, got {features[row].tolist()} and {features[other].tolist()}"
             )
         if truth is not None:
             truth = np.logical_or.reduceat(truth[order], starts) if len(order) else truth
@@ -216,7 +218,7 @@ def _stack(blocks: list[tuple[str, FloatArray]], rows: int) -> FloatArray:
     return np.concatenate([block for _, block in blocks], axis=1) if blocks else np.zeros((rows, 0))
 
 
-def _features(blocks: list[tuple[str, FloatArray]], of: str) -> tuple[Feature, ...]:
+def _features(blocks: list[tuple[str, FloatArray]]) -> tuple[Feature, ...]:
     """Name the columns: "label" is nominal, attributes are numbers."""
     names: list[Feature] = []
     for suffix, block in blocks:

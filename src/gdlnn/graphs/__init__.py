@@ -1,4 +1,7 @@
-"""Graphs, data sets of graphs and their schemas: validated, immutable NumPy. Files and learning live elsewhere."""
+"""Graphs, data sets of graphs and their schemas: validated, immutable NumPy.
+
+Files and learning live elsewhere.
+"""
 
 from gdlnn.graphs.dataset import GraphDataset, SkippedRow
 from gdlnn.graphs.graph import Graph

@@ -1,4 +1,7 @@
-"""Many graphs as a few arrays and back: checked once as a whole, then cut into views. Files live elsewhere."""
+"""Many graphs as a few arrays and back: checked once as a whole, then cut into views.
+
+Files live elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
 class GraphArrays:
     """Graphs laid end to end.
 
-    ``nodes`` and ``edges`` hold all rows; graph i owns the rows ``offsets[i]`` to ``offsets[i + 1]``. Edge ends
-    count from 0 within their graph, and an undirected edge stands once.
+    ``nodes`` and ``edges`` hold all rows; graph i owns the rows ``offsets[i]`` to ``offsets[i + 1]``. Edge
+    ends count from 0 within their graph, and an undirected edge stands once.
     """
 
     node_features: FloatArray
@@ -70,7 +73,8 @@ class GraphArrays:
                 raise GraphError(f"{what}: expected numbers rising from 0 to {rows}, got others")
         if len(self.node_offsets) != len(self.edge_offsets):
             raise GraphError(
-                f"edge_offsets: expected {len(self.node_offsets)} numbers, as in node_offsets, got {len(self.edge_offsets)}"
+                f"edge_offsets: expected {len(self.node_offsets)} numbers, as in node_offsets, "
+                f"got {len(self.edge_offsets)}"
             )
         if len(self.edge_features) != len(self.edges):
             raise GraphError(
@@ -114,7 +118,7 @@ class GraphArrays:
             raise GraphError(f"graph {graph}: edge ({u}, {v}): expected no parallel edges, got two")
 
     def graphs(self, schema: Schema | None = None, names: Sequence[str | None] | None = None) -> list[Graph]:
-        """Cut into graphs that share these arrays' memory; call `check` first unless the arrays are known good."""
+        """Cut into graphs that share memory; call `check` first unless the arrays are known good."""
         for of, expected, got in (
             ("node", len(schema.node) if schema else -1, self.node_features.shape[1]),
             ("edge", len(schema.edge) if schema else -1, self.edge_features.shape[1]),

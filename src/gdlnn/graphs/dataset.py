@@ -1,20 +1,22 @@
 """GraphDataset: graphs with labels, a schema and ground truth.
 
-How rows are split, twins found and files written is in `splits`, `duplicates`, `summary` and `storage`; readers of
-foreign formats are in `gdlnn.datasets`.
+How rows are split, twins found and files written is in `splits`, `duplicates`, `summary` and `storage`;
+readers of foreign formats are in `gdlnn.datasets`.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
+from gdlnn.graphs.duplicates import Duplicates, find_duplicates
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
+from gdlnn.graphs.summary import Summary, summarise
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class SkippedRow(NamedTuple):
-    """A row of a file that was not read: its number from 1 (a header is not counted), what it holds, and why."""
+    """A row of a file that was not read: its number from 1 below the header, what it holds, and why."""
 
     row: int
     value: str
@@ -93,6 +95,8 @@ class GraphDataset:
         self.published_splits = None if published_splits is None else dict(published_splits)
         self.skipped = list(skipped)
         self.split_source = ""
+        self._duplicates: tuple[int, Duplicates] | None = None
+        self._warned: set[str] = set()
         self._check()
 
     def _where(self) -> str:
@@ -133,21 +137,22 @@ class GraphDataset:
                 mask = None if masks is None else masks[index]
                 if mask is not None and len(mask) != size:
                     raise GraphError(
-                        f"{where}: graph {index}: {what}_masks: expected {size} values, one per {what}, got {len(mask)}"
+                        f"{where}: graph {index}: {what}_masks: expected {size} values, one per {what}, "
+                        f"got {len(mask)}"
                     )
 
     @property
     def n_node_features(self) -> int:
         """Number of node features."""
         if self.graphs:
-            return self.graphs[0].node_features.shape[1]
+            return int(self.graphs[0].node_features.shape[1])
         return len(self.schema.node) if self.schema else 0
 
     @property
     def n_edge_features(self) -> int:
         """Number of edge features."""
         if self.graphs:
-            return self.graphs[0].edge_features.shape[1]
+            return int(self.graphs[0].edge_features.shape[1])
         return len(self.schema.edge) if self.schema else 0
 
     @property
@@ -156,7 +161,7 @@ class GraphDataset:
         return bool(self.graphs) and self.graphs[0].directed
 
     def take(self, rows: npt.ArrayLike) -> GraphDataset:
-        """Return the data set of some rows, by position or by a boolean mask; `.indices` remembers which they were."""
+        """Return the data set of some rows, by position or by a mask; `.indices` says which they were."""
         chosen = np.asarray(rows)
         if chosen.dtype == np.bool_:
             if len(chosen) != len(self):
@@ -189,6 +194,8 @@ class GraphDataset:
         part.published_splits = None
         part.skipped = []
         part.split_source = self.split_source
+        part._duplicates = None
+        part._warned = set()
         return part
 
     def with_schema(self, schema: Schema) -> GraphDataset:
@@ -246,10 +253,59 @@ class GraphDataset:
         logger.info(
             "%s: split %r is %s: %s graphs", self._where(), kind, source, [len(part) for part in rows]
         )
+        self._warn_of_twins(rows, f"split {kind!r}")
         parts = [self.take(part) for part in rows]
         for part in parts:
             part.split_source = source
         return Split(*parts)
+
+    def _warn_of_twins(self, rows: Sequence[IntArray], what: str) -> None:
+        twins = self.duplicates().across_rows(rows)
+        if twins and what not in self._warned:
+            self._warned.add(what)  # once: a study over many seeds need not hear it again
+            count = sum(len(group) for group in twins)
+            logger.warning(
+                "%s: %s leaks: %d graphs have an isomorphic twin in another part (%d groups); "
+                "drop_duplicates() leaves one of each",
+                self._where(),
+                what,
+                count,
+                len(twins),
+            )
+
+    def duplicates(self) -> Duplicates:
+        """Find the groups of isomorphic graphs, features included, and those with conflicting labels.
+
+        ``.across(train, val, test)`` of the result gives the groups with twins in several parts.
+        """
+        key = hash(tuple(map(id, self.graphs)))
+        if self._duplicates is None or self._duplicates[0] != key:
+            self._duplicates = (key, find_duplicates(self))
+        return self._duplicates[1]
+
+    def drop_duplicates(self, conflicts: Literal["drop", "first"] = "drop") -> GraphDataset:
+        """Return the data set with the first graph of each group of twins.
+
+        Parameters
+        ----------
+        conflicts
+            What to do with a group whose labels differ: drop it whole, since its label is not known, or
+            keep the first graph with its label.
+        """
+        if conflicts not in ("drop", "first"):
+            raise GraphError(f"drop_duplicates: conflicts: expected drop or first, got {conflicts!r}")
+        found = self.duplicates()
+        keep = np.ones(len(self), dtype=bool)
+        for group in found.groups:
+            keep[list(group[1:])] = False
+        if conflicts == "drop":
+            for group in found.conflicting:
+                keep[list(group)] = False
+        return self.take(keep)
+
+    def describe(self) -> Summary:
+        """Return the row of the paper's table of statistics; printed, it reads as one."""
+        return summarise(self)
 
     def folds(self, k: int = 10, seed: int = 0) -> Iterator[tuple[GraphDataset, GraphDataset]]:
         """Give (train, test) for k folds of nearly equal size, stratified where there are labels."""

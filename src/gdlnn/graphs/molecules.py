@@ -1,4 +1,4 @@
-"""Molecules as graphs and back: the 9 atom and 3 bond features, their names, and scaffolds. Needs RDKit when called.
+"""Molecules as graphs and back: 9 atom and 3 bond features, their names, and scaffolds, through RDKit.
 
 Reading tables of SMILES is in `gdlnn.datasets`.
 """
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 ELEMENTS = tuple(
     (  # noqa: SIM905 - a list of 118 strings reads worse
         "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr "
-        "Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu "
-        "Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg "
-        "Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
+        "Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb "
+        "Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr "
+        "Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
     ).split()
 )
 CHARGE_OFFSET = 5
-"""Added to the formal charge, so that the stored number is not negative; the schema's names are the true charges."""
+"""Added to the formal charge, so that what is stored is not negative; the names are the true charges."""
 CHIRALITIES = ("none", "clockwise", "counterclockwise", "other")
 HYBRIDISATIONS = ("unspecified", "s", "sp", "sp2", "sp3", "sp3d", "sp3d2", "other", "sp2d")
 STEREOS = ("none", "Z", "E", "cis", "trans", "any")
@@ -97,7 +97,7 @@ def _codes() -> tuple[dict[Any, int], dict[Any, int], dict[Any, int], dict[Any, 
 
 
 def molecule_graph(molecule: Any, *, schema: Schema | None = None, name: str | None = None) -> Graph:
-    """Build the graph of an RDKit molecule: one node per atom it lists, one edge per bond, in order of their ends."""
+    """Build the graph of an RDKit molecule: a node per atom, an edge per bond in the order of its ends."""
     tags, hybridisations, bonds, stereos = _codes()
     atoms = [
         (
@@ -139,8 +139,8 @@ def molecule_graph(molecule: Any, *, schema: Schema | None = None, name: str | N
 def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     """Build the RDKit molecule of a graph whose schema names the atoms (and, where it does, the bonds).
 
-    Charges, radicals and hydrogens are set where the schema has them. Nothing is sanitised, so that a piece of a
-    molecule can be drawn too.
+    Charges, radicals and hydrogens are set where the schema has them. Nothing is sanitised, so that a piece
+    of a molecule can be drawn too.
     """
     rd = chem("Turning a graph into a molecule")
     schema = schema or graph.schema

@@ -1,4 +1,7 @@
-"""Splits of a data set: published, random, stratified, by scaffold, and folds. Rows only; data sets cut themselves."""
+"""Splits of a data set: published, random, stratified, by scaffold, and folds.
+
+Rows only; data sets cut themselves.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,8 @@ def split_rows(
     else:
         order = rng.permutation(len(dataset))
     rows = np.split(order, np.cumsum(counts)[:-1])
-    # "paper" without a published file is a seeded random split: the parts say so, as the kind alone would not.
+    # "paper" without a published file is a seeded random split: the parts say so, as the kind alone would
+    # not.
     how = "random" if kind == "paper" else kind
     return [np.sort(part) for part in rows], f"{how}, seed {seed}"
 
@@ -69,7 +73,8 @@ def published_rows(dataset: GraphDataset) -> list[IntArray]:
     together = np.sort(np.concatenate(parts))
     if not np.array_equal(together, np.arange(len(dataset))):
         raise GraphError(
-            f"published split: expected each of the rows 0 to {len(dataset) - 1} once, got {len(together)} rows, others"
+            f"published split: expected each of the rows 0 to {len(dataset) - 1} once, "
+            f"got {len(together)} rows that differ"
         )
     return [np.sort(part) for part in parts]
 

@@ -1,4 +1,7 @@
-"""A data set in one file: a zip of JSON and NumPy arrays, without pickle. docs/datasets.md describes the format."""
+"""A data set in one file: a zip of JSON and NumPy arrays, without pickle.
+
+docs/datasets.md describes the format.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _ARRAYS = ("node_features", "node_offsets", "edges", "edge_features", "edge_offs
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` that takes its place when all is written, and goes when it is not."""
+    """Open a temporary file beside `path` that takes its place when all is written, else goes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
@@ -109,17 +112,7 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
     file = Path(path)
     try:
         with zipfile.ZipFile(file) as archive:
-            if sum(member.file_size for member in archive.infolist()) > MAX_CONTENT:
-                raise DatasetError(
-                    f"{file.name}: expected at most {MAX_CONTENT:,} bytes of content, got more"
-                )
-            header = json.loads(archive.read("dataset.json"))
-            if not isinstance(header, dict) or header.get("format") != FORMAT:
-                raise DatasetError(f"{file.name}: expected a saved data set, got another kind of file")
-            if header.get("version") != VERSION:
-                raise DatasetError(
-                    f"{file.name}: expected version {VERSION} of the format, got {header.get('version')}"
-                )
+            header = _header(archive, file.name)
             arrays = {
                 member.removesuffix(".npy"): _read_array(archive, member)
                 for member in archive.namelist()
@@ -132,6 +125,17 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
         raise
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, OSError, EOFError, IndexError) as error:
         raise DatasetError(f"{file.name}: expected a saved data set, got a damaged file: {error}") from error
+
+
+def _header(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    if sum(member.file_size for member in archive.infolist()) > MAX_CONTENT:
+        raise DatasetError(f"{name}: expected at most {MAX_CONTENT:,} bytes of content, got more")
+    header = json.loads(archive.read("dataset.json"))
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise DatasetError(f"{name}: expected a saved data set, got another kind of file")
+    if header.get("version") != VERSION:
+        raise DatasetError(f"{name}: expected version {VERSION} of the format, got {header.get('version')}")
+    return header
 
 
 def is_saved(path: Path) -> bool:

@@ -1,0 +1,191 @@
+"""`gdlnn datasets`: what there is, what is at hand, fetch it, look at it, convert it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from gdlnn.datasets.download import fetch
+from gdlnn.datasets.jsonl import save_jsonl
+from gdlnn.datasets.load import find_folder, read_folder
+from gdlnn.datasets.registry import REGISTRY, source_of
+from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
+from gdlnn.datasets.tu_write import save_tu
+from gdlnn.errors import DatasetError
+from gdlnn.graphs import GraphDataset, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(help="The data sets: list them, look at one, fetch it, convert it.", no_args_is_help=False)
+
+DatasetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help=f"A name, {SYNTHETIC}, a TU folder, a SMILES table, SDF, JSON Lines, or a saved data set.",
+    ),
+]
+RootOption = Annotated[Path | None, typer.Option(help="A folder to search before GDLNN_DATA and the cache.")]
+SmilesOption = Annotated[str | None, typer.Option(help="The column with the SMILES.")]
+LabelOption = Annotated[str | None, typer.Option(help="The column with the label.")]
+IdOption = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FragmentsOption = Annotated[Literal["keep", "largest"], typer.Option(help="What to do with salts.")]
+
+
+@app.callback(invoke_without_command=True)
+def datasets(context: typer.Context) -> None:
+    """List the data sets where no other command is given."""
+    if context.invoked_subcommand is None:
+        list_datasets()
+
+
+@app.command("list")
+def list_datasets(root: RootOption = None, as_json: JsonOption = False) -> None:
+    """List the data sets of the paper, their sizes, and whether they are at hand."""
+    rows = [
+        {
+            "name": source.name,
+            "graphs": source.size[0],
+            "avg_nodes": source.size[1],
+            "avg_edges": source.size[2],
+            "classes": source.size[3],
+            "task": source.task,
+            "at_hand": find_folder(source, root) is not None,
+        }
+        for source in REGISTRY.values()
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    header = ("data set", "graphs", "nodes", "edges", "classes", "at hand", "task")
+    cells = [
+        (
+            str(row["name"]),
+            str(row["graphs"]),
+            f"{row['avg_nodes']:.2f}",
+            f"{row['avg_edges']:.2f}",
+            str(row["classes"]),
+            "yes" if row["at_hand"] else "no",
+            str(row["task"]),
+        )
+        for row in rows
+    ]
+    _table(header, cells)
+    typer.echo(f"\nMade on the spot: {SYNTHETIC}. Any other TU data set is fetched by its name.")
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    for row in (header, *rows):
+        left = (0, len(header) - 1)
+        line = [
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        typer.echo("  ".join(line).rstrip())
+
+
+@app.command()
+def info(
+    dataset: DatasetArgument,
+    root: RootOption = None,
+    smiles: SmilesOption = None,
+    label: LabelOption = None,
+    id_: IdOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a data set is made of: sizes, features and their names, classes, splits and twins."""
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    summary, twins = data.describe(), data.duplicates()
+    if as_json:
+        result: dict[str, Any] = summary.to_json()
+        result["schema"] = None if data.schema is None else data.schema.to_json()
+        result["published_split"] = (
+            None if data.published_splits is None else {k: len(v) for k, v in data.published_splits.items()}
+        )
+        result["duplicates"] = {
+            "groups": len(twins.groups),
+            "extra": twins.n_extra,
+            "conflicting": len(twins.conflicting),
+        }
+        result["skipped"] = [row._asdict() for row in data.skipped]
+        typer.echo(json.dumps(result, indent=2))
+        return
+    typer.echo(str(summary))
+    schema = data.schema or Schema()
+    if summary.class_counts:
+        counts = (f"{schema.class_name(label)}: {count}" for label, count in summary.class_counts.items())
+        typer.echo(f"classes: {', '.join(counts)}")
+    for of, features in (("node", schema.node), ("edge", schema.edge)):
+        for feature in features:
+            names = list(feature.values.values())
+            shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+            typer.echo(f"{of} feature {feature.name} ({feature.kind})" + (f": {shown}" if names else ""))
+    if data.published_splits is not None:
+        sizes = ", ".join(f"{name} {len(rows)}" for name, rows in data.published_splits.items())
+        typer.echo(f"published split: {sizes}")
+    if data.edge_masks is not None:
+        typer.echo("ground truth: which nodes and edges matter is known")
+    typer.echo(f"twins: {len(twins.groups)} groups, {twins.n_extra} graphs too many", nl=False)
+    typer.echo(f", {len(twins.conflicting)} groups with conflicting labels")
+    if data.skipped:
+        typer.echo(f"rows that are not read: {len(data.skipped)}")
+        for row in data.skipped[:10]:
+            typer.echo(f"  row {row.row}: {row.value}: {row.reason}")
+
+
+@app.command()
+def download(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
+    force: Annotated[bool, typer.Option(help="Fetch what is at hand too.")] = False,
+    verify: Annotated[bool, typer.Option(help="Compare the files of the nine with their SHA-256.")] = True,
+) -> None:
+    """Fetch data sets into the cache; without a name, all nine of the paper."""
+    for name in names or list(REGISTRY):
+        source = source_of(name)
+        if not force and find_folder(source) is not None:
+            typer.echo(f"{source.name}: at hand")
+            continue
+        data = read_folder(source, fetch(source, verify=verify))
+        typer.echo(f"{source.name}: {len(data)} graphs")
+
+
+@app.command()
+def convert(
+    dataset: DatasetArgument,
+    output: Annotated[
+        Path,
+        typer.Argument(
+            help="NAME.gdlds (saved data set), NAME.jsonl (JSON Lines), or a folder to make (TU)."
+        ),
+    ],
+    root: RootOption = None,
+    smiles: SmilesOption = None,
+    label: LabelOption = None,
+    id_: IdOption = None,
+    fragments: FragmentsOption = "keep",
+    drop_duplicates: Annotated[bool, typer.Option(help="Leave one graph of each group of twins.")] = False,
+) -> None:
+    """Write a data set in another format."""
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, fragments=fragments)
+    if drop_duplicates:
+        data = data.drop_duplicates()
+    _write(data, output)
+    typer.echo(f"{output.name}: {len(data)} graphs")
+
+
+def _write(data: GraphDataset, output: Path) -> None:
+    suffix = output.suffix.lower()
+    if suffix == ".gdlds":
+        data.save(output)
+    elif suffix in (".jsonl", ".ndjson"):
+        save_jsonl(data, output)
+    elif not suffix:
+        save_tu(data, output)
+    else:
+        raise DatasetError(f"{output.name}: expected .gdlds, .jsonl or a folder, got {suffix}")

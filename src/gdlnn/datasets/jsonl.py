@@ -1,0 +1,155 @@
+"""JSON Lines: one graph per line, for people and other programs.
+
+An optional first line holds the name and the schema.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn.datasets.text import open_lines
+from gdlnn.errors import DatasetError, GraphError
+from gdlnn.graphs import Graph, GraphDataset, Schema
+from gdlnn.graphs.storage import atomic_write
+
+if TYPE_CHECKING:
+    import os
+
+_KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles"})
+
+
+def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
+    """Read a data set of JSON Lines.
+
+    Each line is an object: ``nodes`` (a list of feature lists, or of numbers for one feature), ``edges``
+    (pairs from 0), and optionally ``edge_features``, ``directed``, ``label``, ``id``, ``name`` and
+    ``smiles``. A first line with ``"schema"`` or ``"dataset"`` names the features and the data set.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DatasetError(f"{file.name}: expected a file of JSON Lines, got no such file")
+    schema: Schema | None = None
+    name = file.name.split(".")[0]
+    rows: list[dict[str, Any]] = []
+    graphs: list[Graph] = []
+    for number, line in enumerate(open_lines(file), start=1):
+        if not line.strip():
+            continue
+        where = f"{file.name}, line {number}"
+        row = _object(line, where)
+        if not rows and "nodes" not in row and ("schema" in row or "dataset" in row):
+            schema, name = _header(row, name, where)
+            continue
+        graphs.append(_graph(row, schema, f"{name}/{len(graphs)}", where))
+        rows.append(row)
+    if not graphs:
+        raise DatasetError(f"{file.name}: expected at least one graph, got none")
+    try:
+        return GraphDataset(
+            graphs, _column(rows, "label", file.name), schema, name,
+            ids=_texts(rows, "id", file.name), smiles=_texts(rows, "smiles", file.name),
+        )  # fmt: skip
+    except GraphError as error:
+        raise DatasetError(f"{file.name}: {error}") from error
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{where}: expected a JSON object, got {error}") from error
+    if not isinstance(row, dict):
+        raise DatasetError(f"{where}: expected a JSON object, got {type(row).__name__}")
+    return row
+
+
+def _header(row: dict[str, Any], name: str, where: str) -> tuple[Schema | None, str]:
+    try:
+        schema = Schema.from_json(row["schema"]) if row.get("schema") is not None else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise DatasetError(f"{where}: schema: expected node and edge features, got {error}") from error
+    return schema, str(row.get("dataset", name))
+
+
+def _graph(row: dict[str, Any], schema: Schema | None, name: str, where: str) -> Graph:
+    unknown = sorted(set(row) - _KEYS)
+    if unknown or "nodes" not in row or "edges" not in row:
+        got = (
+            f"the key {unknown[0]!r}"
+            if unknown
+            else f"the keys {', '.join(sorted(row)) or 'of an empty object'}"
+        )
+        raise DatasetError(
+            f"{where}: expected nodes, edges and nothing but {', '.join(sorted(_KEYS))}, got {got}"
+        )
+    nodes = row["nodes"]
+    if isinstance(nodes, list) and nodes and not any(isinstance(node, list) for node in nodes):
+        nodes = [[node] for node in nodes]
+    try:
+        return Graph(
+            nodes,
+            row["edges"],
+            row.get("edge_features"),
+            directed=bool(row.get("directed", False)),
+            schema=schema,
+            name=str(row.get("name", name)),
+        )
+    except (GraphError, TypeError, ValueError) as error:
+        raise DatasetError(f"{where}: {error}") from error
+
+
+def _column(rows: list[dict[str, Any]], key: str, file: str) -> list[Any] | None:
+    """Return one value per graph, or None where no graph has one; some only is an error."""
+    having = [key in row and row[key] is not None for row in rows]
+    if not any(having):
+        return None
+    if not all(having):
+        raise DatasetError(
+            f"{file}: graph {having.index(False)}: expected a {key}, as other graphs have, got none"
+        )
+    values = [row[key] for row in rows]
+    bad = next((i for i, value in enumerate(values) if not isinstance(value, str | int | float)), None)
+    if bad is not None:
+        raise DatasetError(f"{file}: graph {bad}: {key}: expected a number or text, got {values[bad]!r}")
+    if len({isinstance(value, str) for value in values}) > 1:
+        raise DatasetError(f"{file}: {key}: expected numbers or text for all graphs, got both")
+    return values
+
+
+def _texts(rows: list[dict[str, Any]], key: str, file: str) -> list[str] | None:
+    values = _column(rows, key, file)
+    return None if values is None else [str(value) for value in values]
+
+
+def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
+    """Write a data set as JSON Lines; the file appears when it is complete."""
+    header = {
+        "dataset": dataset.name,
+        "schema": None if dataset.schema is None else dataset.schema.to_json(),
+    }
+    y = None if dataset.y is None else dataset.y.tolist()
+    with atomic_write(Path(path)) as file:
+        file.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
+        for i, graph in enumerate(dataset.graphs):
+            row: dict[str, Any] = {"nodes": _plain(graph.node_features), "edges": graph.edges.tolist()}
+            if graph.edge_features.shape[1]:
+                row["edge_features"] = _plain(graph.edge_features)
+            if graph.directed:
+                row["directed"] = True
+            for key, column in (("label", y), ("id", dataset.ids), ("smiles", dataset.smiles)):
+                if column is not None:
+                    row[key] = column[i]
+            if graph.name is not None:
+                row["name"] = graph.name
+            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+
+
+def _plain(matrix: np.ndarray) -> list[Any]:
+    """Write whole numbers without a point: shorter, and easier to read."""
+    whole = bool((matrix == np.floor(matrix)).all()) and bool((np.abs(matrix) < 2**53).all())
+    values: list[Any] = (matrix.astype(np.int64) if whole else matrix).tolist()
+    return values

@@ -1,0 +1,211 @@
+"""Graphs from and to NetworkX, PyTorch Geometric and RDKit, each imported when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn.errors import GraphError, require
+from gdlnn.graphs.dataset import GraphDataset
+from gdlnn.graphs.graph import FloatArray, Graph, IntArray
+from gdlnn.graphs.molecules import graph_molecule, molecule_graph
+from gdlnn.graphs.schema import Feature, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "from_networkx",
+    "from_pyg",
+    "from_pyg_dataset",
+    "from_rdkit",
+    "to_networkx",
+    "to_pyg",
+    "to_pyg_dataset",
+    "to_rdkit",
+]
+
+
+def from_networkx(
+    graph: Any,
+    node_features: Sequence[str] | None = None,
+    edge_features: Sequence[str] | None = None,
+    *,
+    name: str | None = None,
+) -> Graph:
+    """Build a graph from a NetworkX graph; nodes are numbered in its order.
+
+    Parameters
+    ----------
+    graph
+        A ``networkx.Graph`` or ``DiGraph``; a multigraph is refused.
+    node_features, edge_features
+        The attributes to take; by default all that the first node and the first edge have. Without node
+        features the degree is the one feature.
+    name
+        What to call the graph.
+    """
+    if graph.is_multigraph():
+        raise GraphError("from_networkx: expected a graph without parallel edges, got a multigraph")
+    index = {node: i for i, node in enumerate(graph.nodes)}
+    node_rows = list(graph.nodes(data=True))
+    edge_rows = list(graph.edges(data=True))
+    if node_features is None:
+        node_features = list(node_rows[0][1]) if node_rows else []
+    if edge_features is None:
+        edge_features = list(edge_rows[0][2]) if edge_rows else []
+    nodes = _attributes([(f"node {node!r}", data) for node, data in node_rows], node_features)
+    features = _attributes([(f"edge ({u!r}, {v!r})", data) for u, v, data in edge_rows], edge_features)
+    edges = np.array([(index[u], index[v]) for u, v, _ in edge_rows], dtype=np.int64).reshape(-1, 2)
+    directed = bool(graph.is_directed())
+    names = tuple(Feature(str(feature)) for feature in node_features)
+    if not names:
+        nodes, names = _degrees(len(nodes), edges)[:, None], (Feature("degree"),)
+    schema = Schema(names, tuple(Feature(str(feature)) for feature in edge_features))
+    return Graph(nodes, edges, features, directed=directed, schema=schema, name=name)
+
+
+def _attributes(rows: list[tuple[str, dict[str, Any]]], names: Sequence[str]) -> FloatArray:
+    table = np.zeros((len(rows), len(names)))
+    for i, (where, data) in enumerate(rows):
+        for j, name in enumerate(names):
+            try:
+                table[i, j] = float(data[name])
+            except KeyError as error:
+                raise GraphError(
+                    f"from_networkx: {where}: expected an attribute {name!r}, got none"
+                ) from error
+            except (TypeError, ValueError) as error:
+                raise GraphError(
+                    f"from_networkx: {where}: {name}: expected a number, got {data[name]!r}"
+                ) from error
+    return table
+
+
+def _degrees(n_nodes: int, edges: IntArray) -> FloatArray:
+    loop = edges[:, 0] == edges[:, 1]
+    ends = np.concatenate([edges[:, 0], edges[~loop, 1]])
+    return np.bincount(ends, minlength=n_nodes).astype(np.float64)
+
+
+def to_networkx(graph: Graph) -> Any:
+    """Build a ``networkx.Graph`` or ``DiGraph``; attributes are called as in the schema, else x0, x1, …."""
+    nx = require("networkx", "dev", "Turning a graph into a NetworkX graph")
+    node_names, edge_names = _names(graph)
+    result = nx.DiGraph() if graph.directed else nx.Graph()
+    for node, row in enumerate(graph.node_features.tolist()):
+        result.add_node(node, **dict(zip(node_names, row, strict=True)))
+    for (u, v), row in zip(graph.edges.tolist(), graph.edge_features.tolist(), strict=True):
+        result.add_edge(u, v, **dict(zip(edge_names, row, strict=True)))
+    return result
+
+
+def _names(graph: Graph) -> tuple[list[str], list[str]]:
+    if graph.schema is not None:
+        return [f.name for f in graph.schema.node], [f.name for f in graph.schema.edge]
+    return (
+        [f"x{i}" for i in range(graph.node_features.shape[1])],
+        [f"x{i}" for i in range(graph.edge_features.shape[1])],
+    )
+
+
+def from_pyg(
+    data: Any, *, directed: bool = False, schema: Schema | None = None, name: str | None = None
+) -> Graph:
+    """Build a graph from a PyTorch Geometric ``Data``: x, edge_index and edge_attr.
+
+    An undirected graph may list its edges in one or in both directions; two directions with different
+    features are an error. Without x the degree is the one feature.
+    """
+    pairs = np.asarray(data.edge_index.cpu().numpy()).T.astype(np.int64).reshape(-1, 2)
+    features = _matrix(data.edge_attr, len(pairs))
+    if not directed:
+        pairs, features = _each_once(pairs, features)
+    n_nodes = int(data.num_nodes)
+    if data.x is None:
+        nodes = _degrees(n_nodes, pairs)[:, None]
+        schema = schema or Schema(
+            (Feature("degree"),), tuple(Feature(f"x{i}") for i in range(features.shape[1]))
+        )
+    else:
+        nodes = _matrix(data.x, n_nodes)
+    return Graph(nodes, pairs, features, directed=directed, schema=schema, name=name)
+
+
+def _matrix(tensor: Any, rows: int) -> FloatArray:
+    if tensor is None:
+        return np.zeros((rows, 0))
+    values: FloatArray = np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+    return values.reshape(rows, -1) if rows else values.reshape(0, values.shape[1] if values.ndim > 1 else 0)
+
+
+def _each_once(pairs: IntArray, features: FloatArray) -> tuple[IntArray, FloatArray]:
+    ends = np.sort(pairs, axis=1)
+    unique, first, inverse = np.unique(ends, axis=0, return_index=True, return_inverse=True)
+    differs = np.flatnonzero((features != features[first][inverse.reshape(-1)]).any(axis=1))
+    if len(differs):
+        u, v = (int(end) for end in pairs[differs[0]])
+        raise GraphError(
+            f"from_pyg: edge ({u}, {v}): expected the same features in both directions, got different ones"
+        )
+    return unique.reshape(-1, 2), features[first]
+
+
+def to_pyg(graph: Graph, y: Any = None) -> Any:
+    """Build a PyTorch Geometric ``Data``; an undirected edge is listed in both directions, as PyG expects."""
+    torch = require("torch", "baselines", "Turning a graph into a PyG Data")
+    pyg = require("torch_geometric.data", "baselines", "Turning a graph into a PyG Data")
+    edges, features = graph.edges, graph.edge_features
+    if not graph.directed:
+        back = edges[:, 0] != edges[:, 1]
+        edges = np.concatenate([edges, edges[back][:, ::-1]])
+        features = np.concatenate([features, features[back]])
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        edges, features = edges[order], features[order]
+    data = pyg.Data(
+        x=torch.tensor(graph.node_features, dtype=torch.float32),
+        edge_index=torch.tensor(np.ascontiguousarray(edges.T), dtype=torch.long),
+        num_nodes=graph.n_nodes,
+    )
+    if features.shape[1]:
+        data.edge_attr = torch.tensor(features, dtype=torch.float32)
+    if y is not None:
+        data.y = torch.tensor([y])
+    return data
+
+
+def from_pyg_dataset(
+    dataset: Iterable[Any], *, directed: bool = False, schema: Schema | None = None, name: str = ""
+) -> GraphDataset:
+    """Build a data set from PyG ``Data`` objects; y is taken where every one of them has a single label."""
+    items = list(dataset)
+    graphs = [
+        from_pyg(data, directed=directed, schema=schema, name=f"{name or 'graph'}/{i}")
+        for i, data in enumerate(items)
+    ]
+    labels = [data.y for data in items]
+    y = None
+    if items and all(label is not None and label.numel() == 1 for label in labels):
+        y = np.array([label.item() for label in labels])
+        if np.array_equal(y, y.astype(np.int64)):
+            y = y.astype(np.int64)
+    return GraphDataset(graphs, y, schema, name)
+
+
+def to_pyg_dataset(dataset: GraphDataset) -> list[Any]:
+    """Build a list of PyG ``Data``; y counts the classes from 0 in the order of their labels."""
+    if dataset.y is None:
+        return [to_pyg(graph) for graph in dataset.graphs]
+    codes = np.unique(dataset.y, return_inverse=True)[1].reshape(-1).tolist()
+    return [to_pyg(graph, code) for graph, code in zip(dataset.graphs, codes, strict=True)]
+
+
+def from_rdkit(molecule: Any, *, name: str | None = None) -> Graph:
+    """Build the graph of an RDKit molecule, with 9 atom and 3 bond features."""
+    return molecule_graph(molecule, name=name)
+
+
+def to_rdkit(graph: Graph, schema: Schema | None = None) -> Any:
+    """Build the RDKit molecule of a graph whose schema names the atoms; it is not sanitised."""
+    return graph_molecule(graph, schema)

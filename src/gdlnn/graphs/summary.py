@@ -1,0 +1,88 @@
+"""What a data set is made of: the row of the paper's table of statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gdlnn.graphs.dataset import GraphDataset
+
+HEADER = ("", "Graphs", "Avg nodes", "Avg edges", "Labels", "Node features", "Edge features")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One row of the table; as text it is the row below its header.
+
+    An undirected self-loop counts as half an edge, as it adds 1 to the degree: the average is half that of
+    the sum of degrees, as in the table of the paper.
+    """
+
+    name: str
+    n_graphs: int
+    avg_nodes: float
+    avg_edges: float
+    n_labels: int
+    n_node_features: int
+    n_edge_features: int
+    class_counts: dict[Any, int]
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of the row."""
+        return (
+            self.name,
+            str(self.n_graphs),
+            f"{self.avg_nodes:.2f}",
+            f"{self.avg_edges:.2f}",
+            str(self.n_labels),
+            str(self.n_node_features),
+            str(self.n_edge_features),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as plain JSON values."""
+        return {
+            "name": self.name,
+            "graphs": self.n_graphs,
+            "avg_nodes": round(self.avg_nodes, 4),
+            "avg_edges": round(self.avg_edges, 4),
+            "labels": self.n_labels,
+            "node_features": self.n_node_features,
+            "edge_features": self.n_edge_features,
+            "classes": {str(label): count for label, count in self.class_counts.items()},
+        }
+
+    def __str__(self) -> str:
+        widths = [max(len(a), len(b)) for a, b in zip(HEADER, self.row(), strict=True)]
+
+        def line(cells: tuple[str, ...]) -> str:
+            return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+        return f"{line(HEADER)}\n{line(self.row())}"
+
+    __repr__ = __str__
+
+
+def summarise(dataset: GraphDataset) -> Summary:
+    """Count graphs, nodes, edges, labels and features."""
+    n = len(dataset)
+    loops = sum(int((g.edges[:, 0] == g.edges[:, 1]).sum()) for g in dataset.graphs if not g.directed)
+    nodes = sum(g.n_nodes for g in dataset.graphs)
+    edges = sum(g.n_edges for g in dataset.graphs) - loops / 2
+    counts: dict[Any, int] = {}
+    if dataset.y is not None:
+        labels, sizes = np.unique(dataset.y, return_counts=True)
+        counts = dict(zip(labels.tolist(), sizes.tolist(), strict=True))
+    return Summary(
+        dataset.name or "data set",
+        n,
+        nodes / n if n else 0.0,
+        edges / n if n else 0.0,
+        len(counts),
+        dataset.n_node_features,
+        dataset.n_edge_features,
+        counts,
+    )
