@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gdlnn.datasets import load_dataset, load_jsonl, load_sdf, load_smiles, load_tu, make_ba_2motifs
     from gdlnn.errors import (
         DatasetError,
         DownloadError,
@@ -51,6 +52,12 @@ _HOMES = {
     "Schema": "gdlnn.graphs",
     "UnknownMatchError": "gdlnn.errors",
     "format_programs": "gdlnn.gdl",
+    "load_dataset": "gdlnn.datasets",
+    "load_jsonl": "gdlnn.datasets",
+    "load_sdf": "gdlnn.datasets",
+    "load_smiles": "gdlnn.datasets",
+    "load_tu": "gdlnn.datasets",
+    "make_ba_2motifs": "gdlnn.datasets",
     "parse_programs": "gdlnn.gdl",
 }
 
@@ -76,6 +83,12 @@ __all__ = [
     "UnknownMatchError",
     "__version__",
     "format_programs",
+    "load_dataset",
+    "load_jsonl",
+    "load_sdf",
+    "load_smiles",
+    "load_tu",
+    "make_ba_2motifs",
     "parse_programs",
 ]
 
