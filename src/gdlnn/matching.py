@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gdlnn import _core
 from gdlnn.errors import MatchError, UnknownMatchError
-from gdlnn.gdl.evaluation import NO_BUDGET, program_batch
+from gdlnn.gdl.evaluation import NO_BUDGET, UNKNOWN, fitted_batch
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.encoding import GraphSet
@@ -47,7 +47,7 @@ def _budget(step_budget: int | None) -> int:
         return NO_BUDGET
     if step_budget < 1:
         raise MatchError(f"step_budget: expected a positive number of steps or None, got {step_budget}")
-    return int(step_budget)
+    return min(int(step_budget), 2**62)
 
 
 def _raise_unknown(unknown: BoolArray, step_budget: int | None) -> None:
@@ -103,9 +103,9 @@ def match(
     """
     encoded = as_graph_set(graphs)
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)
-    batch = program_batch(listed, encoded.n_node_features, encoded.n_edge_features)
+    batch = fitted_batch(listed, encoded)
     answers = _core.exists(encoded.native, batch, _budget(step_budget), n_threads_for(n_jobs))
-    unknown = answers == 2
+    unknown = answers == UNKNOWN
     if return_unknown:
         return answers == 1, unknown
     if step_budget is not None and unknown.any():
@@ -124,8 +124,10 @@ def count_matches(
     """Count valuations, or with `distinct` the subgraphs they pick out: an int array, graphs × programs."""
     encoded = as_graph_set(graphs)
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)
-    batch = program_batch(listed, encoded.n_node_features, encoded.n_edge_features)
-    values, unknown = _core.counts(encoded.native, batch, distinct, _budget(step_budget), n_threads_for(n_jobs))
+    batch = fitted_batch(listed, encoded)
+    values, unknown = _core.counts(
+        encoded.native, batch, distinct, _budget(step_budget), n_threads_for(n_jobs)
+    )
     if unknown.any():
         _raise_unknown(unknown.astype(bool), step_budget)
     return values

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdlnn import _core
 from gdlnn.errors import MatchError, ProgramError
+from gdlnn.gdl.program import Program
 from gdlnn.graphs.encoding import encoded
 
 if TYPE_CHECKING:
-    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph
+    from gdlnn.graphs.encoding import GraphSet
 
-NO_BUDGET = -1
+NO_BUDGET = -1  # as the core takes it
+UNKNOWN = 2  # the core's third answer, beside 0 (no) and 1 (yes)
 
 
-def program_batch(programs: Iterable[Program], n_node_features: int, n_edge_features: int) -> _core.ProgramBatch:
+def program_batch(
+    programs: Iterable[Program], n_node_features: int, n_edge_features: int
+) -> _core.ProgramBatch:
     """Pack programs for the core; a program that does not fit the features is named in the error."""
     packed = []
     for index, program in enumerate(programs):
+        if not isinstance(program, Program):
+            raise MatchError(f"program {index}: expected a Program, got {type(program).__name__}")
         try:
             packed.append(program.arrays(n_node_features, n_edge_features))
         except ProgramError as error:
@@ -42,9 +49,28 @@ def program_batch(programs: Iterable[Program], n_node_features: int, n_edge_feat
     )
 
 
+def fitted_batch(programs: Iterable[Program], graphs: GraphSet) -> _core.ProgramBatch:
+    """Pack programs for a graph set. Intervals over features that no node or no edge has are left out.
+
+    Such a program needs a node or an edge that is not there, so that it cannot match anyway.
+    """
+
+    def fit(program: Program) -> Program:
+        if not isinstance(program, Program):
+            return program  # reported with its index when packed
+        nodes, edges = program.nodes, program.edges
+        if not graphs.has_nodes and graphs.n_node_features == 0:
+            nodes = tuple(replace(node, intervals=None) for node in nodes)
+        if not graphs.has_edges and graphs.n_edge_features == 0:
+            edges = tuple(replace(edge, intervals=None) for edge in edges)
+        return program if nodes is program.nodes and edges is program.edges else Program(nodes, edges)
+
+    return program_batch(map(fit, programs), graphs.n_node_features, graphs.n_edge_features)
+
+
 def _prepare(program: Program, graph: Graph) -> tuple[_core.GraphSet, _core.ProgramBatch]:
-    native = encoded(graph).native
-    return native, program_batch([program], native.n_node_features, native.n_edge_features)
+    graphs = encoded(graph)
+    return graphs.native, fitted_batch([program], graphs)
 
 
 def matches(program: Program, graph: Graph) -> bool:
@@ -53,22 +79,29 @@ def matches(program: Program, graph: Graph) -> bool:
     return bool(_core.exists(native, batch, NO_BUDGET, 1)[0, 0])
 
 
+def find(program: Program, graph: Graph) -> dict[str, int] | None:
+    """Return the first witness, variable to node, or None."""
+    return next(witnesses(program, graph), None)
+
+
 def witnesses(program: Program, graph: Graph) -> Iterator[dict[str, int]]:
-    """Every valuation, one after another, in a fixed order."""
+    """Yield every witness, one after another, in a fixed order."""
     native, batch = _prepare(program, graph)
-    search = _core.Witnesses(native, 0, batch)
-    variables: Sequence[str] = program.variables
+    return _enumerate(_core.Witnesses(native, 0, batch), program.variables)
+
+
+def _enumerate(search: _core.Witnesses, variables: Sequence[str]) -> Iterator[dict[str, int]]:
     while True:
         answer, image = search.next(NO_BUDGET)
-        if answer == -1:  # still searching; the pause lets Ctrl-C through
+        if answer == UNKNOWN:  # the core comes back now and then, which lets Ctrl-C through
             continue
-        if answer != 1 or image is None:
+        if image is None:
             return
         yield dict(zip(variables, image.tolist(), strict=True))
 
 
 def count(program: Program, graph: Graph, *, distinct: bool = False) -> int:
-    """Count valuations, or distinct subgraphs: pairs of image nodes and image edges."""
+    """Count the witnesses, or with `distinct` the subgraphs they cover: sets of image nodes and image edges."""
     native, batch = _prepare(program, graph)
     values, _ = _core.counts(native, batch, distinct, NO_BUDGET, 1)
     return int(values[0, 0])

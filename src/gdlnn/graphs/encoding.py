@@ -22,7 +22,13 @@ class GraphSet:
 
     def __init__(self, graphs: Iterable[Graph]) -> None:
         self.graphs: Sequence[Graph] = list(graphs)
+        for index, graph in enumerate(self.graphs):
+            if not isinstance(graph, Graph):
+                raise MatchError(f"graph {index}: expected a Graph, got {type(graph).__name__}")
         self.native = _encode(self.graphs)
+        # Without a node (or an edge) anywhere, any number of features fits.
+        self.has_nodes = any(graph.n_nodes for graph in self.graphs)
+        self.has_edges = any(graph.n_edges for graph in self.graphs)
 
     @property
     def n_node_features(self) -> int:
@@ -54,22 +60,36 @@ def encoded(graph: Graph) -> GraphSet:
 
 
 def _encode(graphs: Sequence[Graph]) -> _core.GraphSet:
-    for what, widths in (
-        ("node", [graph.node_features.shape[1] for graph in graphs]),
-        ("edge", [graph.edge_features.shape[1] for graph in graphs]),
-    ):
-        for index, width in enumerate(widths):
-            # A graph without edges may come without edge features.
-            if width != max(widths) and not (what == "edge" and graphs[index].n_edges == 0):
-                raise MatchError(f"graph {index}: expected {widths[0]} {what} features, as in graph 0, got {width}")
-    n_edge_features = max((graph.edge_features.shape[1] for graph in graphs), default=0)
-    node_features = [graph.node_features for graph in graphs] or [np.zeros((0, 0))]
+    n_node_features = _common_width(
+        "node", [(len(g.node_features), g.node_features.shape[1]) for g in graphs]
+    )
+    n_edge_features = _common_width(
+        "edge", [(len(g.edge_features), g.edge_features.shape[1]) for g in graphs]
+    )
+    node_features = [g.node_features for g in graphs if g.n_nodes] or [np.zeros((0, n_node_features))]
     edge_features = [g.edge_features for g in graphs if g.n_edges] or [np.zeros((0, n_edge_features))]
     return _core.GraphSet(
         np.ascontiguousarray(np.concatenate(node_features)),
         np.cumsum([0] + [graph.n_nodes for graph in graphs], dtype=np.int64),
-        np.ascontiguousarray(np.concatenate([graph.edges for graph in graphs] or [np.zeros((0, 2), dtype=np.int64)])),
+        np.ascontiguousarray(
+            np.concatenate([graph.edges for graph in graphs] or [np.zeros((0, 2), dtype=np.int64)])
+        ),
         np.ascontiguousarray(np.concatenate(edge_features)),
         np.cumsum([0] + [graph.n_edges for graph in graphs], dtype=np.int64),
         np.array([graph.directed for graph in graphs], dtype=bool),
     )
+
+
+def _common_width(what: str, shapes: Sequence[tuple[int, int]]) -> int:
+    """Return the number of features that all graphs share; one without rows may come without columns."""
+    expected, first = 0, -1
+    for index, (rows, width) in enumerate(shapes):
+        if rows == 0 and width == 0:
+            continue
+        if first < 0:
+            expected, first = width, index
+        elif width != expected:
+            raise MatchError(
+                f"graph {index}: expected {expected} {what} feature(s), as in graph {first}, got {width}"
+            )
+    return expected
