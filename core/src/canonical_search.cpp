@@ -2,6 +2,21 @@
 
 namespace gdlnn::canonical {
 
+// --- Judge
+// -----------------------------------------------------------------------------------------
+
+bool Judge::see(std::uint64_t step) {
+    const std::size_t i = trace_.size();
+    trace_.push_back(step);
+    if (first_ && (i >= first_->size() || (*first_)[i] != step))
+        first_ = nullptr;
+    if (!best_)
+        return true;
+    if (against_best_ == 0 && (i >= best_->size() || (*best_)[i] != step))
+        against_best_ = i < best_->size() && (*best_)[i] < step ? 1 : -1;
+    return first_ || against_best_ >= 0;
+}
+
 // --- Partition -----------------------------------------------------------------------------------
 
 Partition::Partition(const LinkGraph &graph)
@@ -65,24 +80,27 @@ void Partition::place(int v, int position) {
     position_[v] = position;
 }
 
-std::uint64_t Partition::refine() {
+bool Partition::refine(Judge &judge) {
     trace_ = 0;
+    bool worthwhile = true;
     for (std::size_t head = 0; head < queue_.size(); ++head) {
         const int splitter = queue_[head];
         queued_[splitter] = 0;
-        if (!discrete())
+        if (worthwhile && !discrete()) {
             split_by(splitter);
+            worthwhile = judge.see(trace_);
+        }
     }
     queue_.clear();
-    return mixed(trace_ + static_cast<std::uint64_t>(n_cells_));
+    return worthwhile && judge.see(mixed(trace_ + static_cast<std::uint64_t>(n_cells_)));
 }
 
-std::uint64_t Partition::individualise(int v) {
+bool Partition::individualise(int v, Judge &judge) {
     const int start = cell_[v];
     place(v, start);
     split(start, start + 1);
     enqueue(start);
-    return refine();
+    return refine(judge);
 }
 
 void Partition::split_by(int splitter) {
@@ -132,7 +150,8 @@ void Partition::split_cell(std::span<const std::int32_t> touched) {
         return;
     for (std::size_t i = fragments_.size(); i-- > 1;)
         split(start, fragments_[i]);
-    // Counts into a cell that is no splitter any more are known; all fragments but one then tell the rest.
+    // Counts into a cell that is no splitter any more are known; all fragments but one then tell
+    // the rest.
     int spared = -1;
     if (!queued_[start])
         for (const int fragment : fragments_)
@@ -146,8 +165,9 @@ void Partition::split_cell(std::span<const std::int32_t> touched) {
 // --- twins ---------------------------------------------------------------------------------------
 
 std::vector<std::int32_t> twin_classes(const LinkGraph &graph) {
-    // Two vertices of one colour are twins when their lists are equal, leaving the link between the two aside; that
-    // link, where there is one, must look the same from both ends. Hashes propose, lists decide.
+    // Two vertices of one colour are twins when their lists are equal, leaving the link between the
+    // two aside; that link, where there is one, must look the same from both ends. Hashes propose,
+    // lists decide.
     const int n = graph.n();
     std::vector<std::int32_t> result(n, -1);
     const auto hash = [](int vertex, int code) {
@@ -205,7 +225,8 @@ std::vector<std::int32_t> twin_classes(const LinkGraph &graph) {
 // --- Search --------------------------------------------------------------------------------------
 
 std::vector<std::int32_t> Search::run() {
-    partition_.refine();
+    Judge indifferent;
+    partition_.refine(indifferent);
     if (partition_.discrete())
         return partition_.order();
     push_frame(0, true, 0);
@@ -239,11 +260,6 @@ void Search::push_frame(int from, bool on_first, int against_best) {
     Frame frame;
     frame.mark = partition_.mark();
     frame.cell = partition_.first_open_cell(from);
-    const auto cell = partition_.cell(frame.cell);
-    frame.candidates.assign(cell.begin(), cell.end());
-    frame.parent.resize(cell.size());
-    std::iota(frame.parent.begin(), frame.parent.end(), 0);
-    frame.tried.assign(cell.size(), 0);
     frame.on_first = on_first;
     frame.against_best = against_best;
     frames_.push_back(std::move(frame));
@@ -259,7 +275,8 @@ int root(std::vector<std::int32_t> &parent, int i) {
 
 } // namespace
 
-// Merges candidates that an automorphism found since the last time maps to each other with the path left in place.
+// Merges candidates that an automorphism found since the last time maps to each other with the path
+// left in place.
 void Search::merge_orbits(Frame &frame, std::size_t level) {
     if (frame.automorphisms_seen == automorphisms_.size())
         return;
@@ -283,12 +300,28 @@ void Search::merge_orbits(Frame &frame, std::size_t level) {
         slot_[v] = -1;
 }
 
+// The next vertex to try, or -1. Most frames are left after their first child, so the list of
+// candidates is made for the second.
 int Search::next_candidate(Frame &frame) {
+    const auto cell = partition_.cell(frame.cell);
+    if (frame.first < 0)
+        return frame.first = cell[0];
+    if (frame.candidates.empty()) {
+        frame.candidates.assign(cell.begin(), cell.end());
+        std::iter_swap(frame.candidates.begin(),
+                       std::find(frame.candidates.begin(), frame.candidates.end(), frame.first));
+        frame.parent.resize(cell.size());
+        std::iota(frame.parent.begin(), frame.parent.end(), 0);
+        frame.tried.assign(cell.size(), 0);
+        frame.tried[0] = 1;
+        frame.next = 1;
+        if (twins_[frame.first] >= 0)
+            frame.tried_twins.push_back(twins_[frame.first]);
+    }
     merge_orbits(frame, frames_.size() - 1);
-    while (frame.next < frame.candidates.size()) {
-        const std::size_t i = frame.next++;
-        const int v = frame.candidates[i];
-        const int r = root(frame.parent, static_cast<int>(i));
+    for (; frame.next < frame.candidates.size(); ++frame.next) {
+        const int v = frame.candidates[frame.next];
+        const int r = root(frame.parent, static_cast<int>(frame.next));
         if (frame.tried[r])
             continue;
         frame.tried[r] = 1;
@@ -299,6 +332,7 @@ int Search::next_candidate(Frame &frame) {
                 continue;
             twins.insert(at, twins_[v]);
         }
+        ++frame.next;
         return v;
     }
     return -1;
@@ -307,17 +341,20 @@ int Search::next_candidate(Frame &frame) {
 // Goes from a frame to its child. Returns the level of the frame to go on with.
 int Search::visit(Frame &frame, int v) {
     const int level = static_cast<int>(frames_.size()) - 1;
-    const std::uint64_t trace = partition_.individualise(v);
-    trace_.push_back(trace);
-    bool on_first = frame.on_first;
-    int against_best = frame.against_best;
-    if (!first_.order.empty()) {
-        on_first = on_first && trace == first_.trace[level];
-        if (against_best == 0 && trace != best_.trace[level])
-            against_best = trace < best_.trace[level] ? -1 : 1;
-        if (!on_first && against_best < 0)
-            return level;
-    }
+    const auto at = static_cast<std::size_t>(level);
+    const bool found = !first_.order.empty();
+    // Equal traces lead to paths of one length, but for clashes of hashes: then the path is no
+    // better.
+    const bool comparable = found && at < best_.trace.size();
+    Judge judge(found && frame.on_first && at < first_.trace.size() ? &first_.trace[at] : nullptr,
+                comparable ? &best_.trace[at] : nullptr,
+                found && !comparable && frame.against_best == 0 ? -1 : frame.against_best);
+    const bool worthwhile = partition_.individualise(v, judge);
+    trace_.push_back(std::move(judge.trace()));
+    const bool on_first = found ? judge.on_first() : true;
+    const int against_best = judge.against_best();
+    if (found && (!worthwhile || (!on_first && against_best < 0)))
+        return level;
     if (partition_.discrete())
         return leaf(on_first, against_best);
     push_frame(frame.cell, on_first, against_best); // invalidates frame
@@ -331,7 +368,8 @@ int Search::leaf(bool on_first, int against_best) {
         make_best();
         return level;
     }
-    // An automorphism onto a leaf seen before: everything below where the paths part has been seen as well.
+    // An automorphism onto a leaf seen before: everything below where the paths part has been seen
+    // as well.
     if (on_first && record_if_automorphism(first_))
         return divergence(first_);
     if (against_best == 0) {

@@ -1,5 +1,5 @@
-// Canonical order of a coloured graph: two graphs that differ only in how their vertices are numbered become the same
-// graph when each is renumbered by its order.
+// Canonical order of a coloured graph: two graphs that differ only in how their vertices are
+// numbered become the same graph when each is renumbered by its order.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ struct ColouredGraph {
     int m = 0;
     bool directed = false;
     const std::int32_t *vertex_colour = nullptr; // n
-    const std::int32_t *edges = nullptr;         // pairs; loops and several edges between two vertices may occur
-    const std::int32_t *edge_colour = nullptr;   // m
+    const std::int32_t *edges =
+        nullptr; // pairs; loops and several edges between two vertices may occur
+    const std::int32_t *edge_colour = nullptr; // m
 };
 
 // The vertices in canonical order. Exact: no time or node limit.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gdlnn.errors import ProgramError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gdlnn.graphs import Graph, Schema
 
@@ -257,6 +257,40 @@ class Program:
             ends.reshape(len(self.edges), 2),
             *bounds([e.intervals for e in self.edges], n_edge_features),
         )
+
+    def canonical(self, directed: bool = False) -> Program:
+        """Return the form that programs share exactly when they differ in variable names and order alone.
+
+        With ``directed=False`` the orientation of edges makes no difference either, and ``edge (x, y)`` and
+        ``edge (y, x)`` are one edge with the intersection of their intervals.
+        """
+        from gdlnn.gdl.canonical import canonical
+
+        return canonical(self, directed=directed)
+
+    # --- what it finds --------------------------------------------------------------------------------------
+
+    def matches(self, graph: Graph) -> bool:
+        """Whether the graph contains the program's pattern."""
+        from gdlnn.gdl import evaluation
+
+        return evaluation.matches(self, graph)
+
+    def find(self, graph: Graph) -> dict[str, int] | None:
+        """Return one witness, variable to node, or None where the program does not match."""
+        return next(self.witnesses(graph), None)
+
+    def witnesses(self, graph: Graph) -> Iterator[dict[str, int]]:
+        """Yield every witness, in a fixed order."""
+        from gdlnn.gdl import evaluation
+
+        return evaluation.witnesses(self, graph)
+
+    def count(self, graph: Graph, distinct: bool = False) -> int:
+        """Count the witnesses, or with ``distinct=True`` the distinct subgraphs (nodes and edges) they cover."""
+        from gdlnn.gdl import evaluation
+
+        return evaluation.count(self, graph, distinct=distinct)
 
     # --- how it is shown ------------------------------------------------------------------------------------
 
