@@ -348,6 +348,8 @@ void Descent::after_step(const Word *applied, bool lost_node) {
             if (n_alive_ <= graph(i).n + 1) { // one node too many: removing any one may help, nothing else can
                 state_[idx(i)] = State::open;
                 copy_words(trial_.data(), off_.data(), static_cast<int>(pw_));
+                if (n_alive_ <= graph(i).n)
+                    break; // a drop took two nodes at once: what helps now is not known
                 std::vector<Word> nodes(pw_, 0);
                 for (int x = 0; x < pattern_->n; ++x)
                     if (!test_bit(off_.data(), x))

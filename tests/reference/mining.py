@@ -1,0 +1,226 @@
+"""Mining in the fewest words: every mutation scored on every graph with the reference matcher."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gdlnn import Graph, Program
+from gdlnn.gdl.mutations import Mutation, mutations
+from gdlnn.gdl.program import EdgeDescription, NodeDescription
+from reference.matcher import matches
+
+MASK = (1 << 64) - 1
+WORD = 64
+
+
+class Mined(NamedTuple):
+    """What mining one target gives."""
+
+    program: Program
+    score: float
+    support: tuple[bool, ...]
+    steps: int
+
+
+@dataclass
+class Data:
+    """Training graphs with labels; remembers which programs match which graphs, so that no test is run twice."""
+
+    graphs: list[Graph]
+    y: list[int]
+    epsilon: float
+    memo: dict[Program, tuple[bool, ...]] = field(default_factory=dict)
+
+    def support(self, program: Program) -> tuple[bool, ...]:
+        if program not in self.memo:
+            self.memo[program] = tuple(matches(program, graph) for graph in self.graphs)
+        return self.memo[program]
+
+    def count(self, program: Program, label: int) -> tuple[float, int]:
+        """Return the score, and how many graphs of the label the program matches."""
+        support = self.support(program)
+        positive = sum(hit and y == label for hit, y in zip(support, self.y, strict=True))
+        return positive / (sum(support) + self.epsilon), positive
+
+    def extremes(self, of: str, feature: int) -> tuple[float, float]:
+        """Return the smallest and the largest value of a feature in all graphs."""
+        columns = [getattr(graph, f"{of}_features") for graph in self.graphs]
+        values = [row[feature] for column in columns for row in column.tolist() if len(row) > feature]
+        return min(values), max(values)
+
+
+def components(graph: Graph) -> list[list[int]]:
+    """Return the nodes of each connected component, directions aside; components by their first node."""
+    left, result = set(range(graph.n_nodes)), []
+    while left:
+        part = {min(left)}
+        while True:
+            more = {w for u, v in graph.edges.tolist() for w in (u, v) if u in part or v in part} - part
+            if not more:
+                break
+            part |= more
+        result.append(sorted(part))
+        left -= part
+    return result
+
+
+def is_connected(program: Program) -> bool:
+    """Whether the program hangs together, directions aside."""
+    if not program.nodes:
+        return True
+    part = {program.variables[0]}
+    while True:
+        more = {w for e in program.edges for w in (e.source, e.target) if e.source in part or e.target in part}
+        if more <= part:
+            return len(part) == len(program.nodes)
+        part |= more
+
+
+def start_program(graph: Graph, nodes: list[int]) -> Program:
+    """Return the whole target, or one component of it, as a program."""
+    whole = Program.from_graph(graph)
+    kept = {whole.variables[node] for node in nodes}
+    return Program(
+        [n for n in whole.nodes if n.variable in kept],
+        [e for e in whole.edges if e.source in kept and e.target in kept],
+    )
+
+
+def opens_nothing(program: Program, mutation: Mutation, data: Data) -> bool:
+    """Whether a mutation opens a side whose bound no training value lies beyond."""
+    if mutation.feature is None:
+        return False
+    of = "node" if mutation.rule == "generalize node" else "edge"
+    lowest, highest = data.extremes(of, mutation.feature)
+    described = next(
+        item.intervals
+        for item in (program.nodes if of == "node" else program.edges)
+        if (item.variable if isinstance(item, NodeDescription) else (item.source, item.target)) == mutation.target
+    )
+    assert described is not None
+    lower, upper = described[mutation.feature]
+    return lower <= lowest if mutation.side == "lower" else upper >= highest
+
+
+def offered(program: Program, data: Data, connected: bool) -> list[Mutation]:
+    """Return the mutations that the greedy strategy may choose from, in the order of ties."""
+    return [
+        mutation
+        for mutation in mutations(program)
+        if mutation.program.nodes
+        and not opens_nothing(program, mutation, data)
+        and (not connected or is_connected(mutation.program))
+    ]
+
+
+def greedy(
+    data: Data, target: int, nodes: list[int], *, connected: bool = True, seed: int | None = None
+) -> Mined:
+    """Mine one target by the paper's Algorithm 3; with a seed, mutations of equal score come in random order."""
+    label = data.y[target]
+    program = start_program(data.graphs[target], nodes)
+    numbers = mutation_numbers(program, data)
+    score, _ = data.count(program, label)
+    steps = 0
+    while True:
+        best: tuple[float, int] | None = None
+        for mutation in offered(program, data, connected):
+            mutant_score, rank = data.count(mutation.program, label)
+            if seed is not None:
+                rank = mix(seed ^ mix(numbers[key(mutation)]))
+            if best is None or (mutant_score, rank) > best:
+                best, chosen = (mutant_score, rank), mutation
+        if best is None or best[0] < score:
+            return Mined(program, score, data.support(program), steps)
+        program, score, steps = chosen.program, best[0], steps + 1
+
+
+def drop_edge(program: Program, edge: EdgeDescription, connected: bool) -> Program | None:
+    """Return the program without an edge and without ends that have no other; None where it may not go."""
+    edges = [e for e in program.edges if e != edge]
+    touched = {end for e in edges for end in (e.source, e.target)}
+    lost = {edge.source, edge.target} - touched
+    dropped = Program([n for n in program.nodes if n.variable not in lost], edges)
+    if not edges or (connected and not is_connected(dropped)):
+        return None
+    return dropped
+
+
+def open_edge(program: Program, ends: tuple[str, str]) -> Program:
+    """Return the program with all intervals of an edge opened."""
+    edges = [EdgeDescription(*ends) if (e.source, e.target) == ends else e for e in program.edges]
+    return Program(program.nodes, edges)
+
+
+def open_node(program: Program, variable: str) -> Program:
+    """Return the program with all intervals of a node opened."""
+    nodes = [NodeDescription(variable) if n.variable == variable else n for n in program.nodes]
+    return Program(nodes, program.edges)
+
+
+def excludes(program: Program, rule: str, target: object, data: Data) -> bool:
+    """Whether some interval of a node or an edge leaves out a training value, so that opening it is a step."""
+    return any((m.rule, m.target) == (rule, target) and not opens_nothing(program, m, data) for m in mutations(program))
+
+
+def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = True) -> Mined:
+    """Mine one target by the strategy after PL4XGL: three passes, each from the last to the first, then a greedy loop."""
+    label = data.y[target]
+    program = start_program(data.graphs[target], nodes)
+    before, steps = program, 0
+
+    def try_(mutant: Program | None) -> bool:
+        nonlocal program
+        if mutant is None or data.count(mutant, label)[0] < data.count(program, label)[0]:
+            return False
+        program = mutant
+        return True
+
+    for ends in [(e.source, e.target) for e in reversed(program.edges)]:
+        edge = next((e for e in program.edges if (e.source, e.target) == ends), None)
+        if edge is not None:
+            steps += try_(drop_edge(program, edge, connected))
+    for ends in [(e.source, e.target) for e in reversed(program.edges)]:
+        steps += try_(open_edge(program, ends)) and excludes(before, "generalize edge", ends, data)
+    for variable in reversed(program.variables):
+        steps += try_(open_node(program, variable)) and excludes(before, "generalize node", variable, data)
+    while len(data.graphs) < 1000:
+        mutants = [drop_edge(program, edge, connected) for edge in program.edges]
+        mutants += [
+            m.program for m in mutations(program) if m.feature is not None and not opens_nothing(program, m, data)
+        ]
+        choice = max((m for m in mutants if m is not None), key=lambda m: data.count(m, label), default=None)
+        if not try_(choice):
+            break
+        steps += 1
+    return Mined(program, data.count(program, label)[0], data.support(program), steps)
+
+
+# --- random ties ---------------------------------------------------------------------------------------------
+
+Key = tuple[str, object, object, object]
+
+
+def key(mutation: Mutation) -> Key:
+    return mutation.rule, mutation.target, mutation.feature, mutation.side
+
+
+def mutation_numbers(program: Program, data: Data) -> dict[Key, int]:
+    """Number the mutations of the first program; each rule starts at a multiple of 64."""
+    numbers: dict[Key, int] = {}
+    base = 0
+    for rule in ("remove node", "remove edge", "generalize node", "generalize edge"):
+        of_rule = [m for m in mutations(program) if m.rule == rule and not opens_nothing(program, m, data)]
+        numbers |= {key(mutation): base + i for i, mutation in enumerate(of_rule)}
+        base += math.ceil(len(of_rule) / WORD) * WORD
+    return numbers
+
+
+def mix(x: int) -> int:
+    """Spread every bit over the whole word (splitmix64)."""
+    x = (x + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
