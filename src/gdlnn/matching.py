@@ -31,7 +31,7 @@ def as_graph_set(graphs: Graphs) -> GraphSet:
 
 
 def n_threads_for(n_jobs: int | None) -> int:
-    """Number of threads for `n_jobs`: None is one, -1 all processors, -2 all but one."""
+    """Return the number of threads for `n_jobs`: None is one, -1 all processors, -2 all but one."""
     if n_jobs is None:
         return 1
     if n_jobs == 0:
@@ -53,8 +53,8 @@ def _budget(step_budget: int | None) -> int:
 def _raise_unknown(unknown: BoolArray, step_budget: int | None) -> None:
     graph, program = (int(i) for i in np.argwhere(unknown)[0])
     raise UnknownMatchError(
-        f"{int(unknown.sum())} of {unknown.size} matches are unknown after {step_budget} steps, the first of program "
-        f"{program} on graph {graph}; raise step_budget, leave it out, or ask for return_unknown=True"
+        f"{int(unknown.sum())} of {unknown.size} matches are unknown after {step_budget} steps, the first of "
+        f"program {program} on graph {graph}; raise step_budget, leave it out, or ask for return_unknown=True"
     )
 
 
@@ -99,7 +99,7 @@ def match(
 
     Returns
     -------
-    A bool array, graphs × programs; with `return_unknown` also a second one, True where the answer is not known.
+    A bool array, graphs × programs; with `return_unknown` also one that is True where the answer is unknown.
     """
     encoded = as_graph_set(graphs)
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)

@@ -1,12 +1,12 @@
-"""Evaluation: what a program finds in one graph. Batches over many programs and graphs are in `gdlnn.matching`."""
+"""Evaluation: what a program finds in one graph. Batches over programs and graphs are in `gdlnn.matching`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn import _core
 from gdlnn.errors import MatchError, ProgramError
@@ -14,6 +14,8 @@ from gdlnn.gdl.program import Program
 from gdlnn.graphs.encoding import encoded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from gdlnn.graphs import Graph
     from gdlnn.graphs.encoding import GraphSet
 
@@ -34,7 +36,7 @@ def program_batch(
         except ProgramError as error:
             raise MatchError(f"program {index}: {error}") from error
 
-    def stack(column: int, width: int, dtype: type) -> np.ndarray:  # type: ignore[type-arg]
+    def stack(column: int, width: int, dtype: type) -> npt.NDArray[Any]:
         parts = [arrays[column] for arrays in packed] or [np.zeros((0, width), dtype=dtype)]
         return np.ascontiguousarray(np.concatenate(parts))
 
@@ -101,7 +103,7 @@ def _enumerate(search: _core.Witnesses, variables: Sequence[str]) -> Iterator[di
 
 
 def count(program: Program, graph: Graph, *, distinct: bool = False) -> int:
-    """Count the witnesses, or with `distinct` the subgraphs they cover: sets of image nodes and image edges."""
+    """Count the witnesses, or with `distinct` the subgraphs they cover: image nodes and image edges."""
     native, batch = _prepare(program, graph)
     values, _ = _core.counts(native, batch, distinct, NO_BUDGET, 1)
     return int(values[0, 0])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdlnn import _core
 from gdlnn.errors import MatchError
 from gdlnn.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 class GraphSet:
