@@ -113,3 +113,9 @@ class MiningJob:
     @property
     def running(self) -> bool: ...
     def stop(self) -> None: ...
+def canonical_order(
+    vertex_colours: npt.NDArray[np.int32],
+    edges: npt.NDArray[np.int32],
+    edge_colours: npt.NDArray[np.int32],
+    directed: bool,
+) -> npt.NDArray[np.int32]: ...

@@ -1,4 +1,4 @@
-"""The canonical form of a program: one program for all that differ only in variable names and order of descriptions.
+"""The canonical form: one program for all that differ only in variable names and order of descriptions.
 
 The order of the variables comes from the core; what counts as the same description is decided here.
 """
@@ -41,8 +41,8 @@ def intersection(first: Intervals | None, second: Intervals | None) -> Intervals
 def merged_edges(program: Program) -> dict[Ends, Vectors]:
     """Return the edges between numbered variables as undirected graphs see them, the smaller number first.
 
-    ``edge (x, y)`` and ``edge (y, x)`` speak of one edge there, so their intervals are intersected. Where nothing
-    is left the program matches no undirected graph; the two vectors then stay, in a fixed order.
+    ``edge (x, y)`` and ``edge (y, x)`` speak of one edge there, so their intervals are intersected. Where
+    nothing is left the program matches no undirected graph; the two vectors then stay, in a fixed order.
     """
     number = {variable: i for i, variable in enumerate(program.variables)}
     edges: dict[Ends, Vectors] = {}
@@ -61,7 +61,7 @@ def merged_edges(program: Program) -> dict[Ends, Vectors]:
 
 
 def canonical(program: Program, *, directed: bool) -> Program:
-    """Return the canonical form; variables are called x0, x1, …"""
+    """Return the canonical form, with variables x0, x1 and so on."""
     from gdlnn import _core  # only here, so that programs can be read and printed without the core
 
     if directed:

@@ -287,7 +287,7 @@ class Program:
         return evaluation.witnesses(self, graph)
 
     def count(self, graph: Graph, distinct: bool = False) -> int:
-        """Count the witnesses, or with ``distinct=True`` the distinct subgraphs (nodes and edges) they cover."""
+        """Count the witnesses, or with ``distinct=True`` the distinct subgraphs that they cover."""
         from gdlnn.gdl import evaluation
 
         return evaluation.count(self, graph, distinct=distinct)

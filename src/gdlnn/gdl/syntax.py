@@ -51,7 +51,7 @@ class VectorText(NamedTuple):
     source: str
 
     def place(self, bound: int) -> int:
-        """Return the offset of a bound; a vector that was one token is searched again, being hardly ever asked."""
+        """Return the offset of a bound; a vector that was one token is searched again for it."""
         if self.offsets:
             return self.offsets[bound]
         return self.offset + next(islice(_NUMBER.finditer(self.source), bound, None)).start()

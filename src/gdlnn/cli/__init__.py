@@ -1,0 +1,9 @@
+"""The command line: one file per command, gathered here."""
+
+from gdlnn.cli import datasets, demo
+from gdlnn.cli.app import app, main
+
+app.command("demo")(demo.demo)
+app.add_typer(datasets.app, name="datasets")
+
+__all__ = ["app", "main"]

@@ -1,0 +1,53 @@
+"""The app that commands are added to, its global options, and what a failure looks like."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gdlnn.errors import GDLNNError
+
+app = typer.Typer(
+    name="gdlnn",
+    help="Graph classification that can be read: programs mined from graphs, explanations as subgraphs.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+BAD_INPUT = 2  # exit code; the same as that of a wrong option
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from gdlnn import __version__
+
+        typer.echo(f"gdlnn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Take the options that stand before the command; `main` looks for --debug itself."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line. Errors that are no fault of the program become one line and exit code 2."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        app(args=given, prog_name="gdlnn")
+    except (GDLNNError, OSError) as error:
+        # Before the command stand options alone, so the first word without a dash ends them.
+        command = next((i for i, word in enumerate(given) if not word.startswith("-")), len(given))
+        if "--debug" in given[:command]:
+            raise
+        typer.echo(f"error: {error}", err=True)
+        raise SystemExit(BAD_INPUT) from None
