@@ -8,6 +8,7 @@ import http.client
 import logging
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -109,10 +110,18 @@ def _download(url: str, part: Path, name: str, attempts: int, timeout: float, pa
             reason = f"the server answered {error.code} {error.reason}"
         except (OSError, http.client.HTTPException) as error:
             reason = _in_words(error)
+            if _no_network(error):
+                raise DownloadError(_failed(name, url, reason)) from error
         else:
             return
         logger.info("%s: attempt %d of %d: %s", name, attempt + 1, attempts, reason)
     raise DownloadError(_failed(name, url, f"{reason}, {attempts} times"))
+
+
+def _no_network(error: Exception) -> bool:
+    """Say whether the server's name is unknown: without a network there is nothing to wait for."""
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(inner, socket.gaierror) and inner.errno != socket.EAI_AGAIN
 
 
 def _in_words(error: Exception) -> str:
@@ -162,7 +171,7 @@ def _attempt(url: str, part: Path, name: str, timeout: float) -> None:
         if total is not None and total > MAX_DOWNLOAD:
             raise DownloadError(f"data set {name}: expected at most {MAX_DOWNLOAD:,} bytes, got {total:,}")
         with part.open("ab" if resumed else "wb") as file, _progress(name, total, have) as advance:
-            while chunk := response.read(_CHUNK):
+            while chunk := response.read1(_CHUNK):  # what has come, so that a stall loses nothing
                 have += len(chunk)
                 if have > MAX_DOWNLOAD:
                     raise DownloadError(f"data set {name}: expected at most {MAX_DOWNLOAD:,} bytes, got more")

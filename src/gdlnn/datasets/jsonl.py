@@ -35,7 +35,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     schema: Schema | None = None
     name = file.name.split(".")[0]
     rows: list[dict[str, Any]] = []
-    graphs: list[Graph] = []
+    places: list[str] = []
     for number, line in enumerate(open_lines(file), start=1):
         if not line.strip():
             continue
@@ -44,8 +44,14 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
         if not rows and "nodes" not in row and ("schema" in row or "dataset" in row):
             schema, name = _header(row, name, where)
             continue
-        graphs.append(_graph(row, schema, f"{name}/{len(graphs)}", where))
+        _check_keys(row, where)
         rows.append(row)
+        places.append(where)
+    widths = _widths(rows, schema)
+    graphs = [
+        _graph(row, schema, f"{name}/{i}", where, widths)
+        for i, (row, where) in enumerate(zip(rows, places, strict=True))
+    ]
     if not graphs:
         raise DatasetError(f"{file.name}: expected at least one graph, got none")
     try:
@@ -75,25 +81,43 @@ def _header(row: dict[str, Any], name: str, where: str) -> tuple[Schema | None, 
     return schema, str(row.get("dataset", name))
 
 
-def _graph(row: dict[str, Any], schema: Schema | None, name: str, where: str) -> Graph:
+def _check_keys(row: dict[str, Any], where: str) -> None:
     unknown = sorted(set(row) - _KEYS)
     if unknown or "nodes" not in row or "edges" not in row:
-        got = (
-            f"the key {unknown[0]!r}"
-            if unknown
-            else f"the keys {', '.join(sorted(row)) or 'of an empty object'}"
-        )
+        got = f"the key {unknown[0]!r}" if unknown else f"the keys {', '.join(sorted(row)) or '(none)'}"
         raise DatasetError(
             f"{where}: expected nodes, edges and nothing but {', '.join(sorted(_KEYS))}, got {got}"
         )
-    nodes = row["nodes"]
-    if isinstance(nodes, list) and nodes and not any(isinstance(node, list) for node in nodes):
-        nodes = [[node] for node in nodes]
+
+
+def _rows_of_lists(nodes: Any) -> Any:
+    """Read a plain list of numbers as one feature per node."""
+    if isinstance(nodes, list) and not any(isinstance(node, list) for node in nodes):
+        return [[node] for node in nodes]
+    return nodes
+
+
+def _widths(rows: list[dict[str, Any]], schema: Schema | None) -> tuple[int, int]:
+    """Return how many node and edge features there are: an empty list does not say so itself."""
+    if schema is not None:
+        return len(schema.node), len(schema.edge)
+    filled = [
+        next((table[0] for row in rows if isinstance(table := get(row), list) and table), [])
+        for get in (lambda row: _rows_of_lists(row["nodes"]), lambda row: row.get("edge_features"))
+    ]
+    node, edge = (len(first) if isinstance(first, list) else 0 for first in filled)
+    return node, edge
+
+
+def _graph(
+    row: dict[str, Any], schema: Schema | None, name: str, where: str, widths: tuple[int, int]
+) -> Graph:
+    nodes, features = _rows_of_lists(row["nodes"]), row.get("edge_features")
     try:
         return Graph(
-            nodes,
+            np.zeros((0, widths[0])) if nodes == [] else nodes,
             row["edges"],
-            row.get("edge_features"),
+            np.zeros((0, widths[1])) if not features and row["edges"] == [] else features,
             directed=bool(row.get("directed", False)),
             schema=schema,
             name=str(row.get("name", name)),

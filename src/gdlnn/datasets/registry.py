@@ -109,14 +109,16 @@ BA-2Motifs as published is a pickle: its content is checked instead.
 """
 
 
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
 def canonical_name(name: str) -> str:
     """Return the registered spelling of a name, whatever its case and dashes; others stay as they are."""
-    plain = "".join(c for c in name.lower() if c.isalnum())
+    plain = _plain(name)
     if plain in _ALIASES:
         return _ALIASES[plain]
-    return next(
-        (known for known in REGISTRY if "".join(c for c in known.lower() if c.isalnum()) == plain), name
-    )
+    return next((known for known in REGISTRY if _plain(known) == plain), name)
 
 
 def source_of(name: str) -> Source:

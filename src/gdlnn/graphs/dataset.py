@@ -116,6 +116,12 @@ class GraphDataset:
                 raise GraphError(f"{where}: {what}: expected {n} entries, one per graph, got {len(column)}")
         if not self.graphs:
             return
+        # One pass tells whether anything differs; only then is it worth asking which graph it is.
+        if len({(g.node_features.shape[1], g.edge_features.shape[1], g.directed) for g in self.graphs}) > 1:
+            self._check_alike(where)
+        self._check_masks(where)
+
+    def _check_alike(self, where: str) -> None:
         first = self.graphs[0]
         for index, graph in enumerate(self.graphs):
             for what, expected, got in (
@@ -129,6 +135,10 @@ class GraphDataset:
             if graph.directed != first.directed:
                 kind = "directed" if first.directed else "undirected"
                 raise GraphError(f"{where}: graph {index}: expected it {kind}, as graph 0 is")
+
+    def _check_masks(self, where: str) -> None:
+        if self.node_masks is None and self.edge_masks is None:
+            return
         for index, graph in enumerate(self.graphs):
             for what, masks, size in (
                 ("node", self.node_masks, graph.n_nodes),

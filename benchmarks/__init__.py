@@ -1,0 +1,1 @@
+"""Speed of our own parts, as rates and ratios: `python -m benchmarks [part ...]`."""

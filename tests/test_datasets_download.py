@@ -1,0 +1,353 @@
+"""Downloads, against a server of our own on loopback that truncates, stalls, refuses and lies."""
+
+from __future__ import annotations
+
+import collections
+import http.server
+import io
+import pickle
+import re
+import threading
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn.datasets import load_dataset
+from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle, read_array_pickle
+from gdlnn.datasets.download import fetch
+from gdlnn.datasets.registry import source_of
+from gdlnn.errors import DatasetError, DownloadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUICK: dict[str, Any] = {"timeout": 0.4, "pause": 0.01}
+
+
+def tu_zip(name: str = "TOY", *, prefix: str = "", **changes: str | None) -> bytes:
+    """Make the zip of a small TU data set; a change to None leaves the file out."""
+    files = {
+        "A": "1, 2\n2, 1\n3, 4\n",
+        "graph_indicator": "1\n1\n2\n2\n",
+        "graph_labels": "0\n1\n",
+        "node_labels": "1\n2\n3\n4\n",
+        **changes,
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for suffix, text in files.items():
+            if text is not None:
+                archive.writestr(f"{prefix or name}/{name}_{suffix}.txt", text)
+        archive.writestr(f"{name}/README.txt", "words " * 2000)
+    return buffer.getvalue()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves `files`; `faults[path]` lists what to do to the first requests of a path."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}
+        self.faults: dict[str, list[str]] = {}
+        self.requests: list[tuple[str, str]] = []
+        self.ranges = True
+        self.stop = threading.Event()
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+    def do_GET(self) -> None:
+        path = self.path.lstrip("/")
+        asked = self.headers.get("Range", "")
+        self.server.requests.append((path, asked))
+        faults = self.server.faults.get(path, [])
+        fault = faults.pop(0) if faults else ""
+        data = self.server.files.get(path)
+        if fault.isdigit() or data is None:
+            self.send_error(int(fault or 404))
+            return
+        start = 0
+        match = re.fullmatch(r"bytes=(\d+)-", asked)
+        if match and self.server.ranges:
+            start = int(match[1])
+            if start >= len(data):
+                self.send_error(416)
+                return
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        else:
+            self.send_response(200)
+        body = data[start:]
+        self.send_header("Content-Length", str(10**12 if fault == "huge" else len(body)))
+        self.end_headers()
+        if fault in ("truncate", "stall"):
+            self.wfile.write(body[: max(1, len(body) // 2)])
+            self.wfile.flush()
+            if fault == "stall":
+                self.server.stop.wait(5)
+            self.close_connection = True
+            return
+        self.wfile.write(body)
+        self.close_connection = True
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.stop.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("GDLNN_DATA", raising=False)
+    return tmp_path / "cache"
+
+
+def left(cache: Path) -> list[str]:
+    return sorted(str(path.relative_to(cache)) for path in cache.rglob("*") if path.is_file())
+
+
+def test_a_download_ends_in_the_cache(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.files["TOY.zip"] = tu_zip()
+    monkeypatch.setenv("GDLNN_MIRROR", server.base)
+    dataset = load_dataset("TOY")
+    assert len(dataset) == 2
+    assert [g.node_features.tolist() for g in dataset] == [[[1], [2]], [[3], [4]]]
+    files = [f"raw/TOY/TOY_{s}.txt" for s in ("A", "graph_indicator", "graph_labels", "node_labels")]
+    assert left(cache)[1:] == files
+    assert left(cache)[0].startswith("parsed/TOY-")
+    server.files.clear()
+    assert load_dataset("TOY").graphs == dataset.graphs
+    assert load_dataset("TOY", download=False).graphs == dataset.graphs
+    assert len(server.requests) == 1
+
+
+def test_a_truncated_transfer_goes_on_where_it_stopped(server: Server, cache: Path) -> None:
+    data = server.files["TOY.zip"] = tu_zip()
+    server.faults["TOY.zip"] = ["truncate"]
+    fetch(source_of("TOY"), base=server.base, **QUICK)
+    assert server.requests == [("TOY.zip", ""), ("TOY.zip", f"bytes={len(data) // 2}-")]
+    assert len(load_dataset("TOY", download=False)) == 2
+    assert not any(name.startswith("partial") for name in left(cache))
+
+
+def test_a_server_without_ranges_sends_all_again(server: Server) -> None:
+    server.files["TOY.zip"] = tu_zip()
+    server.ranges = False
+    server.faults["TOY.zip"] = ["truncate"]
+    fetch(source_of("TOY"), base=server.base, **QUICK)
+    assert len(load_dataset("TOY", download=False)) == 2
+
+
+def test_a_stalled_transfer_is_tried_again(server: Server) -> None:
+    server.files["TOY.zip"] = tu_zip()
+    server.faults["TOY.zip"] = ["stall", "503"]
+    fetch(source_of("TOY"), base=server.base, **QUICK)
+    assert len(server.requests) == 3
+
+
+def test_a_server_that_always_stalls_is_given_up_and_a_later_run_resumes(server: Server, cache: Path) -> None:
+    data = server.files["TOY.zip"] = tu_zip()
+    server.faults["TOY.zip"] = ["stall", "stall"]
+    with pytest.raises(
+        DownloadError, match=r"the connection stalled, 2 times\. Without a network, put TOY_A\.txt"
+    ):
+        fetch(source_of("TOY"), base=server.base, attempts=2, **QUICK)
+    assert [name.split("/")[0] for name in left(cache)] == ["partial"]
+    fetch(source_of("TOY"), base=server.base, **QUICK)
+    assert server.requests[-1][1] == f"bytes={len(data) // 2 + len(data[len(data) // 2 :]) // 2}-"
+    assert len(load_dataset("TOY", download=False)) == 2
+
+
+def test_the_rest_of_another_file_is_noticed(server: Server) -> None:
+    server.files["TOY.zip"] = tu_zip()
+    server.faults["TOY.zip"] = ["truncate"]
+    with pytest.raises(DownloadError, match="Incomplete"):
+        fetch(source_of("TOY"), base=server.base, attempts=1, **QUICK)
+    server.files["TOY.zip"] = tu_zip(node_labels="9\n9\n9\n9\n") + b"\0" * 7
+    fetch(source_of("TOY"), base=server.base, **QUICK)
+    assert load_dataset("TOY", download=False).graphs[0].node_features.tolist() == [[9], [9]]
+
+
+def test_not_found_is_said_at_once(server: Server, cache: Path) -> None:
+    with pytest.raises(
+        DownloadError, match=r"/MUTAG\.zip cannot be fetched: the server answered 404 Not Found"
+    ):
+        fetch(source_of("MUTAG"), base=server.base, **QUICK)
+    assert len(server.requests) == 1
+    assert left(cache) == []
+
+
+def test_no_server_at_all(cache: Path) -> None:
+    with pytest.raises(
+        DownloadError, match=r"put BBBP\.csv into a folder BBBP in the folder that GDLNN_DATA names"
+    ):
+        fetch(source_of("BBBP"), base="http://127.0.0.1:9", attempts=2, **QUICK)
+    with pytest.raises(DownloadError, match="expected an http or https address"):
+        fetch(source_of("BBBP"), base="file:///etc", **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "data", "message"),
+    [
+        (
+            "TOY",
+            "TOY.zip",
+            b"<html>sorry</html>",
+            r"TOY\.zip: expected a zip file, got a damaged or another one",
+        ),
+        (
+            "TOY",
+            "TOY.zip",
+            tu_zip(graph_labels=None),
+            r"TOY\.zip: expected TOY_graph_labels\.txt in it, got none",
+        ),
+        (
+            "TOY",
+            "TOY.zip",
+            tu_zip(prefix="../../TOY"),
+            r"expected files inside a folder, got '\.\./\.\./TOY/",
+        ),
+        ("TOY", "TOY.zip", tu_zip(prefix="/TOY"), r"expected files inside a folder, got '/TOY/"),
+        (
+            "MUTAG",
+            "MUTAG.zip",
+            tu_zip("MUTAG", edge_labels="1\n1\n1\n"),
+            r"MUTAG_A\.txt: expected SHA-256 [0-9a-f]{64}",
+        ),
+        (
+            "MUTAG",
+            "MUTAG.zip",
+            tu_zip("MUTAG"),
+            r"MUTAG\.zip: expected MUTAG_edge_labels\.txt in it, got none",
+        ),
+        ("BBBP", "BBBP.csv", b"smiles,p_np\nC,1\n", r"BBBP\.csv: expected SHA-256"),
+        ("BA-2Motifs", "BA-2motif.pkl", b"junk", r"BA-2motif\.pkl: expected (a pickle|NumPy arrays)"),
+    ],
+)
+def test_wrong_bytes_leave_nothing(
+    server: Server, cache: Path, name: str, file: str, data: bytes, message: str
+) -> None:
+    server.files[file] = data
+    with pytest.raises(DownloadError, match=message) as caught:
+        fetch(source_of(name), base=server.base, **QUICK)
+    assert str(cache) not in str(caught.value)
+    assert left(cache) == []
+    assert not list((cache / "raw").iterdir())
+
+
+def test_damaged_members_are_noticed(server: Server, cache: Path) -> None:
+    data = bytearray(tu_zip())
+    data[60] ^= 0xFF
+    server.files["TOY.zip"] = bytes(data)
+    with pytest.raises(DownloadError, match=r"TOY\.zip"):
+        fetch(source_of("TOY"), base=server.base, **QUICK)
+    assert left(cache) == []
+
+
+def test_too_much_is_refused_before_it_is_read(server: Server) -> None:
+    server.files["TOY.zip"] = tu_zip()
+    server.faults["TOY.zip"] = ["huge"]
+    with pytest.raises(DownloadError, match="expected at most 2,147,483,648 bytes, got 1,000,000,000,000"):
+        fetch(source_of("TOY"), base=server.base, **QUICK)
+
+
+@pytest.mark.data
+def test_the_real_files_pass_the_check(server: Server, data_dir: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in (data_dir / "PTC_MR").iterdir():
+            archive.write(path, f"PTC_MR/{path.name}")
+    server.files["PTC_MR.zip"] = buffer.getvalue()
+    fetch(source_of("PTC"), base=server.base, **QUICK)
+    assert len(load_dataset("PTC_MR", download=False)) == 344
+
+
+def motif_arrays(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    adjacency = np.zeros((len(dataset), 25, 25))
+    for matrix, graph in zip(adjacency, dataset, strict=True):
+        matrix[graph.edges[:, 0], graph.edges[:, 1]] = matrix[graph.edges[:, 1], graph.edges[:, 0]] = 1
+    return adjacency, np.full((len(dataset), 25, 10), 0.1), np.eye(2)[dataset.y]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+def test_the_published_pickle_gives_the_graphs_of_the_text(
+    server: Server, data_dir: Path, monkeypatch: pytest.MonkeyPatch, protocol: int
+) -> None:
+    expected = load_dataset("BA-2Motifs", data_dir, download=False)
+    server.files["BA-2motif.pkl"] = pickle.dumps(motif_arrays(expected), protocol=protocol)
+    monkeypatch.setenv("GDLNN_MIRROR", server.base)
+    got = load_dataset("BA-2Motifs")
+    assert got.graphs == expected.graphs
+    assert np.array_equal(got.y, expected.y)  # type: ignore[arg-type]
+    assert got.schema == expected.schema
+    assert got.edge_masks is not None
+    assert expected.edge_masks is not None
+    same = [
+        np.asarray(a).tolist() == np.asarray(b).tolist()
+        for a, b in zip(got.edge_masks, expected.edge_masks, strict=True)
+    ]
+    assert sum(same) >= 960
+
+
+class Evil:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (print, ("run",))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        Evil(),
+        collections.OrderedDict(),
+        np.array([Evil()], dtype=object),
+        np.ma.array([1.0]),
+        np.float64(1.0),
+    ],
+)
+def test_the_unpickler_admits_arrays_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: object
+) -> None:
+    path = tmp_path / "x.pkl"
+    path.write_bytes(pickle.dumps((np.zeros(3), content)))
+    with pytest.raises(DatasetError, match=r"x\.pkl: expected NumPy arrays and nothing else, got"):
+        read_array_pickle(path)
+    assert capsys.readouterr().out == ""
+
+
+def test_arrays_of_another_shape(tmp_path: Path) -> None:
+    path = tmp_path / "x.pkl"
+    for content in (
+        (np.zeros(3), np.zeros(3), np.zeros(3)),
+        (np.zeros((2, 3, 4)), np.zeros(1), np.eye(2)),
+        5,
+    ):
+        path.write_bytes(pickle.dumps(content))
+        with pytest.raises(DatasetError, match=r"x\.pkl: expected"):
+            load_ba_2motifs_pickle(path)
+    one_way = np.zeros((1, 2, 2))
+    one_way[0, 0, 1] = 1
+    path.write_bytes(pickle.dumps((one_way, np.zeros(1), np.eye(2)[:1])))
+    with pytest.raises(DatasetError, match="expected symmetric matrices"):
+        load_ba_2motifs_pickle(path)

@@ -1,0 +1,309 @@
+"""Saved data sets, JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gdlnn.cli.datasets import app
+from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_jsonl, save_tu
+from gdlnn.errors import DatasetError, GDLNNError, GraphError
+from gdlnn.graphs import Feature, Graph, GraphDataset, Schema, SkippedRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def labels(dataset: GraphDataset) -> list[object]:
+    assert dataset.y is not None
+    values: list[object] = dataset.y.tolist()
+    return values
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("GDLNN_DATA", raising=False)
+
+
+def full() -> GraphDataset:
+    """Make a data set with everything a data set can have."""
+    schema = Schema(
+        (Feature("atom", "nominal", {1: "C", 2: "N"}), Feature("weight")),
+        (Feature("bond"),),
+        {"a": "A"},
+        "molecule",
+    )
+    graphs = [
+        Graph([[1, 0.1], [2, -3.5]], [[1, 0]], [[2.5]], directed=True, schema=schema, name="first"),
+        Graph(np.zeros((0, 2)), [], np.zeros((0, 1)), directed=True, schema=schema),
+        Graph([[1, 1e-300]], [[0, 0]], [[1]], directed=True, schema=schema, name="é"),
+    ]
+    return GraphDataset(
+        graphs,
+        ["a", "b", "a"],
+        schema,
+        "full",
+        node_masks=[np.array([True, False]), None, np.array([True])],
+        edge_masks=[None, None, np.array([True])],
+        ids=["1", "2", "ü"],
+        smiles=["C", "", "N"],
+        published_splits={"train": np.array([0]), "val": np.array([1]), "test": np.array([2])},
+        skipped=[SkippedRow(4, "x", "bad")],
+    )
+
+
+def assert_same(first: GraphDataset, second: GraphDataset) -> None:
+    assert first.graphs == second.graphs
+    assert [g.name for g in first] == [g.name for g in second]
+    assert (first.name, first.schema, first.ids, first.smiles) == (
+        second.name,
+        second.schema,
+        second.ids,
+        second.smiles,
+    )
+    assert (first.skipped, first.split_source) == (second.skipped, second.split_source)
+    assert np.array_equal(first.indices, second.indices)
+    assert (first.y is None) == (second.y is None)
+    assert first.y is None or np.array_equal(first.y, second.y)  # type: ignore[arg-type]
+    for a, b in ((first.node_masks, second.node_masks), (first.edge_masks, second.edge_masks)):
+        assert (a is None) == (b is None)
+        for x, y in zip(a or [], b or [], strict=True):
+            assert (x is None) == (y is None)
+            assert x is None or np.array_equal(x, y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        full,
+        lambda: make_ba_2motifs(20, seed=1),
+        lambda: make_ba_2motifs(20, seed=1).split("random").val,
+        lambda: GraphDataset([]),
+        lambda: GraphDataset([Graph([[0.5]], [])]),
+    ],
+)
+def test_what_is_saved_is_loaded(tmp_path: Path, make: Callable[[], GraphDataset]) -> None:
+    dataset = make()
+    dataset.save(tmp_path / "x.gdlds")
+    again = GraphDataset.load(tmp_path / "x.gdlds")
+    assert_same(dataset, again)
+    again.save(tmp_path / "y.gdlds")
+    assert (tmp_path / "x.gdlds").read_bytes() == (tmp_path / "y.gdlds").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.gdlds", "y.gdlds"]
+
+
+def rewrite(path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def _array(values: Any) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    np.save(buffer, values)
+    return buffer.getvalue()
+
+
+def _header(**changes: Any) -> Callable[[dict[str, bytes]], None]:
+    def change(members: dict[str, bytes]) -> None:
+        members["dataset.json"] = json.dumps({**json.loads(members["dataset.json"]), **changes}).encode()
+
+    return change
+
+
+def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
+    path = tmp_path / "x.gdlds"
+    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved data set, got no such file"):
+        GraphDataset.load(path)
+    path.write_text("words")
+    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved data set, got a damaged file"):
+        GraphDataset.load(path)
+    full().save(path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(DatasetError, match="got a damaged file"):
+        GraphDataset.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_header(format="other"), "got another kind of file"),
+        (_header(version=99), "expected version 1 of the format, got 99"),
+        (_header(graph_names=["one"]), "expected 3 graph names, got 1"),
+        (_header(ids=["one"]), "ids: expected 3 entries"),
+        (lambda m: m.pop("edges.npy"), "damaged file: 'edges'"),
+        (
+            lambda m: m.update({"edges.npy": _array(np.array([[0, 7], [0, 0]]))}),
+            "expected nodes from 0 to 1, got node 7",
+        ),
+        (lambda m: m.update({"node_offsets.npy": _array(np.array([0, 9, 2, 3]))}), "node_offsets"),
+        (
+            lambda m: m.update({"node_features.npy": _array(np.full((3, 2), np.nan))}),
+            "expected a finite number, got nan",
+        ),
+        (lambda m: m.update({"y.npy": pickle.dumps(3)}), "damaged file"),
+        (lambda m: m.update({"y.npy": _array(np.array([object()] * 3))}), "damaged file"),
+    ],
+)
+def test_saved_data_is_checked(
+    tmp_path: Path, change: Callable[[dict[str, bytes]], None], message: str
+) -> None:
+    path = tmp_path / "x.gdlds"
+    full().save(path)
+    rewrite(path, change)
+    with pytest.raises(DatasetError, match=message):
+        GraphDataset.load(path)
+
+
+def test_labels_that_cannot_be_saved_leave_no_file(tmp_path: Path) -> None:
+    dataset = GraphDataset([Graph([[1.0]], [])], np.array([object()]))
+    with pytest.raises(GraphError, match="y: expected numbers or text"):
+        dataset.save(tmp_path / "x.gdlds")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_lines_both_ways(tmp_path: Path) -> None:
+    dataset = full()
+    save_jsonl(dataset, tmp_path / "x.jsonl")
+    again = load_jsonl(tmp_path / "x.jsonl")
+    assert again.graphs == dataset.graphs
+    assert again.schema == dataset.schema
+    assert (again.name, again.ids, again.smiles, labels(again)) == (
+        "full",
+        dataset.ids,
+        dataset.smiles,
+        ["a", "b", "a"],
+    )
+
+
+def test_json_lines_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"nodes": [[1, 2]], "edges": []}\n{"nodes": [[1]], "edges": []}\n')
+    with pytest.raises(DatasetError, match=r"graph 1: expected 2 node features"):
+        load_jsonl(path)
+    path.write_text(
+        '{"nodes": [1, 2], "edges": [[0, 1]], "edge_features": [[9]], "label": 3}\n\n'
+        '{"nodes": [], "edges": [], "label": 4}\n{"nodes": [[5]], "edges": [], "label": 4}\n'
+    )
+    dataset = load_jsonl(path)
+    assert dataset.graphs[0].node_features.tolist() == [[1], [2]]
+    assert [g.edge_features.shape for g in dataset] == [(1, 1), (0, 1), (0, 1)]
+    assert labels(dataset) == [3, 4, 4]
+    assert dataset.name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"x\.jsonl: expected at least one graph, got none"),
+        ("nonsense", r"x\.jsonl, line 1: expected a JSON object"),
+        ("[1]", r"line 1: expected a JSON object, got list"),
+        ('{"nodes": [1]}', r"line 1: expected nodes, edges"),
+        ('{"nodes": [1], "edges": [], "colour": 1}', r"got the key 'colour'"),
+        ('{"nodes": [1], "edges": [[0, 5]]}', r"line 1: graph 'x/0': edge 0 \(0, 5\)"),
+        ('{"nodes": ["C"], "edges": []}', r"expected a matrix of numbers"),
+        (
+            '{"nodes": [1], "edges": [], "label": 1}\n{"nodes": [1], "edges": []}',
+            r"graph 1: expected a label",
+        ),
+        ('{"nodes": [1], "edges": [], "label": [1]}', r"label: expected a number or text"),
+        ('{"schema": {"node": 5}}\n{"nodes": [1], "edges": []}', r"line 1: schema"),
+        ("[" * 100_000, r"line 1: expected a JSON object"),
+    ],
+)
+def test_bad_json_lines(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+    with pytest.raises(DatasetError, match=message):
+        load_jsonl(path)
+
+
+def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = make_ba_2motifs(12, seed=2)
+    dataset.save(tmp_path / "x.gdlds")
+    save_jsonl(dataset, tmp_path / "x.jsonl")
+    save_tu(dataset, tmp_path / "TOY")
+    for word in ("x.gdlds", "x.jsonl", "TOY"):
+        assert resolve_dataset(str(tmp_path / word)).graphs == dataset.graphs
+    assert resolve_dataset("synthetic:ba-2motifs:12:2").graphs == dataset.graphs
+    assert len(resolve_dataset("synthetic:ba-2motifs")) == 1000
+    monkeypatch.setenv("GDLNN_DATA", str(tmp_path))
+    assert resolve_dataset("TOY", download=False).graphs == dataset.graphs
+    for word, message in (
+        ("synthetic:other", "expected synthetic:ba-2motifs"),
+        ("synthetic:ba-2motifs:many", "with whole numbers"),
+        (
+            str(tmp_path / "none.csv"),
+            r"none\.csv: expected a folder, a file or the name of a data set, got nothing",
+        ),
+        (str(tmp_path), "expected one file NAME_A.txt"),
+    ):
+        with pytest.raises(DatasetError, match=message):
+            resolve_dataset(word, download=False)
+    (tmp_path / "x.png").write_text("")
+    with pytest.raises(DatasetError, match=r"x\.png: expected a table"):
+        resolve_dataset(str(tmp_path / "x.png"))
+
+
+def test_a_table_needs_no_column_name_where_it_is_plain(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    (tmp_path / "x.csv").write_text("ID,SMILES,y\n7,CCO,1\n8,CC,1\n")
+    dataset = resolve_dataset(str(tmp_path / "x.csv"), label="y", id="ID")
+    assert dataset.smiles == ["CCO", "CC"]
+    assert dataset.ids == ["7", "8"]
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_list_says_what_is_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = run()
+    assert [line.split()[0] for line in text.splitlines()[1:10]] == [
+        "MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs",
+    ]  # fmt: skip
+    assert "yes" not in text
+    monkeypatch.setenv("GDLNN_DATA", str(tmp_path))
+    (tmp_path / "BBBP").mkdir()
+    (tmp_path / "BBBP" / "BBBP.csv").write_text("")
+    rows = json.loads(run("list", "--json"))
+    assert [row["name"] for row in rows if row["at_hand"]] == ["BBBP"]
+
+
+def test_info_and_convert(tmp_path: Path) -> None:
+    out = run("convert", "synthetic:ba-2motifs:30:1", str(tmp_path / "toy.jsonl"))
+    assert out == "toy.jsonl: 30 graphs\n"
+    run("convert", str(tmp_path / "toy.jsonl"), str(tmp_path / "toy.gdlds"), "--drop-duplicates")
+    run("convert", str(tmp_path / "toy.gdlds"), str(tmp_path / "TOY"))
+    text = run("info", str(tmp_path / "TOY"))
+    assert "classes: 0: 15, 1: 15" in text
+    data = json.loads(run("info", "synthetic:ba-2motifs:30:1", "--json"))
+    assert data["graphs"] == 30
+    assert data["duplicates"] == {"groups": 0, "extra": 0, "conflicting": 0}
+    assert "cycle: 15, house: 15" in run("info", str(tmp_path / "toy.gdlds"))
+    with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected \.gdlds, \.jsonl or a folder"):
+        run("convert", "synthetic:ba-2motifs:30:1", str(tmp_path / "toy.xlsx"))
+
+
+@pytest.mark.data
+def test_info_of_a_real_one(data_dir: Path) -> None:
+    text = run("info", "mutag", "--root", str(data_dir))
+    assert "node feature atom (nominal): C, N, O, F, I, Cl, Br" in text
+    assert "classes: non-mutagenic: 63, mutagenic: 125" in text
+    assert "published split: train 150, val 18, test 20" in text
+    assert str(data_dir) not in text

@@ -1,0 +1,183 @@
+"""SMILES tables and SDF files."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gdlnn.datasets import load_sdf, load_smiles
+from gdlnn.errors import DatasetError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gdlnn.graphs import GraphDataset
+
+pytest.importorskip("rdkit")
+
+TABLE = "id,smiles,toxic\na,CCO,1\nb,c1ccccc1O,0\nc,[Na+].CC(=O)[O-],1\n"
+
+
+def labels(dataset: GraphDataset) -> list[object]:
+    assert dataset.y is not None
+    values: list[object] = dataset.y.tolist()
+    return values
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_a_table(tmp_path: Path) -> None:
+    dataset = load_smiles(write(tmp_path / "drugs.csv", TABLE), label="toxic", id="id")
+    assert dataset.name == "drugs"
+    assert labels(dataset) == [1, 0, 1]
+    assert dataset.ids == ["a", "b", "c"]
+    assert dataset.smiles == ["CCO", "c1ccccc1O", "[Na+].CC(=O)[O-]"]
+    assert dataset.graphs[0].name == "a"
+    ethanol = dataset.graphs[0]
+    assert ethanol.edges.tolist() == [[0, 1], [1, 2]]
+    assert ethanol.node_features.tolist()[2] == [8, 0, 2, 5, 1, 0, 4, 0, 0]
+    assert dataset.graphs[2].n_nodes == 5
+    assert dataset.schema is not None
+    assert dataset.schema.node[3].value_name(dataset.graphs[2].node_features[0, 3]) == "+1"
+
+
+def test_without_a_label_there_is_none(tmp_path: Path) -> None:
+    assert load_smiles(write(tmp_path / "x.csv", TABLE)).y is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.tsv", TABLE.replace(",", "\t").encode()),
+        ("x.csv", TABLE.replace(",", ";").encode()),
+        ("x.csv.gz", gzip.compress(TABLE.encode())),
+        ("bom.csv", b"\xef\xbb\xbf" + TABLE.replace("id,smiles,toxic", "smiles,id,toxic").encode()),
+        ("crlf.csv", TABLE.replace("\n", "\r\n").encode()),
+    ],
+)
+def test_other_tables(tmp_path: Path, name: str, content: bytes) -> None:
+    if name == "bom.csv":
+        content = content.replace(b"\na,CCO", b"\nCCO,a").replace(b"\nb,c1ccccc1O", b"\nc1ccccc1O,b")
+        content = content.replace(b"\nc,[Na+].CC(=O)[O-]", b"\n[Na+].CC(=O)[O-],c")
+    dataset = load_smiles(write(tmp_path / name, content), label="toxic", id="id")
+    assert dataset.smiles is not None
+    assert dataset.smiles[:2] == ["CCO", "c1ccccc1O"]
+    assert labels(dataset) == [1, 0, 1]
+
+
+def test_salts_keep_their_fragments_or_the_largest(tmp_path: Path) -> None:
+    table = write(tmp_path / "x.csv", TABLE)
+    assert load_smiles(table, fragments="keep").graphs[2].n_nodes == 5
+    largest = load_smiles(table, fragments="largest").graphs[2]
+    assert largest.n_nodes == 4
+    assert set(largest.node_features[:, 0]) == {6, 8}
+
+
+def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = write(tmp_path / "x.csv", "smiles,y\nCCO,1\nC1CC,0\nCN(C)(C)(C)C,0\n,1\nCCN,\nC,0\n")
+    dataset = load_smiles(table, label="y")
+    assert dataset.smiles == ["CCO", "C"]
+    assert [(row.row, row.value) for row in dataset.skipped] == [
+        (2, "C1CC"),
+        (3, "CN(C)(C)(C)C"),
+        (4, ""),
+        (5, "CCN"),
+    ]
+    reasons = [row.reason for row in dataset.skipped]
+    assert reasons[0] == "not a SMILES"
+    assert "valence" in reasons[1]
+    assert reasons[2:] == ["empty SMILES", "no label"]
+    assert "4 of 6 rows are not read" in caplog.text
+    with pytest.raises(DatasetError, match=r"x\.csv, row 2: 'C1CC' is not read: not a SMILES"):
+        load_smiles(table, label="y", on_error="raise")
+
+
+def test_labels_may_be_words(tmp_path: Path) -> None:
+    table = write(tmp_path / "x.csv", "smiles,y\nCCO,yes\nC,no\n")
+    assert labels(load_smiles(table, label="y")) == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (TABLE, {"smiles": "SMILES"}, r"x\.csv: expected a column 'SMILES', got id, smiles, toxic"),
+        (TABLE, {"label": "active"}, r"x\.csv: expected a column 'active', got id, smiles, toxic"),
+        ("", {}, r"x\.csv: expected a header line with the column names, got an empty file"),
+        ("smiles\n", {}, r"x\.csv: expected at least one row below the header, got none"),
+        ("smiles\nnonsense\n", {}, r"x\.csv: expected at least one row that parses, got none of 1"),
+        (
+            "smiles,y\nC,1\nCC,1\n",
+            {"label": "y"},
+            r"expected at least 2 classes, got the label 1 for every row",
+        ),
+        ("y,smiles\n1,C\n1\n", {}, r"x\.csv, line 3: expected 2 cells, got 1"),
+        ("smiles\nCÃ\n".encode("latin1"), {}, r"x\.csv, line 2: expected UTF-8 text"),
+        ("smiles\nC\n".encode("utf-16"), {}, r"x\.csv: expected UTF-8 text, got UTF-16"),
+        (b"smiles\nC\0\n", {}, r"x\.csv, line 2: expected text, got binary data"),
+        (TABLE, {"fragments": "first"}, r"fragments: expected keep or largest, got 'first'"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, content: str | bytes, options: dict[str, str], message: str) -> None:
+    with pytest.raises(DatasetError, match=message) as caught:
+        load_smiles(write(tmp_path / "x.csv", content), **options)  # type: ignore[arg-type]
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_missing_and_damaged_tables(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"none\.csv: expected a table of SMILES, got no such file"):
+        load_smiles(tmp_path / "none.csv")
+    for data in (b"no gzip", gzip.compress(TABLE.encode())[:-12]):
+        with pytest.raises(DatasetError, match=r"x\.csv\.gz: expected a gzip file"):
+            load_smiles(write(tmp_path / "x.csv.gz", data))
+
+
+def test_a_line_of_100_mb_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"smiles\n")
+        for _ in range(100):
+            file.write(b"C" * 1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            DatasetError, match=r"x\.csv\.gz, line 2: expected a line of at most 1,048,576 bytes"
+        ):
+            load_smiles(path)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_sdf_gives_the_graphs_of_the_smiles(tmp_path: Path) -> None:
+    from rdkit import Chem
+
+    smiles = ["CCO", "c1ccccc1O", "C/C=C/C", "[Na+].CC(=O)[O-]"]
+    blocks = []
+    for i, text in enumerate(smiles):
+        blocks.append(Chem.MolToMolBlock(Chem.MolFromSmiles(text)).replace("\n", f"m{i}\n", 1))
+        blocks.append(f">  <active>\n{i % 2}\n\n$$$$\n")
+    path = write(tmp_path / "x.sdf.gz", gzip.compress("".join(blocks).encode()))
+    dataset = load_sdf(path, label="active")
+    assert dataset.name == "x"
+    assert dataset.ids == ["m0", "m1", "m2", "m3"]
+    assert labels(dataset) == [0, 1, 0, 1]
+    table = load_smiles(write(tmp_path / "x.csv", "smiles\n" + "\n".join(smiles)))
+    assert dataset.graphs[0] == table.graphs[0]
+    assert dataset.graphs[1] == table.graphs[1]
+    assert load_sdf(path, fragments="largest").graphs[3].n_nodes == 4
+
+
+def test_bad_sdf(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.sdf", "nonsense\n$$$$\n")
+    with pytest.raises(DatasetError, match=r"x\.sdf: expected at least one molecule, got none of"):
+        load_sdf(path)
+    with pytest.raises(DatasetError, match=r"x\.sdf, record 1: not read"):
+        load_sdf(path, on_error="raise")
+    with pytest.raises(DatasetError, match=r"y\.sdf: expected an SDF file, got no such file"):
+        load_sdf(tmp_path / "y.sdf")

@@ -1,0 +1,242 @@
+"""The nine data sets of the paper: statistics, features, names, splits and ground truth."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from gdlnn.datasets import load_dataset
+from gdlnn.datasets.motifs import mark_nitro_and_amino
+from gdlnn.datasets.registry import REGISTRY, SHA256
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gdlnn.graphs import GraphDataset
+
+pytestmark = pytest.mark.data
+
+# graphs, average nodes, average edges, class counts, node features, edge features
+TABLE = {
+    "MUTAG": (188, 17.93, 19.79, {-1: 63, 1: 125}, 1, 1),
+    "Mutagenicity": (4337, 30.32, 30.77, {0: 2401, 1: 1936}, 1, 1),
+    "BBBP": (2039, 24.06, 25.95, {0: 479, 1: 1560}, 9, 3),
+    "BACE": (1513, 34.09, 36.86, {0: 822, 1: 691}, 9, 3),
+    "ENZYMES": (600, 32.63, 62.14, dict.fromkeys(range(1, 7), 100), 19, 0),
+    "PROTEINS": (1113, 39.06, 72.82, {1: 663, 2: 450}, 2, 0),
+    "PTC_MR": (344, 14.29, 14.69, {-1: 192, 1: 152}, 1, 1),
+    "NCI1": (4110, 29.87, 32.30, {0: 2053, 1: 2057}, 1, 0),
+    "BA-2Motifs": (1000, 25.00, 25.48, {0: 500, 1: 500}, 1, 0),
+}
+
+
+def labels(dataset: GraphDataset) -> list[object]:
+    assert dataset.y is not None
+    values: list[object] = dataset.y.tolist()
+    return values
+
+
+@pytest.fixture(scope="module")
+def nine(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, GraphDataset]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GDLNN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("GDLNN_DATA", raising=False)
+        return {name: load_dataset(name, data_dir, download=False) for name in TABLE}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_statistics_are_those_of_the_table(nine: dict[str, GraphDataset], name: str) -> None:
+    graphs, nodes, edges, classes, node_features, edge_features = TABLE[name]
+    summary = nine[name].describe()
+    assert summary.name == name
+    assert summary.n_graphs == len(nine[name]) == graphs == REGISTRY[name].size[0]
+    assert summary.avg_nodes == pytest.approx(nodes, abs=0.005)
+    assert summary.avg_edges == pytest.approx(edges, abs=0.005)
+    assert REGISTRY[name].size[1:] == (nodes, edges, len(classes))
+    assert summary.class_counts == classes
+    assert (summary.n_node_features, summary.n_edge_features) == (node_features, edge_features)
+    assert str(graphs) in str(summary).splitlines()[1]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_trusted_graph_is_one_that_would_pass_the_checks(nine: dict[str, GraphDataset], name: str) -> None:
+    dataset = nine[name]
+    for graph in dataset.graphs[:: max(1, len(dataset) // 100)]:
+        again = type(graph)(graph.node_features, graph.edges, graph.edge_features, schema=graph.schema)
+        assert again == graph
+        assert not graph.node_features.flags.writeable
+        assert graph.schema is dataset.schema
+
+
+@pytest.mark.parametrize("name", ["BBBP", "BACE"])
+def test_molecules_equal_the_reference_arrays(
+    nine: dict[str, GraphDataset], data_dir: Path, name: str
+) -> None:
+    dataset = nine[name]
+    with np.load(data_dir / name / f"{name}_reference_features.npz") as reference:
+        nodes, edges, features = (reference[k] for k in ("node_features", "edge_index", "edge_features"))
+        owner, labels, rows = (reference[k] for k in ("graph_indicator", "labels", "csv_rows"))
+    node_start = np.searchsorted(owner, np.arange(len(labels) + 1))
+    edge_start = np.searchsorted(owner[edges[:, 0]], np.arange(len(labels) + 1))
+    assert np.asarray(dataset.y).tolist() == labels.tolist()
+    for i, graph in enumerate(dataset):
+        mine = slice(edge_start[i], edge_start[i + 1])
+        pairs = edges[mine] - node_start[i]
+        once = pairs[:, 0] < pairs[:, 1]
+        assert np.array_equal(graph.node_features, nodes[node_start[i] : node_start[i + 1]]), i
+        assert np.array_equal(graph.edges, pairs[once]), i
+        assert np.array_equal(graph.edge_features, features[mine][once]), i
+    skipped = [row.row - 1 for row in dataset.skipped]
+    assert np.array_equal(np.setdiff1d(np.arange(len(labels) + len(skipped)), skipped), rows)
+    assert all(row.reason for row in dataset.skipped)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("MUTAG", (150, 18, 20)), ("BBBP", (1631, 203, 205)), ("BACE", (1210, 151, 152))]
+)
+def test_published_splits(nine: dict[str, GraphDataset], name: str, sizes: tuple[int, int, int]) -> None:
+    split = nine[name].split("paper", seed=5)
+    assert tuple(len(part) for part in split) == sizes
+    assert {part.split_source for part in split} == {"published"}
+    published = nine[name].published_splits
+    assert published is not None
+    assert np.array_equal(split.val.indices, published["val"])
+
+
+def test_without_a_published_split_the_paper_split_is_random_and_says_so(
+    nine: dict[str, GraphDataset],
+) -> None:
+    split = nine["NCI1"].split("paper", seed=3)
+    assert [len(part) for part in split] == [3288, 411, 411]
+    assert split.train.split_source == "random, seed 3"
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_value_of_a_named_feature_has_a_name(nine: dict[str, GraphDataset], name: str) -> None:
+    dataset = nine[name]
+    assert dataset.schema is not None
+    assert dataset.y is not None
+    seen = {dataset.schema.class_name(label) for label in set(dataset.y.tolist())}
+    assert seen == set(dataset.schema.classes.values())
+    for features, rows in (
+        (dataset.schema.node, np.concatenate([g.node_features for g in dataset])),
+        (dataset.schema.edge, np.concatenate([g.edge_features for g in dataset])),
+    ):
+        for feature, column in zip(features, rows.T, strict=True):
+            if feature.values:
+                assert set(np.unique(column)) <= set(feature.values), feature.name
+
+
+def test_names_that_can_be_checked_against_nature(nine: dict[str, GraphDataset]) -> None:
+    def share(name: str, symbol: str) -> float:
+        dataset = nine[name]
+        assert dataset.schema is not None
+        codes = np.concatenate([g.node_features[:, 0] for g in dataset])
+        return float(np.mean([dataset.schema.node[0].value_name(code) == symbol for code in codes]))
+
+    assert share("MUTAG", "C") > 0.6
+    assert share("PTC_MR", "C") > 0.5
+    assert share("Mutagenicity", "H") > 0.35
+    assert nine["NCI1"].schema is not None
+    assert nine["NCI1"].schema.node[0].value_name(3.0) == "3"
+    bbbp = nine["BBBP"].schema
+    assert bbbp is not None
+    charge = bbbp.node[3]
+    assert [charge.value_name(code) for code in (4, 5, 6)] == ["-1", "0", "+1"]
+    assert {bbbp.domain, nine["MUTAG"].schema.domain} == {"molecule"}  # type: ignore[union-attr]
+    # A residue adds 1.5 Å to a helix and about twice that to a strand.
+    enzymes = np.concatenate([g.node_features[:, :3] for g in nine["ENZYMES"]])
+    rise = [
+        float(np.mean(enzymes[enzymes[:, 0] == code, 2] / enzymes[enzymes[:, 0] == code, 1]))
+        for code in (1, 2)
+    ]
+    assert rise[0] == pytest.approx(1.5, abs=0.2)
+    assert rise[1] > 2
+
+
+def test_ground_truth_of_ba_2motifs(nine: dict[str, GraphDataset]) -> None:
+    dataset = nine["BA-2Motifs"]
+    assert dataset.node_masks is not None
+    assert dataset.edge_masks is not None
+    loops = sum(int((g.edges[:, 0] == g.edges[:, 1]).any()) for g in dataset)
+    assert loops == 40
+    for graph, nodes, edges in zip(dataset, dataset.node_masks, dataset.edge_masks, strict=True):
+        assert nodes is not None
+        assert edges is not None
+        assert np.flatnonzero(nodes).tolist() == [20, 21, 22, 23, 24]
+        both = graph.edges[edges & (graph.edges[:, 0] != graph.edges[:, 1])]
+        assert (both >= 20).all()
+    looped = next(g for g in dataset if (g.edges[:, 0] == g.edges[:, 1]).any())
+    node = int(looped.edges[looped.edges[:, 0] == looped.edges[:, 1]][0, 0])
+    others = (looped.edges == node).any(axis=1).sum() - 1
+    assert looped.node_features[node, 0] == others + 1
+
+
+def test_ground_truth_of_mutagenicity_follows_from_the_graphs(nine: dict[str, GraphDataset]) -> None:
+    dataset = nine["Mutagenicity"]
+    published = dataset.edge_masks
+    assert published is not None
+    assert sum(int(mask.sum()) for mask in published if mask is not None) == (1770 + 1906)
+    bare = dataset.take(np.arange(len(dataset)))
+    bare.edge_masks = bare.node_masks = None
+    mark_nitro_and_amino(bare)
+    assert bare.edge_masks is not None
+    for expected, got in zip(published, bare.edge_masks, strict=True):
+        assert np.array_equal(expected, got)
+
+
+def test_sums_are_those_of_the_files(data_dir: Path) -> None:
+    import hashlib
+
+    for name, expected in SHA256.items():
+        [path] = data_dir.glob(f"*/{name}")
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == expected, name
+
+
+def test_the_cache_gives_the_same_data_set_and_follows_the_files(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("GDLNN_CACHE", str(cache))
+    root = tmp_path / "data" / "MUTAG"
+    root.mkdir(parents=True)
+    for path in (data_dir / "MUTAG").iterdir():
+        (root / path.name).write_bytes(path.read_bytes())
+    first = load_dataset("mutag", root.parent)
+    [kept] = (cache / "parsed").iterdir()
+    again = load_dataset("MUTAG", root)
+    assert again.graphs == first.graphs
+    assert again.schema == first.schema
+    assert np.array_equal(again.y, first.y)  # type: ignore[arg-type]
+    assert again.published_splits is not None
+    kept.write_bytes(kept.read_bytes()[:1000])  # a damaged entry is read anew
+    assert load_dataset("MUTAG", root).graphs == first.graphs
+    labels = root / "MUTAG_node_labels.txt"
+    labels.write_text(labels.read_text().replace("6", "5"))
+    changed = load_dataset("MUTAG", root)
+    assert changed.graphs != first.graphs
+    assert len(list((cache / "parsed").iterdir())) == 1
+    assert sorted(path.name for path in root.iterdir()) == sorted(
+        p.name for p in (data_dir / "MUTAG").iterdir()
+    )
+
+
+def test_reading_loads_no_heavy_library(data_dir: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys, gdlnn\n"
+        "gdlnn.load_dataset('MUTAG').split()\n"
+        "print([m for m in ('torch', 'sklearn', 'rdkit', 'networkx', 'rich') if m in sys.modules])"
+    )
+    environment = {
+        "GDLNN_DATA": str(data_dir),
+        "GDLNN_CACHE": str(tmp_path),
+        "PYTHONPATH": ":".join(sys.path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.strip() == "[]"

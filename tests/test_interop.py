@@ -1,0 +1,229 @@
+"""Other libraries, both ways, and twins checked against NetworkX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn.errors import GraphError
+from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+from gdlnn.graphs.duplicates import isomorphic
+from gdlnn.graphs.interop import (
+    from_networkx,
+    from_pyg,
+    from_pyg_dataset,
+    from_rdkit,
+    to_networkx,
+    to_pyg,
+    to_pyg_dataset,
+    to_rdkit,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = Schema((Feature("kind", "nominal"), Feature("weight")), (Feature("bond"),))
+
+
+def random_graph(
+    rng: np.random.Generator, *, directed: bool = False, values: int = 2, n: int | None = None
+) -> Graph:
+    n = int(rng.integers(1, 8)) if n is None else n
+    pairs = np.argwhere(rng.random((n, n)) < 0.35)
+    if not directed:
+        pairs = pairs[pairs[:, 0] <= pairs[:, 1]]
+    nodes = np.column_stack([rng.integers(0, values, n), rng.integers(0, values, n) / 2])
+    return Graph(nodes, pairs, rng.integers(0, values, (len(pairs), 1)), directed=directed, schema=SCHEMA)
+
+
+def shuffled(graph: Graph, rng: np.random.Generator) -> Graph:
+    place = rng.permutation(graph.n_nodes)
+    nodes = np.empty_like(graph.node_features)
+    nodes[place] = graph.node_features
+    edges = place[graph.edges].reshape(-1, 2)
+    if not graph.directed and len(edges):
+        flip = rng.random(len(edges)) < 0.5
+        edges[flip] = edges[flip][:, ::-1]
+    order = rng.permutation(len(edges))
+    return Graph(nodes, edges[order], graph.edge_features[order], directed=graph.directed)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_networkx_both_ways(directed: bool) -> None:
+    nx = pytest.importorskip("networkx")
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        graph = random_graph(rng, directed=directed)
+        there = to_networkx(graph)
+        assert there.is_directed() == directed
+        assert (there.number_of_nodes(), there.number_of_edges()) == (graph.n_nodes, graph.n_edges)
+        back = from_networkx(there, ["kind", "weight"], ["bond"])
+        assert isomorphic(back, graph)
+        assert np.array_equal(back.node_features, graph.node_features)
+        assert back.schema is not None
+        assert [f.name for f in back.schema.node] == ["kind", "weight"]
+    star = from_networkx(nx.star_graph(3))
+    assert star.node_features.tolist() == [[3], [1], [1], [1]]
+
+
+def test_networkx_that_cannot_be() -> None:
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph()
+    graph.add_node("a", weight=1)
+    graph.add_node("b")
+    with pytest.raises(GraphError, match="node 'b': expected an attribute 'weight', got none"):
+        from_networkx(graph)
+    graph.nodes["b"]["weight"] = "heavy"
+    with pytest.raises(GraphError, match="node 'b': weight: expected a number, got 'heavy'"):
+        from_networkx(graph)
+    with pytest.raises(GraphError, match="got a multigraph"):
+        from_networkx(nx.MultiGraph())
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_pyg_both_ways(directed: bool) -> None:
+    pytest.importorskip("torch_geometric")
+    rng = np.random.default_rng(2)
+    graphs = [random_graph(rng, directed=directed) for _ in range(30)]
+    for graph in graphs:
+        data = to_pyg(graph)
+        assert data.num_nodes == graph.n_nodes
+        if not directed:
+            loops = int((graph.edges[:, 0] == graph.edges[:, 1]).sum())
+            assert data.num_edges == 2 * graph.n_edges - loops
+            assert data.is_undirected()
+        assert from_pyg(data, directed=directed) == graph
+    dataset = GraphDataset(graphs, rng.choice([-1, 1], 30), SCHEMA)
+    items = to_pyg_dataset(dataset)
+    assert {int(item.y) for item in items} == {0, 1}
+    again = from_pyg_dataset(items, directed=directed, schema=SCHEMA, name="back")
+    assert again.graphs == graphs
+    assert again.y is not None
+    assert (again.y * 2 - 1).tolist() == np.asarray(dataset.y).tolist()
+    assert to_pyg_dataset(GraphDataset(graphs))[0].y is None
+
+
+def test_pyg_without_features_and_with_contradictions() -> None:
+    torch = pytest.importorskip("torch")
+    data_module: Any = pytest.importorskip("torch_geometric.data")
+    edge_index = torch.tensor([[0, 1, 1], [1, 0, 1]])
+    graph = from_pyg(data_module.Data(edge_index=edge_index, num_nodes=3))
+    assert graph.node_features.tolist() == [[1], [2], [0]]
+    assert graph.edges.tolist() == [[0, 1], [1, 1]]
+    data = data_module.Data(
+        x=torch.zeros(3, 1), edge_index=edge_index, edge_attr=torch.tensor([1.0, 2.0, 3.0])
+    )
+    with pytest.raises(GraphError, match=r"edge \(1, 0\): expected the same features in both directions"):
+        from_pyg(data)
+
+
+def test_rdkit_both_ways() -> None:
+    chem: Any = pytest.importorskip("rdkit.Chem")
+    for smiles in ("CCO", "c1ccncc1C(=O)[O-]", "C[N+](C)(C)C", "[CH3]", "N#Cc1ccc[nH]1"):
+        molecule = chem.MolFromSmiles(smiles)
+        graph = from_rdkit(molecule)
+        back = to_rdkit(graph)
+        chem.SanitizeMol(back)
+        assert chem.MolToSmiles(back) == chem.MolToSmiles(molecule)
+    schema = Schema(
+        (Feature("atom", "nominal", {0: "C", 1: "O"}),),
+        (Feature("bond", "nominal", {0: "double"}),),
+        {},
+        "molecule",
+    )
+    carbon_dioxide = Graph([[1], [0], [1]], [[0, 1], [1, 2]], [[0], [0]], schema=schema)
+    assert chem.MolToSmiles(to_rdkit(carbon_dioxide)) == "O=C=O"
+    with pytest.raises(GraphError, match="expected a graph of a molecule"):
+        to_rdkit(random_graph(np.random.default_rng(0)))
+    with pytest.raises(GraphError, match="expected the symbol of an element, got '7'"):
+        to_rdkit(Graph([[7]], [], schema=Schema(schema.node, (), {}, "molecule")))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_twins_are_those_networkx_finds(directed: bool, n_cases: float) -> None:
+    nx = pytest.importorskip("networkx")
+    rng = np.random.default_rng(3)
+    for case in range(int(8 * n_cases)):
+        size = int(rng.integers(2, 6))
+        graphs = [
+            random_graph(rng, directed=directed, values=int(rng.integers(1, 3)), n=size) for _ in range(12)
+        ]
+        graphs += [shuffled(graphs[i], rng) for i in rng.integers(0, 12, 6)]
+        same = {"node_match": lambda a, b: a == b, "edge_match": lambda a, b: a == b}
+        theirs = [
+            to_networkx(Graph(g.node_features, g.edges, g.edge_features, directed=directed)) for g in graphs
+        ]
+        found = {frozenset(group) for group in GraphDataset(graphs).duplicates().groups}
+        left, expected = set(range(len(graphs))), set()
+        while left:
+            first = min(left)
+            group = {j for j in left if nx.is_isomorphic(theirs[first], theirs[j], **same)}
+            left -= group
+            if len(group) > 1:
+                expected.add(frozenset(group))
+        assert found == expected, f"case {case}"
+
+
+def test_graphs_that_colours_cannot_tell_apart() -> None:
+    def cycles(*sizes: int) -> Graph:
+        edges, start = [], 0
+        for size in sizes:
+            edges += [[start + i, start + (i + 1) % size] for i in range(size)]
+            start += size
+        return Graph(np.zeros((start, 1)), edges)
+
+    assert not isomorphic(cycles(6), cycles(3, 3))
+    assert isomorphic(cycles(4, 3, 5), cycles(5, 4, 3))
+    rng = np.random.default_rng(5)
+    rook = [[4 * a + b, 4 * c + d] for a in range(4) for b in range(4) for c in range(4) for d in range(4)
+            if (a == c) != (b == d) and 4 * a + b < 4 * c + d]  # fmt: skip
+    steps = [(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)]
+    shrikhande = sorted(
+        {
+            tuple(sorted((4 * a + b, 4 * ((a + x) % 4) + (b + y) % 4)))
+            for a in range(4)
+            for b in range(4)
+            for x, y in steps
+        }
+    )
+    one, other = (Graph(np.zeros((16, 1)), edges) for edges in (rook, shrikhande))
+    assert one.n_edges == other.n_edges == 48
+    assert not isomorphic(one, other)
+    assert isomorphic(one, shuffled(one, rng))
+    assert isomorphic(other, shuffled(other, rng))
+    assert not isomorphic(Graph([[1.0]], []), Graph([[1.0, 2.0]], []))
+
+
+def test_conflicting_labels_are_reported_and_dropped() -> None:
+    graphs = [Graph([[float(i)]], []) for i in (0, 1, 0, 2, 1, 0)]
+    dataset = GraphDataset(graphs, [0, 1, 0, 1, 0, 0])
+    twins = dataset.duplicates()
+    assert twins.groups == ((0, 2, 5), (1, 4))
+    assert twins.conflicting == ((1, 4),)
+    assert twins.n_extra == 3
+    assert str(twins) == "6 graphs, 2 groups of twins, 3 graphs too many, 1 groups with conflicting labels"
+    assert dataset.drop_duplicates().indices.tolist() == [0, 3]
+    assert dataset.drop_duplicates(conflicts="first").indices.tolist() == [0, 1, 3]
+    assert GraphDataset([]).duplicates().groups == ()
+    part = dataset.take([1, 3, 4])
+    assert part.duplicates().across(part[:1], part[1:]) == ((0, 2),)
+
+
+@pytest.mark.data
+def test_twins_of_real_molecules(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rdkit")
+    from gdlnn.datasets import load_dataset
+
+    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path))
+    dataset = load_dataset("PTC_MR", data_dir)
+    twins = dataset.duplicates()
+    assert (len(twins.groups), len(twins.conflicting)) == (6, 2)
+    nx = pytest.importorskip("networkx")
+    theirs = [
+        nx.weisfeiler_lehman_graph_hash(to_networkx(g), edge_attr="bond", node_attr="atom") for g in dataset
+    ]
+    assert len(set(theirs)) <= len(dataset) - twins.n_extra
+    for group in twins.groups:
+        assert len({theirs[i] for i in group}) == 1

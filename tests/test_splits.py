@@ -1,0 +1,159 @@
+"""Splits and folds: sizes, proportions, repeatability, scaffolds, leaks."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from gdlnn.datasets import make_ba_2motifs
+from gdlnn.errors import GraphError
+from gdlnn.graphs import Graph, GraphDataset
+
+if TYPE_CHECKING:
+    from gdlnn.graphs.splits import SplitKind
+
+
+def classes(dataset: GraphDataset) -> npt.NDArray[np.int64]:
+    return np.asarray(dataset.y, dtype=np.int64)
+
+
+def make(n: int, classes: int = 3, *, smiles: list[str] | None = None) -> GraphDataset:
+    """Make graphs that differ from one another, so that no split leaks."""
+    graphs = [Graph([[float(i)]], []) for i in range(n)]
+    return GraphDataset(graphs, np.arange(n) ** 2 % classes, name="squares", smiles=smiles)
+
+
+@pytest.mark.parametrize("kind", ["paper", "random", "stratified"])
+@pytest.mark.parametrize("n", [10, 19, 188, 1009])
+def test_sizes_are_the_int_of_the_fractions_and_the_rest(kind: SplitKind, n: int) -> None:
+    dataset = make(n)
+    split = dataset.split(kind, seed=1)
+    assert [len(part) for part in split] == [int(0.8 * n), int(0.1 * n), n - int(0.8 * n) - int(0.1 * n)]
+    rows = np.concatenate([part.indices for part in split])
+    assert sorted(rows) == list(range(n))
+    for part in split:
+        assert np.array_equal(classes(part), classes(dataset)[part.indices])
+        assert (np.diff(part.indices) > 0).all()
+
+
+def test_the_seed_decides() -> None:
+    dataset = make(100)
+    first, again, other = (dataset.split("random", seed=s).train.indices for s in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_stratified_keeps_the_proportions() -> None:
+    dataset = make(1000, 7)
+    whole = np.bincount(classes(dataset), minlength=7) / 1000
+    for part in dataset.split("stratified", seed=2):
+        assert (
+            np.abs(np.bincount(classes(part), minlength=7) / len(part) - whole).max() <= 1.01 / len(part) * 2
+        )
+
+
+def test_other_sizes_and_wrong_ones() -> None:
+    assert [len(p) for p in make(50).split("random", sizes=(0.5, 0.25, 0.25))] == [25, 12, 13]
+    assert [len(p) for p in make(100).split("random", sizes=(0.29, 0.71, 0))] == [29, 71, 0]
+    for sizes in [(0.5, 0.5), (0.8, 0.1, 0.2), (-0.1, 1, 0.1)]:
+        with pytest.raises(GraphError, match="three fractions that add up to 1"):
+            make(10).split("random", sizes=sizes)
+
+
+def test_what_a_split_needs() -> None:
+    unlabelled = GraphDataset([Graph([[1.0]], [])] * 3)
+    with pytest.raises(GraphError, match="needs labels"):
+        unlabelled.split("stratified")
+    with pytest.raises(GraphError, match="needs SMILES"):
+        unlabelled.split("scaffold")
+    with pytest.raises(
+        GraphError, match="expected one of paper, random, stratified, scaffold, got 'temporal'"
+    ):
+        unlabelled.split("temporal")  # type: ignore[arg-type]
+
+
+def test_a_published_split_must_cover_the_data() -> None:
+    dataset = make(4)
+    dataset.published_splits = {"train": np.array([0, 1]), "val": np.array([2]), "test": np.array([2])}
+    with pytest.raises(GraphError, match="each of the rows 0 to 3 once"):
+        dataset.split("paper")
+    dataset.published_splits = {"train": np.arange(4)}
+    with pytest.raises(GraphError, match="no 'val'"):
+        dataset.split("paper")
+
+
+def test_scaffolds_stay_together() -> None:
+    pytest.importorskip("rdkit")
+    rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1", "c1ccoc1"]
+    smiles = [ring + tail for ring in rings for tail in ("C", "CC", "CCC", "O", "N", "CO", "CN", "F")]
+    dataset = make(len(smiles), smiles=smiles)
+    split = dataset.split("scaffold", seed=1)
+    seen = [{row // 8 for row in part.indices} for part in split]
+    assert not seen[0] & seen[1]
+    assert not seen[0] & seen[2]
+    assert not seen[1] & seen[2]
+    assert sum(len(part) for part in split) == len(smiles)
+    assert len(split.train) == 32
+    assert split.test.split_source == "scaffold, seed 1"
+
+
+def test_folds_are_even_and_stratified() -> None:
+    dataset = make(103, 3)
+    tested: list[int] = []
+    for train, test in dataset.folds(k=10, seed=4):
+        assert len(train) + len(test) == 103
+        assert len(test) in (10, 11)
+        assert not set(train.indices) & set(test.indices)
+        spread = np.bincount(classes(test), minlength=3) - np.bincount(classes(dataset), minlength=3) / 10
+        assert np.abs(spread).max() <= 1
+        tested.extend(test.indices)
+    assert sorted(tested) == list(range(103))
+    with pytest.raises(GraphError, match="from 2 to 103"):
+        next(dataset.folds(k=104))
+
+
+def test_a_part_of_a_part_remembers_the_rows_of_the_whole() -> None:
+    train = make(50).split("random").train
+    assert np.array_equal(train[5:8].indices, train.indices[5:8])
+
+
+def test_a_split_that_leaks_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    graphs = [Graph([[float(i % 5)]], []) for i in range(50)]
+    dataset = GraphDataset(graphs, np.arange(50) % 5 % 2, name="twins")
+    with caplog.at_level(logging.INFO, "gdlnn.graphs.dataset"):
+        split = dataset.split("paper")
+        dataset.split("paper", seed=1)
+    warnings = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "leaks: 50 graphs have an isomorphic twin in another part (5 groups)" in warnings[0]
+    assert "split 'paper' is random, seed 0" in caplog.text
+    assert len(dataset.duplicates().across(*split)) == 5
+    clean = dataset.drop_duplicates()
+    assert clean.indices.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_synthetic_motifs_differ_with_the_seed_and_are_what_they_say() -> None:
+    dataset = make_ba_2motifs(40, seed=3)
+    assert dataset.name == "synthetic:ba-2motifs"
+    assert make_ba_2motifs(40, seed=3).graphs == dataset.graphs
+    assert make_ba_2motifs(40, seed=4).graphs != dataset.graphs
+    masks = list(zip(dataset.node_masks or [], dataset.edge_masks or [], strict=True))
+    for graph, label, (nodes, edges) in zip(dataset, classes(dataset), masks, strict=True):
+        assert nodes is not None
+        assert edges is not None
+        assert graph.n_nodes == 25
+        assert graph.n_edges == 25 + label
+        assert nodes.sum() == 5
+        assert edges.sum() == 5 + label
+        assert nodes[graph.edges[edges]].all()
+        crossing = nodes[graph.edges].sum(axis=1) == 1
+        assert crossing.sum() == 1
+        assert np.array_equal(np.bincount(graph.edges.reshape(-1), minlength=25), graph.node_features[:, 0])
+        inside = np.bincount(graph.edges[edges].reshape(-1), minlength=25)[nodes]
+        assert sorted(inside) == ([2, 2, 2, 3, 3] if label else [2] * 5)
+    everywhere = np.mean([nodes for nodes, _ in masks if nodes is not None], axis=0)
+    assert everywhere.max() < 0.6  # the motif is not always at the same place
