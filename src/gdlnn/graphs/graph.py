@@ -44,6 +44,7 @@ class Graph:
     directed: bool
     schema: Schema | None
     name: str | None
+    _encoded: Any  # the core's encoding, made when it is first asked for
 
     def __init__(
         self,

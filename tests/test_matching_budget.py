@@ -1,0 +1,202 @@
+"""Step budgets, threads, Ctrl-C and memory: a matcher that can be stopped and says only what it knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, MatchError, Program, UnknownMatchError, _core
+from gdlnn.gdl.evaluation import fitted_batch
+from gdlnn.graphs.encoding import GraphSet
+from gdlnn.matching import count_matches, match
+from reference.random_cases import planted_program, random_graph, random_program, random_shape
+
+
+def path(n: int) -> Graph:
+    return Graph(np.zeros((n, 0)), [(v, v + 1) for v in range(n - 1)])
+
+
+def ladder(n: int) -> Graph:
+    """Return a ladder with a spike on every node of one rail: no path in it has more than 2 n + 2 nodes."""
+    rails = [(v, v + 1) for v in range(n - 1)] + [(n + v, n + v + 1) for v in range(n - 1)]
+    rungs = [(v, n + v) for v in range(n)]
+    spikes = [(v, 2 * n + v) for v in range(n)]
+    return Graph(np.zeros((3 * n, 0)), rails + rungs + spikes)
+
+
+HARD_PROGRAM, HARD_GRAPH = Program.from_graph(path(35)), ladder(16)
+
+
+def random_table(seed: int) -> tuple[list[Program], GraphSet]:
+    rng = np.random.default_rng(seed)
+    shape = random_shape(rng)
+    graphs = [random_graph(rng, shape, 14) for _ in range(60)]
+    programs = [random_program(rng, shape, 8) for _ in range(6)]
+    programs += [planted_program(rng, graph, 10) for graph in graphs[:6]]
+    return programs, GraphSet(graphs)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_budget_never_lies(seed: int) -> None:
+    programs, graphs = random_table(seed)
+    truth = match(programs, graphs)
+    n_before = truth.size + 1
+    for budget in (1, 2, 3, 5, 8, 13, 21, 1000, 10**6):
+        found, unknown = match(programs, graphs, step_budget=budget, return_unknown=True)
+        assert not (found & unknown).any()
+        assert np.array_equal(found[~unknown], truth[~unknown])
+        assert unknown.sum() <= n_before, "a larger budget knows less"
+        n_before = unknown.sum()
+    assert not unknown.any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_change_nothing(seed: int) -> None:
+    programs, graphs = random_table(100 + seed)
+    for budget in (None, 1, 4, 16):
+        one = match(programs, graphs, n_jobs=1, step_budget=budget, return_unknown=True)
+        for n_jobs in (2, 8, -1):
+            other = match(programs, graphs, n_jobs=n_jobs, step_budget=budget, return_unknown=True)
+            assert np.array_equal(one[0], other[0])
+            assert np.array_equal(one[1], other[1])
+    counts = [count_matches(programs, graphs, n_jobs=n_jobs) for n_jobs in (1, 2, 8)]
+    assert np.array_equal(counts[0], counts[1])
+    assert np.array_equal(counts[0], counts[2])
+
+
+def test_a_hard_question_is_unknown_within_a_budget() -> None:
+    found, unknown = match(HARD_PROGRAM, HARD_GRAPH, step_budget=10_000, return_unknown=True)
+    assert not found.any()
+    assert unknown.all()
+    with pytest.raises(
+        UnknownMatchError, match=r"1 of 1 matches are unknown after 10000 steps.* program 0 on graph 0"
+    ):
+        match(HARD_PROGRAM, HARD_GRAPH, step_budget=10_000)
+    with pytest.raises(UnknownMatchError):
+        count_matches(HARD_PROGRAM, HARD_GRAPH, step_budget=10_000)
+
+
+def test_the_budget_is_per_pair() -> None:
+    programs, graphs = [HARD_PROGRAM, Program.from_graph(path(2))], [HARD_GRAPH, path(35), path(3)]
+    found, unknown = match(programs, graphs, step_budget=2_000, return_unknown=True)
+    assert found.tolist() == [[False, True], [True, True], [False, True]]
+    assert unknown.tolist() == [[True, False], [False, False], [False, False]]
+
+
+def test_a_budget_must_be_positive() -> None:
+    with pytest.raises(MatchError, match="step_budget: expected a positive number of steps or None, got 0"):
+        match(HARD_PROGRAM, HARD_GRAPH, step_budget=0)
+    assert match(HARD_PROGRAM, path(35), step_budget=2**80).all()
+
+
+def test_witnesses_go_on_after_the_budget() -> None:
+    graph = GraphSet([Graph(np.zeros((7, 0)), [(u, v) for u in range(7) for v in range(u)])])
+    program = Program.from_graph(path(4))
+    whole = [tuple(w.values()) for w in program.witnesses(graph.graphs[0])]
+    search = _core.Witnesses(graph.native, 0, fitted_batch([program], graph))
+    found, pauses = [], 0
+    while True:
+        answer, image = search.next(1)
+        if answer == 0:
+            break
+        if image is None:
+            assert answer == 2
+            pauses += 1
+        else:
+            found.append(tuple(image.tolist()))
+    assert found == whole
+    assert len(whole) == 7 * 6 * 5 * 4
+    assert pauses > 0
+    assert search.next(1)[0] == 0  # and stays at the end
+
+
+def python(code: str) -> subprocess.Popen[str]:
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+HARD = """
+import sys
+import numpy as np
+from gdlnn import Graph, Program
+from gdlnn.graphs.encoding import GraphSet
+from gdlnn.matching import count_matches, match
+def path(n): return Graph(np.zeros((n, 0)), [(v, v + 1) for v in range(n - 1)])
+n = 40
+rails = [(v, v + 1) for v in range(n - 1)] + [(n + v, n + v + 1) for v in range(n - 1)]
+rungs = [(v, n + v) for v in range(n)]
+graph = Graph(np.zeros((3 * n, 0)), rails + rungs + [(v, 2 * n + v) for v in range(n)])
+program = Program.from_graph(path(2 * n + 3))
+print("ready", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "match(program, graph)",
+        "match([program] * 40, [graph] * 10, n_jobs=2)",
+        "count_matches(program, graph, distinct=True)",
+        "list(program.witnesses(graph))",
+    ],
+)
+def test_ctrl_c_stops_a_long_match(call: str) -> None:
+    process = python(HARD + call)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.4)
+    assert process.poll() is None, "the question was not hard enough"
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert time.monotonic() - began < 2
+    assert "KeyboardInterrupt" in errors
+    assert process.returncode != 0
+
+
+LARGE = """
+import json, resource
+import numpy as np
+from gdlnn import Graph, Program
+from gdlnn.graphs.encoding import GraphSet
+from gdlnn.matching import match
+rng = np.random.default_rng(0)
+n = 20_000
+drawn = np.sort(rng.integers(n, size=(3 * n, 2)), axis=1)
+spokes = np.column_stack([np.zeros(999, dtype=int), np.arange(1, 1000)])
+edges = np.unique(np.concatenate([drawn[drawn[:, 0] < drawn[:, 1]], spokes]), axis=0)
+graph = Graph(rng.normal(size=(n, 5)), edges, rng.normal(size=(len(edges), 2)))
+def used(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+before = used()
+encoded = GraphSet([graph])
+whole = Program.from_graph(graph.subgraph(range(12)))
+shape = Program([(x.variable, None) for x in whole.nodes], [(e.source, e.target, None) for e in whole.edges])
+nowhere = Program([(x.variable, [(9, 10)] * 5) for x in whole.nodes], [])
+answers = match([whole, shape, nowhere], encoded)[0].tolist()
+found = whole.find(graph)
+print(json.dumps({"answers": answers, "found": list(found.values()),
+                  "mb": used() - before, "encoding_mb": encoded.nbytes / 1e6}))
+"""
+
+
+def test_a_graph_of_20_000_nodes_in_bounded_memory() -> None:
+    output, errors = python(LARGE).communicate(timeout=60)
+    assert not errors
+    result = json.loads(output)
+    assert result["answers"] == [True, True, False]
+    assert result["found"] == list(range(12))
+    assert result["encoding_mb"] < 20
+    assert result["mb"] < 100

@@ -1,0 +1,175 @@
+"""The kinds of graphs that the core encodes differently: many nodes, many values, many edge types, hubs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, Interval, Program
+from gdlnn.graphs.encoding import GraphSet
+from gdlnn.matching import count_matches, match
+from reference import conflicts, matcher
+
+if TYPE_CHECKING:
+    from gdlnn.gdl.program import FloatArray
+    from reference.random_cases import Rng
+
+
+class Kind(NamedTuple):
+    """How the graphs of one kind are drawn; a number of values of 0 means continuous."""
+
+    n_graphs: int
+    nodes: tuple[int, int]
+    degree: float
+    node_values: tuple[int, ...]
+    edge_values: tuple[int, ...]
+    hub: bool = False
+    n_cases: int = 6
+
+
+KINDS = {
+    "two words": Kind(3, (65, 140), 2.5, (12,), (3,)),
+    "full words": Kind(3, (64, 64), 2.5, (12,), (3,)),
+    "continuous nodes": Kind(8, (8, 20), 3.0, (0, 3, 0), (2,)),
+    "continuous nodes over 256": Kind(2, (260, 300), 3.0, (0, 3), (2,)),
+    "continuous edges": Kind(8, (8, 20), 4.0, (4,), (0, 2)),
+    "many edge types": Kind(4, (12, 24), 6.0, (4,), (13,)),
+    "more than 64 edge types": Kind(4, (12, 24), 6.0, (4,), (13, 13)),
+    "lists": Kind(2, (513, 600), 3.0, (40,), (3,), n_cases=3),
+    "lists, continuous": Kind(2, (513, 560), 3.0, (0,), (0,), n_cases=3),
+    "hubs": Kind(2, (300, 340), 2.0, (30,), (3,), hub=True, n_cases=4),
+}
+
+
+def random_columns(rng: Rng, rows: int, values: tuple[int, ...]) -> FloatArray:
+    columns = [rng.integers(n, size=rows).astype(float) if n else rng.normal(size=rows) for n in values]
+    return np.array(columns).T.reshape(rows, len(values))
+
+
+def draw_graph(rng: Rng, kind: Kind, directed: bool) -> Graph:
+    n = int(rng.integers(kind.nodes[0], kind.nodes[1] + 1))
+    pairs = {(int(u), int(v)) for u, v in rng.integers(n, size=(int(n * kind.degree / 2), 2))}
+    if kind.hub:
+        pairs |= {(0, v) for v in range(1, 280)}
+    if not directed:
+        pairs = {(min(pair), max(pair)) for pair in pairs}
+    edges = sorted(pairs)
+    features = random_columns(rng, len(edges), kind.edge_values)
+    return Graph(random_columns(rng, n, kind.node_values), edges, features, directed=directed)
+
+
+def interval_round(rng: Rng, value: float, values: int) -> Interval:
+    """Return a narrow interval round a value, one that just misses it now and then."""
+    width = 0.15 if values == 0 else values / 20
+    shift = float(rng.choice([0.0, 0.0, 0.0, 2.5 * width + 0.001]))
+    low, high = value - width * rng.random() + shift, value + width * rng.random() + shift
+    side = rng.integers(6)
+    return Interval(-np.inf if side == 0 else low, np.inf if side == 1 else high)
+
+
+def grown_program(rng: Rng, graph: Graph, kind: Kind, size: int) -> Program:
+    """Return a program round a random part of a graph: connected, or with an isolated node now and then."""
+    start = 0 if kind.hub and rng.random() < 0.6 else int(rng.integers(graph.n_nodes))
+    nodes = [start]
+    for _ in range(size - 1):
+        near = [
+            w for u, v in graph.edges.tolist() for w in ((v,) if u in nodes else (u,)) if {u, v} & set(nodes)
+        ]
+        near = [w for w in near if w not in nodes]
+        fresh = near if near and rng.random() < 0.85 else [int(rng.integers(graph.n_nodes))]
+        nodes.append(int(rng.choice([w for w in fresh if w not in nodes] or [max(nodes) + 1])))
+    nodes = [v for v in nodes if v < graph.n_nodes]
+
+    def vector(row: list[float], values: tuple[int, ...]) -> list[Interval]:
+        return [interval_round(rng, x, n) for x, n in zip(row, values, strict=True)]
+
+    described = [(f"x{v}", vector(graph.node_features[v].tolist(), kind.node_values)) for v in nodes]
+    edges = []
+    for number, (u, v) in enumerate(graph.edges.tolist()):
+        if u in nodes and v in nodes and rng.random() < 0.9:
+            wide = rng.random() < 0.5
+            intervals = None if wide else vector(graph.edge_features[number].tolist(), kind.edge_values)
+            edges.append((f"x{u}", f"x{v}", intervals))
+    return Program(described, edges)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("name", KINDS)
+def test_every_encoding_agrees_with_the_reference(name: str, directed: bool, n_cases: float) -> None:
+    kind = KINDS[name]
+    for seed in range(max(1, int(kind.n_cases * n_cases / 2))):
+        rng = np.random.default_rng([seed, directed, *name.encode()])
+        graphs = [draw_graph(rng, kind, directed) for _ in range(kind.n_graphs)]
+        size = 3 if kind.nodes[1] > 100 else 4
+        programs = [
+            grown_program(rng, graph, kind, int(rng.integers(1, size + 1)))
+            for graph in graphs
+            for _ in range(3)
+        ]
+        check_table(programs, graphs)
+
+
+def check_table(programs: list[Program], graphs: list[Graph]) -> None:
+    encoding = GraphSet(graphs)
+    table, counts = match(programs, encoding), count_matches(programs, encoding)
+    for g, graph in enumerate(graphs):
+        for p, program in enumerate(programs):
+            expected = {tuple(sorted(w.items())) for w in matcher.witnesses(program, graph)}
+            message = f"graph {g}, program {p}\n{program}"
+            assert {tuple(sorted(w.items())) for w in program.witnesses(graph)} == expected, message
+            assert counts[g, p] == len(expected), message
+            assert table[g, p] == bool(expected), message
+            conflict = conflicts.find_conflict(program, encoding, g)
+            assert (conflict is None) == bool(expected), message
+            if conflict is not None:
+                conflicts.check_conflict(program, graph, conflict)
+
+
+def star(leaves: int, directed: bool = False, n_extra: int = 0) -> Graph:
+    edges = [(0, v) for v in range(1, leaves + 1)]
+    return Graph(np.zeros((leaves + 1 + n_extra, 0)), edges, directed=directed)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("leaves", [3, 255, 256, 257, 600])
+def test_a_star_needs_as_many_leaves_as_it_has(leaves: int, directed: bool) -> None:
+    program = Program.from_graph(star(leaves, directed))
+    graphs = GraphSet([star(leaves + k, directed, n_extra=2 - k) for k in (-1, 0, 1)])
+    assert match(program, graphs)[:, 0].tolist() == [False, True, True]
+    conflict = conflicts.find_conflict(program, graphs, 0)
+    assert conflict is not None
+    assert len(conflict.edges) == leaves
+
+
+def test_programs_with_more_variables_than_fit_a_word() -> None:
+    ring = Graph(np.zeros((130, 0)), [(v, (v + 1) % 130) for v in range(130)])
+    path = Graph(np.zeros((130, 0)), [(v, v + 1) for v in range(129)])
+    table = match([Program.from_graph(ring), Program.from_graph(path)], [ring, path])
+    assert table.tolist() == [[True, True], [False, True]]
+    assert Program.from_graph(ring).count(ring) == 260
+    assert Program.from_graph(ring).count(ring, distinct=True) == 1
+    assert Program.from_graph(path).count(ring, distinct=True) == 130
+
+
+def test_both_orientations_of_an_edge_on_an_undirected_graph() -> None:
+    program = Program([("x", None), ("y", None)], [("x", "y", [(0, 1)]), ("y", "x", [(1, 2)])])
+    pair = np.zeros((2, 0))
+    table = match(program, [Graph(pair, [(0, 1)], [[value]]) for value in (0.0, 1.0, 2.0)])
+    assert table[:, 0].tolist() == [False, True, False]
+    both = Graph(pair, [(0, 1), (1, 0)], [[0.0], [2.0]], directed=True)
+    assert list(program.witnesses(both)) == [{"x": 0, "y": 1}]
+
+
+def test_self_loops() -> None:
+    program = Program([("x", None)], [("x", "x", [(1, 1)])])
+    for directed in (False, True):
+        graph = Graph(np.zeros((3, 0)), [(0, 0), (1, 1), (0, 2)], [[0.0], [1.0], [1.0]], directed=directed)
+        assert list(program.witnesses(graph)) == [{"x": 1}]
+
+
+def test_negative_zero_is_zero() -> None:
+    graph = Graph([[-0.0], [0.0], [1.0]], [(0, 1), (1, 2)], [[-0.0], [0.0]])
+    program = Program([("x", [(0, 0)]), ("y", [(-1, 0)])], [("x", "y", [(0, 0)])])
+    assert program.count(graph) == 2

@@ -1,0 +1,129 @@
+"""The core's matcher against the reference on random programs and graphs of every small kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, Program
+from gdlnn.gdl.mutations import mutations
+from gdlnn.graphs.encoding import GraphSet, encoded
+from gdlnn.matching import count_matches, match
+from reference import conflicts, matcher
+from reference.random_cases import (
+    Case,
+    Rng,
+    planted_program,
+    random_case,
+    random_graph,
+    random_program,
+    random_shape,
+    shuffled,
+)
+
+N_CASES = 2000
+BLOCKS = 20  # so that a failure says roughly where, and -k can pick
+
+
+def blocks(n_cases: float) -> int:
+    return int(N_CASES * n_cases) // BLOCKS
+
+
+def as_set(witnesses: list[dict[str, int]]) -> set[tuple[tuple[str, int], ...]]:
+    distinct = {tuple(sorted(witness.items())) for witness in witnesses}
+    assert len(distinct) == len(witnesses), "a witness came twice"
+    return distinct
+
+
+def renumbered(rng: Rng, graph: Graph) -> Graph:
+    """Return the same graph with other node numbers, edges in another order and, undirected, turned round."""
+    place, order = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
+    nodes = np.empty_like(graph.node_features)
+    nodes[place] = graph.node_features
+    edges = place[graph.edges[order]].reshape(-1, 2)
+    if not graph.directed:
+        turned = rng.integers(2, size=len(edges)).astype(bool)
+        edges[turned] = edges[turned, ::-1]
+    return Graph(nodes, edges, graph.edge_features[order], directed=graph.directed)
+
+
+def check_agreement(case: Case) -> None:
+    program, graph = case.program, case.graph
+    expected = list(matcher.witnesses(program, graph))
+    found = list(program.witnesses(graph))
+    assert as_set(found) == as_set(expected), case
+    assert program.matches(graph) == bool(expected), case
+    assert program.find(graph) == (found[0] if found else None), case
+    assert program.count(graph) == len(expected), case
+    assert program.count(graph, distinct=True) == matcher.count(program, graph, distinct=True), case
+
+
+def check_conflict(case: Case) -> None:
+    conflict = conflicts.find_conflict(case.program, encoded(case.graph))
+    assert (conflict is None) == case.program.matches(case.graph), case
+    if conflict is not None:
+        try:
+            conflicts.check_conflict(case.program, case.graph, conflict)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{case}") from error
+
+
+def check_renaming(case: Case, rng: Rng) -> None:
+    program = shuffled(rng, case.program, directed=case.graph.directed)
+    graph = renumbered(rng, case.graph)
+    assert program.matches(graph) == case.program.matches(case.graph), case
+    assert program.count(graph) == case.program.count(case.graph), case
+    assert program.count(graph, distinct=True) == case.program.count(case.graph, distinct=True), case
+
+
+def check_widening(case: Case) -> None:
+    wider = [mutation.program for mutation in mutations(case.program)]
+    if wider and case.program.matches(case.graph):
+        assert match(wider, case.graph).all(), case
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_random_cases_agree_with_the_reference(block: int, n_cases: float) -> None:
+    size = blocks(n_cases)
+    for seed in range(block * size, (block + 1) * size):
+        case = random_case(seed)
+        check_agreement(case)
+        check_conflict(case)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_renaming_changes_nothing_and_widening_loses_nothing(block: int, n_cases: float) -> None:
+    size = int(150 * n_cases)
+    for seed in range(block * size, (block + 1) * size):
+        case = random_case(10_000_000 + seed)
+        check_renaming(case, np.random.default_rng(seed))
+        check_widening(case)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_batches_agree_with_the_reference(block: int, n_cases: float) -> None:
+    for seed in range(int(block * 5 * n_cases), int((block + 1) * 5 * n_cases)):
+        rng = np.random.default_rng(20_000_000 + seed)
+        shape = random_shape(rng)
+        # Directed and undirected graphs may share a set.
+        shapes = [shape, shape._replace(directed=not shape.directed)]
+        graphs = [random_graph(rng, shapes[int(rng.integers(2))], 7) for _ in range(6)]
+        programs = [random_program(rng, shape, 4) for _ in range(3)]
+        programs += [planted_program(rng, graph, 4) for graph in graphs[:3]]
+        check_table(programs, graphs)
+
+
+def check_table(programs: list[Program], graphs: list[Graph]) -> None:
+    encoding = GraphSet(graphs)
+    table, counts = match(programs, encoding), count_matches(programs, encoding)
+    distinct = count_matches(programs, encoding, n_jobs=2, distinct=True)
+    assert table.shape == counts.shape == distinct.shape == (len(graphs), len(programs))
+    for g, graph in enumerate(graphs):
+        for p, program in enumerate(programs):
+            n = matcher.count(program, graph)
+            assert counts[g, p] == n, f"{program}\non graph {g}"
+            assert table[g, p] == (n > 0)
+            assert distinct[g, p] == matcher.count(program, graph, distinct=True)
+            conflict = conflicts.find_conflict(program, encoding, g)
+            if conflict is not None:
+                conflicts.check_conflict(program, graph, conflict)
