@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from gdlnn.cli import main
 from gdlnn.cli.datasets import app
 from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_jsonl, save_tu
 from gdlnn.errors import DatasetError, GDLNNError, GraphError
@@ -298,6 +299,19 @@ def test_info_and_convert(tmp_path: Path) -> None:
     assert "cycle: 15, house: 15" in run("info", str(tmp_path / "toy.gdlds"))
     with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected \.gdlds, \.jsonl or a folder"):
         run("convert", "synthetic:ba-2motifs:30:1", str(tmp_path / "toy.xlsx"))
+
+
+def test_a_bad_word_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (
+        ["datasets", "info", "none.csv"],
+        ["datasets", "convert", "synthetic:ba-2motifs:9:1", "x.xlsx"],
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main(words)
+        assert stopped.value.code == 2
+        output = capsys.readouterr()
+        assert output.err.startswith("error: ")
+        assert len(output.err.splitlines()) == 1
 
 
 @pytest.mark.data

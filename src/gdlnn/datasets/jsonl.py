@@ -101,12 +101,15 @@ def _widths(rows: list[dict[str, Any]], schema: Schema | None) -> tuple[int, int
     """Return how many node and edge features there are: an empty list does not say so itself."""
     if schema is not None:
         return len(schema.node), len(schema.edge)
-    filled = [
-        next((table[0] for row in rows if isinstance(table := get(row), list) and table), [])
-        for get in (lambda row: _rows_of_lists(row["nodes"]), lambda row: row.get("edge_features"))
-    ]
-    node, edge = (len(first) if isinstance(first, list) else 0 for first in filled)
-    return node, edge
+    return (
+        _first_width([_rows_of_lists(row["nodes"]) for row in rows]),
+        _first_width([row.get("edge_features") for row in rows]),
+    )
+
+
+def _first_width(tables: list[Any]) -> int:
+    first: Any = next((table[0] for table in tables if isinstance(table, list) and table), [])
+    return len(first) if isinstance(first, list) else 0
 
 
 def _graph(
