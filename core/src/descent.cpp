@@ -100,7 +100,7 @@ void Descent::start(const MineTask &task) {
     state_.assign(graphs, State::open);
     n_closures_.assign(graphs, 0);
     evicted_.assign(graphs, 0);
-    look_level_.assign(graphs, 0);
+    look_limit_.assign(graphs, std::numeric_limits<std::int32_t>::max());
     if (closures_.size() < graphs * kMaxClosures * pw_)
         closures_.resize(graphs * kMaxClosures * pw_);
     united_.assign(graphs * pw_, 0);

@@ -117,11 +117,11 @@ class Descent {
     std::vector<std::int32_t> valid_;
     std::vector<std::uint64_t> priority_;
 
-    // lookahead: what is relaxed at each level, and the level each graph has come to
+    // lookahead: what is relaxed at each level, and how many each graph has been found to bear
     static constexpr int kLevels = 7;
     std::vector<Word> relaxed_;
     std::vector<std::int32_t> ranking_;
-    std::vector<std::uint8_t> look_level_;
+    std::vector<std::int32_t> look_limit_;
     int n_look_levels_ = 0;
     std::int64_t failed_searches_ = 0, failed_steps_ = 0;
 

@@ -220,7 +220,10 @@ void Descent::prepare_lookahead() {
 bool Descent::look_ahead(int i, int k) {
     if (n_look_levels_ < 0)
         prepare_lookahead();
-    auto &level = look_level_[idx(i)];
+    auto &limit = look_limit_[idx(i)];
+    int level = 0;
+    while (level < n_look_levels_ && static_cast<std::int32_t>(ranking_.size() >> level) > limit)
+        ++level;
     if (level >= n_look_levels_)
         return false;
     copy_words(trial_.data(), relaxed_.data() + idx(level) * pw_, static_cast<int>(pw_));
@@ -232,7 +235,7 @@ bool Descent::look_ahead(int i, int k) {
         add_closure(i, searcher_.conflict());
         return true;
     }
-    ++level;
+    limit = static_cast<std::int32_t>(ranking_.size() >> level) / 2;
     return false;
 }
 

@@ -29,7 +29,10 @@ void Searcher::bind(const Pattern &pattern, std::vector<std::uint32_t> *root_bia
     grow(trail_var_, pattern.incidences.size() + 1);
     grow(trail_start_, n + 2);
     grow(level_var_, n + 1);
-    grow(scratch_, 4 * w);
+    grow(scratch_, 7 * w);
+    grow(pending_, pattern.incidences.size() * w + w);
+    grow(pending_var_, pattern.incidences.size() + 1);
+    grow(blocked_start_, n + 2);
     grow(out_degree_, n);
     grow(in_degree_, n);
     grow(allowed_, idx(pattern.m));
@@ -257,47 +260,58 @@ template <int W> bool Searcher::prepare() {
 
 // --- search --------------------------------------------------------------------------------------------------------
 
-// Gives v to x and narrows the neighbours; returns a variable left without candidates, or -1.
-template <int W> int Searcher::assign(int x, int v) {
+// Gives v to x and narrows the neighbours. Where one of them would be left without candidates, nothing changes and the
+// incidence that leads to it is returned; else -1.
+template <int W> int Searcher::place(int x, int v) {
     const Pattern &p = *p_;
     const int w = W ? W : width_;
+    set_bit(used_.data(), v);
+    const int first = p.incidence_start[idx(x)], last = p.incidence_start[idx(x + 1)];
+    Word *narrowed = pending_.data();
+    int n_narrowed = 0;
+    for (int i = first; i < last; ++i) {
+        const Incidence &link = p.incidences[idx(i)];
+        const int y = link.other;
+        if (image_[idx(y)] >= 0 || is_off(p.edge_id(link.edge)))
+            continue;
+        neighbours<W>(link.edge, link.outward, v, narrowed);
+        const Word *domain = (touches_[idx(y)] ? domain_.data() : base_.data()) + idx(y) * idx(w);
+        Word left = 0;
+        for (int j = 0; j < w; ++j) {
+            narrowed[j] &= domain[j];
+            left |= narrowed[j] & ~used_[idx(j)];
+        }
+        if (!left) {
+            clear_bit(used_.data(), v);
+            return i;
+        }
+        pending_var_[idx(n_narrowed++)] = y;
+        narrowed += w;
+    }
     image_[idx(x)] = v;
     owner_[idx(v)] = x;
     level_of_[idx(x)] = level_;
-    set_bit(used_.data(), v);
     clear_bit(unassigned_.data(), x);
     clear_bit(frontier_.data(), x);
     int trail = trail_start_[idx(level_)];
-    int wiped = -1;
-    Word *mask = scratch_.data();
-    for (int i = p.incidence_start[idx(x)]; i < p.incidence_start[idx(x + 1)]; ++i) {
-        const Incidence &link = p.incidences[idx(i)];
-        const int y = link.other;
-        if (is_off(p.edge_id(link.edge)) || image_[idx(y)] >= 0)
-            continue;
-        neighbours<W>(link.edge, link.outward, v, mask);
+    narrowed = pending_.data();
+    for (int k = 0; k < n_narrowed; ++k, narrowed += w) {
+        const int y = pending_var_[idx(k)];
         Word *domain = domain_.data() + idx(y) * idx(w);
         if (touches_[idx(y)]++ == 0) {
             set_bit(frontier_.data(), y);
-            copy_words(domain, base_.data() + idx(y) * idx(w), w);
+            copy_words(domain, narrowed, w);
             trail_var_[idx(trail)] = ~y;
         } else {
             copy_words(trail_words_.data() + idx(trail) * idx(w), domain, w);
             trail_var_[idx(trail)] = y;
+            for (int j = 0; j < w; ++j)
+                domain[j] &= narrowed[j];
         }
         ++trail;
-        Word left = 0;
-        for (int j = 0; j < w; ++j) {
-            domain[j] &= mask[j];
-            left |= domain[j] & ~used_[idx(j)];
-        }
-        if (!left) {
-            wiped = y;
-            break;
-        }
     }
     trail_start_[idx(level_ + 1)] = trail;
-    return wiped;
+    return -1;
 }
 
 template <int W> void Searcher::undo(int level) {
@@ -357,7 +371,7 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
     const int pw = p_->words;
     const auto constraints = [&](int level) { return constraint_rows_.data() + idx(row_[idx(level)]) * idx(pw); };
     const auto levels = [&](int level) { return level_rows_.data() + idx(row_[idx(level)]) * idx(var_words_); };
-    const std::int64_t last_step = budget == kNoBudget ? kNoBudget : steps_ + budget;
+    const std::int64_t last_step = budget > kNoBudget - steps_ ? kNoBudget : steps_ + budget;
 
     // Opens the next level: the variable to place, and its candidates.
     const auto descend = [&]() {
@@ -372,6 +386,7 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
         if constexpr (Explain) {
             fill_words(constraints(level_), pw, 0);
             fill_words(levels(level_), var_words_, 0);
+            blocked_start_[idx(level_)] = blocked_.size();
         }
     };
 
@@ -379,6 +394,7 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
         if (n_alive_ == 0)
             return Answer::yes;
         trail_start_[0] = 0;
+        blocked_.clear();
         descend();
     } else {
         if (level_ < 0)
@@ -404,36 +420,22 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
         if (v >= 0) {
             ++steps_;
             set_bit(tried_.data() + idx(level_) * idx(w), v);
-            const int wiped = assign<W>(x, v);
-            if (wiped < 0) {
+            const int blocked = place<W>(x, v);
+            if (blocked < 0) {
                 if (level_ + 1 == n_alive_) {
                     matched_ = true;
                     return Answer::yes;
                 }
                 descend();
-                continue;
-            }
-            if constexpr (Explain) {
+            } else if constexpr (Explain) {
                 if (root_bias_)
-                    ++(*root_bias_)[idx(wiped)];
-                // The row after this level is free: the next level would use it.
-                Word *c = constraints(level_ + 1), *l = levels(level_ + 1);
-                fill_words(c, pw, 0);
-                fill_words(l, var_words_, 0);
-                explain<W>(wiped, g_->all.data(), c, l);
-                undo<W>(level_);
-                if (test_bit(l, x)) {
-                    clear_bit(l, x);
-                    or_words(constraints(level_), c, pw);
-                    or_words(levels(level_), l, var_words_);
-                    continue;
-                }
-                std::swap(row_[idx(level_)], row_[idx(level_ + 1)]);
-            } else {
-                undo<W>(level_);
-                continue;
+                    ++(*root_bias_)[idx(p_->incidences[idx(blocked)].other)];
+                blocked_.push_back({v, blocked});
             }
-        } else if constexpr (Explain) {
+            continue;
+        }
+        if constexpr (Explain) {
+            explain_blocked<W>(x, constraints(level_), levels(level_));
             Word *untried = scratch_.data() + w;
             for (int j = 0; j < w; ++j)
                 untried[j] = g_->all[idx(j)] & ~tried_[idx(level_ * w + j)];
@@ -451,6 +453,7 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
             if constexpr (Explain) {
                 const int above = level_var_[idx(level_)];
                 Word *l = levels(level_ + 1);
+                blocked_.resize(blocked_start_[idx(level_ + 1)]);
                 if (!test_bit(l, above)) { // this choice had no part in it: the failure stands one level up as it is
                     std::swap(row_[idx(level_)], row_[idx(level_ + 1)]);
                     continue;
@@ -471,6 +474,9 @@ template <int W> void Searcher::explain(int y, const Word *values, Word *constra
     const int w = W ? W : width_;
     Word *rest = scratch_.data() + 2 * w;
     copy_words(rest, values, w);
+#ifdef GDLNN_TRACE_REASONS
+    const std::vector<Word> before(constraints, constraints + p_->words);
+#endif
     p_->touch_node(constraints, y);
     if (touches_[idx(y)])
         explain_edges<W>(y, rest, constraints, levels);
@@ -485,6 +491,88 @@ template <int W> void Searcher::explain(int y, const Word *values, Word *constra
         p_->touch_node(constraints, z);
         set_bit(levels, z);
     });
+#ifdef GDLNN_TRACE_REASONS
+    reasons.resize(idx(p_->words));
+    for (int i = 0; i < p_->words; ++i)
+        reasons[idx(i)] |= constraints[i] & ~before[idx(i)];
+#endif
+}
+
+// Adds the reasons why the values of x at this level that left a neighbour without candidates did so. All values that
+// emptied the same neighbour share one explanation: what they leave to it must be excluded by something else.
+template <int W> void Searcher::explain_blocked(int x, Word *constraints, Word *levels) {
+    const Pattern &p = *p_;
+    const EncodedGraph &g = *g_;
+    const int w = W ? W : width_;
+    const auto first = blocked_start_[idx(level_)];
+    Word *mask = scratch_.data() + 3 * w, *rest = scratch_.data() + 4 * w;
+    for (int i = p.incidence_start[idx(x)]; i < p.incidence_start[idx(x + 1)]; ++i) {
+        const Incidence &link = p.incidences[idx(i)];
+        const int e = link.edge, y = link.other;
+        bool any = false;
+        fill_words(rest, w, 0);
+        for (auto b = first; b < blocked_.size(); ++b) {
+            if (blocked_[b].incidence != i)
+                continue;
+            const int v = blocked_[b].value;
+            any = true;
+            p.touch_edge(constraints, e);
+            if (constrained_[idx(e)])
+                explain_wrong_edges<W>(e, link.outward ? g.out : g.incoming(), v, g.all.data(), constraints);
+            neighbours<W>(e, link.outward, v, mask);
+            clear_bit(mask, v); // a self-loop: x is there already
+            or_words(rest, mask, w);
+        }
+        if (any)
+            explain<W>(y, rest, constraints, levels);
+    }
+}
+
+// Adds sides of edge e that exclude every neighbour of v among `values` over an edge that does not pass.
+template <int W>
+void Searcher::explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Word *constraints) {
+    const Pattern &p = *p_;
+    const EncodedGraph &g = *g_;
+    const int w = W ? W : width_;
+    Word *wrong = scratch_.data() + 5 * w, *mask = scratch_.data() + 6 * w;
+    neighbours<W>(e, &a == &g.out, v, mask);
+    all_neighbours(g, a, v, wrong);
+    for (int j = 0; j < w; ++j)
+        wrong[j] &= values[j] & ~mask[j];
+    const auto over = [&](const Side &side) {
+        if (g.has_masks)
+            return typed_neighbours<W>(g, a, side.types, v, mask);
+        const int c = set_.n_edge_features();
+        listed_neighbours(g, a, v, mask, [&](int ge) { return passes(side, g.edge_features[ge * c + side.feature]); });
+    };
+    const int first = p.edge_side_start[idx(e)], last = p.edge_side_start[idx(e + 1)];
+    for (int s = first; s < last && any_word(wrong, w); ++s) { // sides that are part of the conflict anyway
+        if (is_off(p.edge_side_id(s)) || !test_bit(constraints, p.edge_side_id(s)))
+            continue;
+        over(p.edge_sides[idx(s)]);
+        for (int j = 0; j < w; ++j)
+            wrong[j] &= mask[j];
+    }
+    while (any_word(wrong, w)) {
+        int best = -1, most = 0;
+        for (int s = first; s < last; ++s) {
+            if (is_off(p.edge_side_id(s)))
+                continue;
+            over(p.edge_sides[idx(s)]);
+            int n = 0;
+            for (int j = 0; j < w; ++j)
+                n += std::popcount(wrong[j] & ~mask[j]);
+            if (n > most) {
+                best = s;
+                most = n;
+            }
+        }
+        assert(best >= 0);
+        p.touch_edge_side(constraints, best);
+        over(p.edge_sides[idx(best)]);
+        for (int j = 0; j < w; ++j)
+            wrong[j] &= mask[j];
+    }
 }
 
 // The earliest placed neighbour that excludes a value explains it: earlier reasons jump back further.
@@ -520,38 +608,10 @@ template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constrain
         p.touch_edge(constraints, e);
         set_bit(levels, z);
         // Non-neighbours need the edge alone; a neighbour over a wrong edge needs the sides that make it wrong.
-        Word *wrong = scratch_.data() + w;
-        all_neighbours(g, a, v, wrong);
-        for (int j = 0; j < w; ++j) {
-            wrong[j] &= rest[j] & ~mask[j];
+        if (constrained_[idx(e)])
+            explain_wrong_edges<W>(e, a, v, rest, constraints);
+        for (int j = 0; j < w; ++j)
             rest[j] &= mask[j];
-        }
-        const auto over = [&](const Side &side) {
-            if (g.has_masks)
-                return typed_neighbours<W>(g, a, side.types, v, mask);
-            const int c = set_.n_edge_features();
-            listed_neighbours(g, a, v, mask, [&](int ge) { return passes(side, g.edge_features[ge * c + side.feature]); });
-        };
-        while (any_word(wrong, w)) {
-            int best = -1, most = 0;
-            for (int s = p.edge_side_start[idx(e)]; s < p.edge_side_start[idx(e + 1)]; ++s) {
-                if (is_off(p.edge_side_id(s)))
-                    continue;
-                over(p.edge_sides[idx(s)]);
-                int n = 0;
-                for (int j = 0; j < w; ++j)
-                    n += std::popcount(wrong[j] & ~mask[j]);
-                if (n > most) {
-                    best = s;
-                    most = n;
-                }
-            }
-            assert(best >= 0);
-            p.touch_edge_side(constraints, best);
-            over(p.edge_sides[idx(best)]);
-            for (int j = 0; j < w; ++j)
-                wrong[j] &= mask[j];
-        }
     }
 }
 

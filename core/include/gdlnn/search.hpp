@@ -43,15 +43,21 @@ class Searcher {
     // Raised from outside to end a search early (it answers `unknown`); null: never.
     const std::atomic<bool> *stop = nullptr;
 
+#ifdef GDLNN_TRACE_REASONS
+    std::vector<Word> reasons; // for tests: every constraint that any explanation named; the caller clears it
+#endif
+
   private:
     template <int W, bool Explain> Answer run(std::int64_t budget, bool resume);
     template <int W> bool prepare();
     template <int W> void base_domain(int x, Word *domain) const;
     template <int W> void neighbours(int e, bool outward, int v, Word *mask) const;
-    template <int W> int assign(int x, int v);
+    template <int W> int place(int x, int v);
     template <int W> void undo(int level);
     template <int W> int choose() const;
     template <int W> void explain(int y, const Word *values, Word *constraints, Word *levels);
+    template <int W> void explain_blocked(int x, Word *constraints, Word *levels);
+    template <int W> void explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Word *constraints);
     template <int W> void explain_edges(int y, Word *rest, Word *constraints, Word *levels);
     template <int W> void explain_sides(int y, Word *rest, Word *constraints);
     template <int W> void explain_loops(int y, Word *rest, Word *constraints);
@@ -84,6 +90,13 @@ class Searcher {
     std::vector<std::uint8_t> constrained_;
     std::vector<Word> constraint_rows_, level_rows_, scratch_;
     std::vector<std::int32_t> row_;
+    std::vector<Word> pending_;
+    std::vector<std::int32_t> pending_var_;
+    struct Blocked {
+        std::int32_t value, incidence;
+    };
+    std::vector<Blocked> blocked_; // per level, the values that left a neighbour without candidates
+    std::vector<std::size_t> blocked_start_;
     const Word *conflict_ = nullptr;
 };
 
