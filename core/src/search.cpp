@@ -469,14 +469,36 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
 
 // --- conflicts -----------------------------------------------------------------------------------------------------
 
+#ifdef GDLNN_TRACE_REASONS
+namespace {
+
+// Notes what an explanation adds to a row, so that tests can tell reasons from what lay in the row before.
+struct ReasonTrace {
+    ReasonTrace(std::vector<Word> &to, const Word *from, int words) : reasons(to), row(from), before(from, from + words) {}
+    ReasonTrace(const ReasonTrace &) = delete;
+    ReasonTrace &operator=(const ReasonTrace &) = delete;
+    ~ReasonTrace() {
+        reasons.resize(std::max(reasons.size(), before.size()));
+        for (std::size_t i = 0; i < before.size(); ++i)
+            reasons[i] |= row[i] & ~before[i];
+    }
+    std::vector<Word> &reasons;
+    const Word *row;
+    std::vector<Word> before;
+};
+
+} // namespace
+#define TRACE_REASONS(row) const ReasonTrace trace(reasons, row, p_->words)
+#else
+#define TRACE_REASONS(row) static_cast<void>(0)
+#endif
+
 // Adds the reasons why y can take none of `values`: constraints, and the placed variables they speak of.
 template <int W> void Searcher::explain(int y, const Word *values, Word *constraints, Word *levels) {
     const int w = W ? W : width_;
     Word *rest = scratch_.data() + 2 * w;
     copy_words(rest, values, w);
-#ifdef GDLNN_TRACE_REASONS
-    const std::vector<Word> before(constraints, constraints + p_->words);
-#endif
+    TRACE_REASONS(constraints);
     p_->touch_node(constraints, y);
     if (touches_[idx(y)])
         explain_edges<W>(y, rest, constraints, levels);
@@ -491,16 +513,12 @@ template <int W> void Searcher::explain(int y, const Word *values, Word *constra
         p_->touch_node(constraints, z);
         set_bit(levels, z);
     });
-#ifdef GDLNN_TRACE_REASONS
-    reasons.resize(idx(p_->words));
-    for (int i = 0; i < p_->words; ++i)
-        reasons[idx(i)] |= constraints[i] & ~before[idx(i)];
-#endif
 }
 
 // Adds the reasons why the values of x at this level that left a neighbour without candidates did so. All values that
 // emptied the same neighbour share one explanation: what they leave to it must be excluded by something else.
 template <int W> void Searcher::explain_blocked(int x, Word *constraints, Word *levels) {
+    TRACE_REASONS(constraints);
     const Pattern &p = *p_;
     const EncodedGraph &g = *g_;
     const int w = W ? W : width_;
