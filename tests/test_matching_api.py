@@ -1,0 +1,140 @@
+"""match() and its kin at the edges: nothing in, mixed graphs, features that do not fit, sets encoded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, MatchError, Program, _core
+from gdlnn.gdl.evaluation import fitted_batch
+from gdlnn.graphs.encoding import GraphSet, encoded
+from gdlnn.matching import count_matches, match, n_threads_for
+
+EMPTY = Program()
+ONE = Program([("x", [(0, 1)])])
+EDGE = Program([("x", None), ("y", None)], [("x", "y", [(0, 1)])])
+TRIANGLE = Graph([[0.0], [1.0], [2.0]], [(0, 1), (1, 2), (0, 2)], [[0.0], [1.0], [2.0]])
+NO_NODES = Graph(np.zeros((0, 0)), np.zeros((0, 2), dtype=int))
+NO_EDGES = Graph([[0.0], [5.0]], [])
+
+
+def test_no_graphs_or_no_programs() -> None:
+    assert match([ONE, EDGE], []).shape == (0, 2)
+    assert match([], [TRIANGLE, NO_EDGES]).shape == (2, 0)
+    assert match([], []).shape == (0, 0)
+    assert count_matches([ONE], []).shape == (0, 1)
+    assert [part.shape for part in match([ONE], [], return_unknown=True)] == [(0, 1), (0, 1)]
+    assert [part.dtype for part in match([ONE], TRIANGLE, return_unknown=True)] == [bool, bool]
+
+
+def test_the_empty_program_matches_every_graph() -> None:
+    for graph in (TRIANGLE, NO_NODES, NO_EDGES):
+        assert EMPTY.matches(graph)
+        assert EMPTY.find(graph) == {}
+        assert list(EMPTY.witnesses(graph)) == [{}]
+        assert EMPTY.count(graph) == EMPTY.count(graph, distinct=True) == 1
+
+
+def test_the_empty_graph_matches_nothing_else() -> None:
+    for program in (ONE, EDGE):
+        assert not program.matches(NO_NODES)
+        assert program.find(NO_NODES) is None
+        assert list(program.witnesses(NO_NODES)) == []
+        assert program.count(NO_NODES) == program.count(NO_NODES, distinct=True) == 0
+
+
+def test_a_graph_without_edges_may_lack_edge_features() -> None:
+    assert not EDGE.matches(NO_EDGES)
+    assert match([EMPTY, ONE, EDGE], [NO_NODES, TRIANGLE, NO_EDGES]).tolist() == [
+        [True, False, False],
+        [True, True, True],
+        [True, True, False],
+    ]
+
+
+def test_one_program_and_one_graph_need_no_list() -> None:
+    assert match(EDGE, TRIANGLE).tolist() == [[True]]
+    assert count_matches(EDGE, TRIANGLE).tolist() == [[4]]
+    assert count_matches(EDGE, TRIANGLE, distinct=True).tolist() == [[2]]
+
+
+def test_directed_and_undirected_graphs_share_a_set() -> None:
+    turned = Program([("x", [(1, 1)]), ("y", [(0, 0)])], [("x", "y", None)])
+    features = [[0.0], [1.0]]
+    graphs = [
+        Graph(features, [(0, 1)]),
+        Graph(features, [(0, 1)], directed=True),
+        Graph(features, [(1, 0)], directed=True),
+    ]
+    assert match(turned, graphs)[:, 0].tolist() == [True, False, True]
+
+
+def test_features_that_do_not_fit() -> None:
+    with pytest.raises(MatchError, match=r"program 1: expected 1 interval\(s\) per node, .* got 2"):
+        match([ONE, Program([("x", [(0, 1), (0, 1)])])], TRIANGLE)
+    with pytest.raises(MatchError, match=r"program 0: expected 1 interval\(s\) per edge, .* got 2"):
+        match(Program([("x", None)], [("x", "x", [(0, 1), (0, 1)])]), TRIANGLE)
+    with pytest.raises(MatchError, match=r"program 0: .*got 2"):
+        Program([("x", [(0, 1), (0, 1)])]).matches(TRIANGLE)
+
+
+def test_graphs_that_do_not_fit_each_other() -> None:
+    wide = Graph([[0.0, 0.0]], [])
+    with pytest.raises(MatchError, match=r"graph 2: expected 1 node feature\(s\), as in graph 1, got 2"):
+        GraphSet([NO_NODES, TRIANGLE, wide])
+    bare = Graph([[0.0], [0.0]], [(0, 1)])
+    with pytest.raises(MatchError, match=r"graph 1: expected 1 edge feature\(s\), as in graph 0, got 0"):
+        match(ONE, [TRIANGLE, bare])
+
+
+def test_what_is_no_program_or_no_graph() -> None:
+    wrong: Any = "node x"
+    with pytest.raises(MatchError, match="program 0: expected a Program, got str"):
+        match([wrong], TRIANGLE)
+    with pytest.raises(MatchError, match="graph 1: expected a Graph, got str"):
+        match(ONE, [TRIANGLE, wrong])
+
+
+def test_n_jobs() -> None:
+    assert n_threads_for(None) == 1
+    assert n_threads_for(3) == 3
+    assert n_threads_for(-1) >= 1
+    assert n_threads_for(-1000) == 1
+    with pytest.raises(
+        MatchError, match="n_jobs: expected a positive number, or -1 for all processors, got 0"
+    ):
+        match(ONE, TRIANGLE, n_jobs=0)
+
+
+def test_a_graph_is_encoded_once() -> None:
+    graph = Graph([[0.0]], [])
+    assert encoded(graph) is encoded(graph)
+    graphs = GraphSet([graph, TRIANGLE])
+    assert len(graphs) == 2
+    assert graphs.nbytes > 0
+    assert "2 graphs" in repr(graphs)
+    assert np.array_equal(match(ONE, graphs), match(ONE, [graph, TRIANGLE]))
+
+
+def test_the_core_refuses_a_graph_that_is_not_there() -> None:
+    graphs = GraphSet([TRIANGLE])
+    batch = fitted_batch([ONE], graphs)
+    for index in (-1, 1):
+        with pytest.raises(IndexError):
+            _core.Witnesses(graphs.native, index, batch)
+        with pytest.raises(IndexError):
+            _core.conflict(graphs.native, index, batch, -1)
+    with pytest.raises(IndexError):
+        _core.Witnesses(graphs.native, 0, fitted_batch([], graphs))
+
+
+def test_continuous_features_take_memory_in_proportion() -> None:
+    rng = np.random.default_rng(0)
+    sizes = []
+    for n_graphs in (50, 100):
+        graphs = [Graph(rng.normal(size=(30, 19)), [(v, v + 1) for v in range(29)]) for _ in range(n_graphs)]
+        sizes.append(GraphSet(graphs).nbytes)
+    assert sizes[1] < 2.1 * sizes[0]
+    assert sizes[1] < 100 * 40_000

@@ -1,0 +1,61 @@
+"""The matcher against outside oracles: PL4XGL's truth tables, networkx and rustworkx."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from gdlnn.graphs.encoding import GraphSet
+from gdlnn.matching import count_matches, match
+from reference import conflicts
+from reference.oracles import load_truth_table, networkx_count, rustworkx_count
+from reference.random_cases import Shape, planted_program, random_graph, random_program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gdlnn import Graph, Program
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["mutag", "bbbp"])
+def test_truth_tables(name: str, truth_dir: Path) -> None:
+    programs, graphs, truth = load_truth_table(truth_dir / f"pl4xgl_matches_{name}.json")
+    encoded = GraphSet(graphs)
+    assert np.array_equal(match(programs, encoded, n_jobs=2), truth)
+    assert np.array_equal(count_matches(programs[::10], encoded, distinct=True) > 0, truth[:, ::10])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["mutag", "bbbp"])
+def test_conflicts_on_the_truth_tables(name: str, truth_dir: Path, n_cases: float) -> None:
+    programs, graphs, truth = load_truth_table(truth_dir / f"pl4xgl_matches_{name}.json")
+    encoded = GraphSet(graphs)
+    rng = np.random.default_rng(0)
+    for g, p in rng.permutation(np.argwhere(~truth))[: int(200 * n_cases)].tolist():
+        conflict = conflicts.find_conflict(programs[p], encoded, g)
+        assert conflict is not None
+        # The reduced program is put to the core: the reference would take minutes on some of them.
+        assert not match(conflicts.reduced(programs[p], conflict), graphs[g]).any(), (name, g, p)
+
+
+def random_pair(seed: int, directed: bool, disconnected: bool) -> tuple[Program, Graph]:
+    rng = np.random.default_rng([seed, directed, disconnected])
+    shape = Shape(directed, int(rng.integers(1, 3)), int(rng.integers(1, 3)), int(rng.integers(2, 5)))
+    graph = random_graph(rng, shape, 8)
+    if rng.integers(2):
+        return planted_program(rng, graph, 5), graph
+    return random_program(rng, shape, 4, density=0.1 if disconnected else 0.5), graph
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("disconnected", [False, True])
+def test_networkx_and_rustworkx_count_the_same(directed: bool, disconnected: bool, n_cases: float) -> None:
+    for seed in range(int(120 * n_cases)):
+        program, graph = random_pair(seed, directed, disconnected)
+        found = program.count(graph)
+        message = f"seed {seed}\n{program}\n{graph.node_features.tolist()}\n{graph.edges.tolist()}"
+        assert found == networkx_count(program, graph), message
+        assert found == rustworkx_count(program, graph), message
