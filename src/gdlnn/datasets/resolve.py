@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from gdlnn.datasets.jsonl import load_jsonl
 from gdlnn.datasets.load import load_dataset
 from gdlnn.datasets.registry import REGISTRY, canonical_name
 from gdlnn.datasets.sdf import load_sdf
-from gdlnn.datasets.smiles import Fragments, OnError, load_smiles, read_header
+from gdlnn.datasets.smiles import load_smiles, read_header
 from gdlnn.datasets.synthetic import make_ba_2motifs
 from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError
@@ -17,6 +17,8 @@ from gdlnn.graphs import GraphDataset, storage
 
 if TYPE_CHECKING:
     import os
+
+    from gdlnn.datasets.molecule_rows import Fragments, OnError
 
 SYNTHETIC = "synthetic:ba-2motifs"
 TABLES = (".csv", ".tsv", ".smi", ".txt")
@@ -59,27 +61,37 @@ def resolve_dataset(
     if path.is_dir():
         return _named_folder(path, min_classes)
     if path.is_file():
-        kind = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
-        if storage.is_saved(path):
-            return storage.load(path)
-        if kind in (".jsonl", ".ndjson"):
-            return load_jsonl(path)
-        if kind in (".sdf", ".sd", ".mol"):
-            return load_sdf(path, label, id, fragments=fragments, on_error=on_error, min_classes=min_classes)
-        if kind in TABLES:
-            return load_smiles(
-                path, smiles or _smiles_column(path), label, id,
-                fragments=fragments, on_error=on_error, min_classes=min_classes,
-            )  # fmt: skip
-        raise DatasetError(
-            f"{path.name}: expected a table (.csv, .tsv), .sdf, .jsonl (each also .gz) or a saved data set, "
-            "got another file"
-        )
+        options: _Options = {"fragments": fragments, "on_error": on_error, "min_classes": min_classes}
+        return _file(path, smiles, label, id, options)
     if path.suffix or len(path.parts) > 1:
         raise DatasetError(
             f"{path.name}: expected a folder, a file or the name of a data set, got nothing there"
         )
     return load_dataset(text, root, download)
+
+
+class _Options(TypedDict):
+    fragments: Fragments
+    on_error: OnError
+    min_classes: int
+
+
+def _file(
+    path: Path, smiles: str | None, label: str | None, identifier: str | None, options: _Options
+) -> GraphDataset:
+    if storage.is_saved(path):
+        return storage.load(path)
+    kind = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
+    if kind in (".jsonl", ".ndjson"):
+        return load_jsonl(path)
+    if kind in (".sdf", ".sd", ".mol"):
+        return load_sdf(path, label, identifier, **options)
+    if kind in TABLES:
+        return load_smiles(path, smiles or _smiles_column(path), label, identifier, **options)
+    raise DatasetError(
+        f"{path.name}: expected a table (.csv, .tsv), .sdf, .jsonl (each also .gz) or a saved data set, "
+        "got another file"
+    )
 
 
 def _synthetic(text: str) -> GraphDataset:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gdlnn.datasets.smiles import Fragments, OnError, parse_labels
+from gdlnn.datasets.molecule_rows import Fragments, MoleculeRows, OnError
 from gdlnn.errors import DatasetError, require
-from gdlnn.graphs import Graph, GraphDataset
-from gdlnn.graphs.dataset import SkippedRow
-from gdlnn.graphs.molecules import chem, molecule_graph, molecule_schema
+from gdlnn.graphs.molecules import chem
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-logger = logging.getLogger(__name__)
+    from gdlnn.graphs import GraphDataset
 
 
 def load_sdf(
@@ -50,42 +45,15 @@ def load_sdf(
     if not file.is_file():
         raise DatasetError(f"{file.name}: expected an SDF file, got no such file")
     rd = chem("Reading SDF files")
-    schema = molecule_schema()
     title = name if name is not None else file.name.split(".")[0]
-    graphs, skipped = list[Graph](), list[SkippedRow]()
-    texts, labels, ids = list[str](), list[str](), list[str]()
-    total = 0
+    rows = MoleculeRows(
+        file.name, "record", title, labelled=label is not None, fragments=fragments, on_error=on_error
+    )
     for number, molecule, reason in _records(file):
-        total += 1
-        value = _text(molecule, label)
-        if molecule is not None and label is not None and not value:
-            reason = f"no property {label!r}"
-        if reason:
-            if on_error == "raise":
-                raise DatasetError(f"{file.name}, record {number}: not read: {reason}")
-            skipped.append(SkippedRow(number, "", reason))
-            continue
-        if fragments == "largest":
-            molecule = max(rd.GetMolFrags(molecule, asMols=True), key=lambda piece: piece.GetNumHeavyAtoms())
-        graphs.append(molecule_graph(molecule, schema=schema, name=f"{title}/{len(graphs)}"))
-        texts.append(str(rd.MolToSmiles(molecule)))
-        labels.append(value)
-        ids.append(_text(molecule, "_Name" if id is None else id))
-    if skipped:
-        first = skipped[0]
-        logger.warning(
-            "%s: %d of %d records are not read, the first is record %d (%s); .skipped lists them",
-            file.name, len(skipped), total, first.row, first.reason,
-        )  # fmt: skip
-    if not graphs:
-        raise DatasetError(f"{file.name}: expected at least one molecule, got none of {total} record(s)")
-    y = None if label is None else parse_labels(labels)
-    if y is not None and len(np.unique(y)) < min_classes:
-        raise DatasetError(
-            f"{file.name}: expected at least {min_classes} classes, got the label {y[0]} for every record"
-        )
-    has_ids = id is not None or all(ids)
-    return GraphDataset(graphs, y, schema, title, ids=ids if has_ids else None, smiles=texts, skipped=skipped)
+        text = "" if molecule is None else str(rd.MolToSmiles(molecule))
+        key = _text(molecule, "_Name" if id is None else id)
+        rows.add(number, text, molecule, reason, label=_text(molecule, label), key=key)
+    return rows.finish(min_classes, with_ids=id is not None or all(rows.ids))
 
 
 def _text(molecule: Any, key: str | None) -> str:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import csv
-import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from gdlnn.datasets.molecule_rows import Fragments, MoleculeRows, OnError
 from gdlnn.datasets.text import open_lines
-from gdlnn.errors import DatasetError
-from gdlnn.graphs import Graph, GraphDataset
-from gdlnn.graphs.dataset import SkippedRow
-from gdlnn.graphs.molecules import chem, molecule_graph, molecule_schema
+from gdlnn.errors import DatasetError, require
+from gdlnn.graphs.molecules import chem
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-Fragments = Literal["keep", "largest"]
-OnError = Literal["skip", "raise"]
-logger = logging.getLogger(__name__)
+    from gdlnn.graphs import GraphDataset
 
 
 def load_smiles(
@@ -54,38 +47,24 @@ def load_smiles(
     name, classes
         What to call the data set and its classes.
     """
-    for what, value, allowed in (
-        ("fragments", fragments, ("keep", "largest")),
-        ("on_error", on_error, ("skip", "raise")),
-    ):
-        if value not in allowed:
-            raise DatasetError(f"{what}: expected {' or '.join(allowed)}, got {value!r}")
     table = Path(path)
-    columns = [column for column in (smiles, label, id) if column is not None]
-    rows = [
-        (number, dict(zip(columns, cells, strict=True))) for number, cells in read_columns(table, columns)
-    ]
-    if not rows:
-        raise DatasetError(f"{table.name}: expected at least one row below the header, got none")
-    return molecules_dataset(
-        (
-            (
-                number,
-                cells[smiles],
-                None if label is None else cells[label],
-                None if id is None else cells[id],
-            )
-            for number, cells in rows
-        ),
-        source=table.name,
-        name=name if name is not None else table.name.split(".")[0],
+    rows = MoleculeRows(
+        table.name,
+        "row",
+        name if name is not None else table.name.split(".")[0],
         labelled=label is not None,
-        with_ids=id is not None,
         fragments=fragments,
         on_error=on_error,
-        min_classes=min_classes,
         classes=classes,
     )
+    columns = [column for column in (smiles, label, id) if column is not None]
+    for number, cells in read_columns(table, columns):
+        row = dict(zip(columns, cells, strict=True))
+        molecule, reason = parse_smiles(row[smiles])
+        rows.add(
+            number, row[smiles], molecule, reason, label=row.get(label or "", ""), key=row.get(id or "", "")
+        )
+    return rows.finish(min_classes, with_ids=id is not None)
 
 
 def _header(path: Path, lines: Iterator[str]) -> tuple[list[str], str]:
@@ -128,68 +107,15 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list
         raise DatasetError(f"{path.name}: expected a table with a header, got a bad row: {error}") from error
 
 
-def molecules_dataset(
-    rows: Iterator[tuple[int, str, str | None, str | None]],
-    *,
-    source: str,
-    name: str,
-    labelled: bool,
-    with_ids: bool,
-    fragments: Fragments,
-    on_error: OnError,
-    min_classes: int,
-    classes: Mapping[Any, str] | None,
-) -> GraphDataset:
-    """Build a data set from (row number, SMILES, label, id); see `load_smiles` for the options."""
-    schema = molecule_schema(classes)
-    graphs: list[Graph] = []
-    texts, labels, ids = list[str](), list[str](), list[str]()
-    skipped: list[SkippedRow] = []
-    total = 0
-    for number, text, label, key in rows:
-        total += 1
-        molecule, reason = parse_smiles(text, fragments)
-        if molecule is not None and labelled and not label:
-            molecule, reason = None, "no label"
-        if molecule is None:
-            if on_error == "raise":
-                raise DatasetError(f"{source}, row {number}: {text!r} is not read: {reason}")
-            skipped.append(SkippedRow(number, text, reason))
-            continue
-        graphs.append(molecule_graph(molecule, schema=schema, name=key or f"{name}/{len(graphs)}"))
-        texts.append(text)
-        labels.append(label or "")
-        ids.append(key or "")
-    if skipped:
-        first = skipped[0]
-        logger.warning(
-            "%s: %d of %d rows are not read, the first is row %d (%r: %s); .skipped lists them",
-            source, len(skipped), total, first.row, first.value, first.reason,
-        )  # fmt: skip
-    if not graphs:
-        raise DatasetError(f"{source}: expected at least one row that parses, got none of {total}")
-    y = parse_labels(labels) if labelled else None
-    if y is not None and len(np.unique(y)) < min_classes:
-        raise DatasetError(
-            f"{source}: expected at least {min_classes} classes, got the label {y[0]} for every row"
-        )
-    return GraphDataset(graphs, y, schema, name, ids=ids if with_ids else None, smiles=texts, skipped=skipped)
-
-
-def parse_smiles(text: str, fragments: Fragments = "keep") -> tuple[Any, str]:
+def parse_smiles(text: str) -> tuple[Any, str]:
     """Return the RDKit molecule of a SMILES, or None and the reason why there is none."""
     rd = chem("Reading SMILES")
     if not text:
         return None, "empty SMILES"
-    from rdkit import rdBase
-
-    with rdBase.BlockLogs():
+    with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():
         molecule = rd.MolFromSmiles(text)
         if molecule is None:
             return None, _why_not(rd, text)
-        if fragments == "largest":
-            pieces = rd.GetMolFrags(molecule, asMols=True)
-            molecule = max(pieces, key=lambda piece: piece.GetNumHeavyAtoms(), default=molecule)
     if molecule.GetNumAtoms() == 0:
         return None, "no atoms"
     return molecule, ""
@@ -201,14 +127,3 @@ def _why_not(rd: Any, text: str) -> str:
         return "not a SMILES"
     problems = rd.DetectChemistryProblems(raw)
     return problems[0].Message() if problems else "RDKit refuses it"
-
-
-def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
-    """Return labels as whole numbers where all are, else as the text they are."""
-    try:
-        numbers = np.array([float(label) for label in labels])
-    except ValueError:
-        return np.array(labels)
-    if np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all():
-        return numbers.astype(np.int64)
-    return np.array(labels)
