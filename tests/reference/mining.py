@@ -26,7 +26,7 @@ class Mined(NamedTuple):
 
 @dataclass
 class Data:
-    """Training graphs with labels; remembers which programs match which graphs, so that no test is run twice."""
+    """Training graphs with labels; remembers which programs match which, so that no test is run twice."""
 
     graphs: list[Graph]
     y: list[int]
@@ -72,7 +72,9 @@ def is_connected(program: Program) -> bool:
         return True
     part = {program.variables[0]}
     while True:
-        more = {w for e in program.edges for w in (e.source, e.target) if e.source in part or e.target in part}
+        more = {
+            w for e in program.edges for w in (e.source, e.target) if e.source in part or e.target in part
+        }
         if more <= part:
             return len(part) == len(program.nodes)
         part |= more
@@ -97,7 +99,8 @@ def opens_nothing(program: Program, mutation: Mutation, data: Data) -> bool:
     described = next(
         item.intervals
         for item in (program.nodes if of == "node" else program.edges)
-        if (item.variable if isinstance(item, NodeDescription) else (item.source, item.target)) == mutation.target
+        if (item.variable if isinstance(item, NodeDescription) else (item.source, item.target))
+        == mutation.target
     )
     assert described is not None
     lower, upper = described[mutation.feature]
@@ -118,7 +121,7 @@ def offered(program: Program, data: Data, connected: bool) -> list[Mutation]:
 def greedy(
     data: Data, target: int, nodes: list[int], *, connected: bool = True, seed: int | None = None
 ) -> Mined:
-    """Mine one target by the paper's Algorithm 3; with a seed, mutations of equal score come in random order."""
+    """Mine one target by Algorithm 3; with a seed, mutations of equal score come in random order."""
     label = data.y[target]
     program = start_program(data.graphs[target], nodes)
     numbers = mutation_numbers(program, data)
@@ -161,12 +164,15 @@ def open_node(program: Program, variable: str) -> Program:
 
 
 def excludes(program: Program, rule: str, target: object, data: Data) -> bool:
-    """Whether some interval of a node or an edge leaves out a training value, so that opening it is a step."""
-    return any((m.rule, m.target) == (rule, target) and not opens_nothing(program, m, data) for m in mutations(program))
+    """Whether some interval of a node or an edge leaves out a training value: opening it is a step."""
+    return any(
+        (m.rule, m.target) == (rule, target) and not opens_nothing(program, m, data)
+        for m in mutations(program)
+    )
 
 
 def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = True) -> Mined:
-    """Mine one target by the strategy after PL4XGL: three passes, each from the last to the first, then a greedy loop."""
+    """Mine one target as PL4XGL does: three passes, each from the last to the first, then a greedy loop."""
     label = data.y[target]
     program = start_program(data.graphs[target], nodes)
     before, steps = program, 0
@@ -189,7 +195,9 @@ def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = T
     while len(data.graphs) < 1000:
         mutants = [drop_edge(program, edge, connected) for edge in program.edges]
         mutants += [
-            m.program for m in mutations(program) if m.feature is not None and not opens_nothing(program, m, data)
+            m.program
+            for m in mutations(program)
+            if m.feature is not None and not opens_nothing(program, m, data)
         ]
         choice = max((m for m in mutants if m is not None), key=lambda m: data.count(m, label), default=None)
         if not try_(choice):
@@ -198,7 +206,7 @@ def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = T
     return Mined(program, data.count(program, label)[0], data.support(program), steps)
 
 
-# --- random ties ---------------------------------------------------------------------------------------------
+# --- random ties ------------------------------------------------------------------------------------------
 
 Key = tuple[str, object, object, object]
 

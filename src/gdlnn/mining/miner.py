@@ -1,0 +1,289 @@
+"""mine(): from labelled graphs to programs. The search itself is in the core."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.matching import n_threads_for
+from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
+from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
+from gdlnn.mining.progress import Progress, make_progress
+from gdlnn.mining.results import TaskResult, parse_rows
+from gdlnn.mining.running import ExecutorRun, LocalRun, MiningData, Run
+from gdlnn.mining.settings import (
+    STEP_BUDGET,
+    Settings,
+    Strategy,
+    Targets,
+    checked_jobs,
+    checked_labels,
+    checked_settings,
+    non_negative,
+    whole,
+)
+from gdlnn.mining.tasks import Plan, choose_targets, make_plan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor
+    from types import FrameType
+
+    from gdlnn.graphs import GraphDataset
+
+logger = logging.getLogger(__name__)
+
+
+def mine(
+    dataset: GraphDataset,
+    epsilon: float | str = 0.1,
+    strategy: Strategy = "greedy",
+    connected: bool = True,
+    targets: Targets = None,
+    min_support: int = 1,
+    min_lift: float = 0,
+    step_budget: int = STEP_BUDGET,
+    n_jobs: int | None = 1,
+    seed: int = 0,
+    restarts: int = 0,
+    time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    progress: bool = True,
+) -> ProgramSet:
+    """Mine programs from labelled graphs: one descent from every target, by the paper's Algorithm 3.
+
+    A descent starts with the whole target as a program and takes the best one-step generalisation as long as
+    the score, matched graphs of the target's label over all matched graphs plus ε, does not fall. The result
+    depends on the data, the settings and the seed alone: not on threads, speed, or whether a run was stopped
+    and resumed.
+
+    Parameters
+    ----------
+    dataset
+        Graphs with labels.
+    epsilon
+        ε of the score, or a percentage of the training graphs such as ``"1%"``. Larger ε asks for more
+        support.
+    strategy
+        "greedy" is the paper's search; "sequential" the cheaper one after PL4XGL.
+    connected
+        Offer no mutation that splits the program; a target in several components then gives one program for
+        each. False takes the paper's rules literally.
+    targets
+        Which graphs to start from: None for all, a number or a fraction (drawn with the seed, labels keep
+        their shares), row numbers or a mask.
+    min_support, min_lift
+        Drop programs that match fewer graphs, or whose score is under this multiple of their label's share.
+    step_budget
+        Most steps of one search while mining. A search that runs out counts as no match until the program
+        has lost a node; the support of a finished program is counted again with a much larger budget.
+    n_jobs
+        Threads; -1 means all processors.
+    seed
+        Seed of the choice of targets and of random ties.
+    restarts
+        So many further descents from each target, in which mutations of equal score come in random order.
+    time_limit
+        Seconds after which mining ends with what is done.
+    checkpoint
+        A file to which finished descents are added as they come. The same call goes on from it.
+    executor
+        Workers that mine in place of the threads of this process.
+    progress
+        Show a bar in terminals and notebooks.
+
+    Returns
+    -------
+    The programs, merged where those of one label have the same canonical form. Ctrl-C and `time_limit` end
+    the call with the programs that are done; `.complete` is then False and `.stopped_by` says why.
+    """
+    labels, codes = checked_labels(dataset)
+    settings = checked_settings(locals(), len(dataset))
+    least, lift = whole("min_support", min_support, 0), non_negative("min_lift", min_lift)
+    clock = _Clock(None if time_limit is None else non_negative("time_limit", time_limit))
+    jobs = checked_jobs(n_jobs)
+    rows = choose_targets(targets, codes, settings.seed)
+    plan = make_plan(dataset, codes, rows, settings)
+    data = MiningData(dataset.graphs, codes, len(labels))
+
+    def start(numbers: Sequence[int]) -> Run:
+        tasks = [plan.tasks[number] for number in numbers]
+        if executor is not None:
+            return ExecutorRun(executor, data, settings, tasks, numbers)
+        return LocalRun(data, settings, tasks, numbers, n_threads_for(jobs))
+
+    with ExitStack() as stack:
+        saved: Checkpoint | None = None
+        if checkpoint is not None:
+            header = checkpoint_header(data.fingerprint, labels, settings, plan, package_version())
+            saved = stack.enter_context(Checkpoint(checkpoint, header))
+        results = {} if saved is None else dict(saved.finished)
+        bar = stack.enter_context(make_progress(progress, plan, results.values()))
+        stopped_by = _run_tasks(start, len(plan), results, saved, bar, clock)
+    info = _info(dataset, labels, codes, settings, len(rows), data.fingerprint, stopped_by is None)
+    merged = _merged(plan, results, codes, labels)
+    programs = ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
+    return programs if (least, lift) == (1, 0) else programs.filter(least, lift)
+
+
+def package_version() -> str:
+    """Return the version of the package, or nothing where it is used without being installed."""
+    try:
+        return version("gdlnn")
+    except PackageNotFoundError:
+        return ""
+
+
+# --- when to stop -----------------------------------------------------------------------------------------
+
+
+class _Clock:
+    def __init__(self, limit: float | None) -> None:
+        self._cpu, self._wall, self._limit = time.process_time(), time.monotonic(), limit
+
+    def over(self) -> bool:
+        return self._limit is not None and time.monotonic() - self._wall >= self._limit
+
+    def stats(self, results: Iterable[TaskResult]) -> MiningStats:
+        listed = list(results)
+        return MiningStats(
+            tasks=len(listed),
+            tests=sum(r.tests for r in listed),
+            searches=sum(r.searches for r in listed),
+            unknown=sum(r.unknown for r in listed),
+            unresolved=sum(r.unresolved for r in listed),
+            cpu_seconds=time.process_time() - self._cpu,
+            wall_seconds=time.monotonic() - self._wall,
+        )
+
+
+@dataclass
+class _Interrupt:
+    pressed: bool = False
+
+
+@contextmanager
+def _listening() -> Iterator[_Interrupt]:
+    """Note a first Ctrl-C instead of raising it, so that no record is cut in half; a second one raises.
+
+    Another handler than Python's own is left alone, and so are threads, which get no signals.
+    """
+    interrupt = _Interrupt()
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield interrupt
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if interrupt.pressed:
+            signal.default_int_handler(number, frame)
+        interrupt.pressed = True
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _run_tasks(
+    start: Callable[[Sequence[int]], Run],
+    n_tasks: int,
+    results: dict[int, TaskResult],
+    saved: Checkpoint | None,
+    bar: Progress,
+    clock: _Clock,
+) -> str | None:
+    """Mine the tasks without a result; return what ended it early, or None where every one is done."""
+    left = [number for number in range(n_tasks) if number not in results]
+    if not left:
+        return None
+    stopped_by = None
+    with _listening() as interrupt:
+        run = start(left)
+        try:
+            for batch in run.results():
+                results.update((result.task, result) for result in batch)
+                if saved is not None:
+                    saved.append(batch)
+                bar.update(batch)
+                if stopped_by is None and (interrupt.pressed or clock.over()):
+                    stopped_by = "interrupt" if interrupt.pressed else "time limit"
+                    run.stop()
+        finally:
+            run.stop()
+    if len(results) == n_tasks:
+        return None
+    logger.warning(
+        "mine: stopped by %s after %d of %d descents; the result is incomplete",
+        stopped_by,
+        len(results),
+        n_tasks,
+    )
+    return stopped_by
+
+
+# --- the result -------------------------------------------------------------------------------------------
+
+
+def _merged(
+    plan: Plan, results: Mapping[int, TaskResult], codes: npt.NDArray[np.int32], labels: Sequence[Any]
+) -> list[MinedProgram]:
+    """Merge programs of one label with the same canonical form, in the order of their first tasks."""
+    groups: dict[tuple[int, Any], list[int]] = {}
+    for number in range(len(plan)):
+        if number in results:
+            code = int(codes[plan.tasks[number].graph])
+            groups.setdefault((code, results[number].program), []).append(number)
+    merged = []
+    for (code, program), numbers in groups.items():
+        # Supports differ only where a search ran out of budget; the surest one is kept.
+        best = results[min(numbers, key=lambda number: (results[number].unresolved, number))]
+        targets = sorted({row for number in numbers for row in plan.rows[number]})
+        support = parse_rows(best.support, len(codes))
+        steps, certain = results[numbers[0]].mutations, best.unresolved == 0
+        merged.append(
+            MinedProgram(
+                program, labels[code], best.score, support, np.array(targets, dtype=np.int64), steps, certain
+            )
+        )
+    return sorted(
+        merged, key=lambda item: int(item.targets[0])
+    )  # stable: within a target in the order of tasks
+
+
+def _info(
+    dataset: GraphDataset,
+    labels: Sequence[Any],
+    codes: npt.NDArray[np.int32],
+    settings: Settings,
+    n_targets: int,
+    fingerprint: str,
+    complete: bool,
+) -> SetInfo:
+    counts = np.bincount(codes, minlength=len(labels)).tolist()
+    return SetInfo(
+        n_graphs=len(dataset),
+        label_counts=tuple(zip(labels, counts, strict=True)),
+        directed=dataset.directed,
+        n_node_features=dataset.n_node_features,
+        n_edge_features=dataset.n_edge_features,
+        settings=settings.to_json(),
+        n_targets=n_targets,
+        dataset=dataset.name,
+        fingerprint=fingerprint,
+        version=package_version(),
+        complete=complete,
+        schema=dataset.schema,
+    )

@@ -1,0 +1,352 @@
+"""MinedProgram and ProgramSet: what mining gives. Files of them are written and read in `files`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import MiningError
+from gdlnn.mining.settings import non_negative, whole
+
+if TYPE_CHECKING:
+    import os
+
+    from rich.table import Table
+
+    from gdlnn.gdl.program import Program
+    from gdlnn.graphs import Schema
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MinedProgram:
+    """A program with the label it speaks for and where it came from.
+
+    Attributes
+    ----------
+    program
+        The program, in canonical form.
+    label
+        The label of its targets, as in the data set.
+    score
+        Matched graphs of the label over all matched graphs plus ε.
+    support
+        Which graphs of the data set it matches.
+    targets
+        Rows of the graphs it was mined from, rising.
+    steps
+        Mutations between the first of them and the program.
+    complete
+        Whether the support is certain: False where a search ran out of budget, which counts as no match.
+    """
+
+    program: Program
+    label: Any
+    score: float
+    support: BoolArray = field(repr=False)
+    targets: IntArray = field(repr=False)
+    steps: int
+    complete: bool = True
+
+    def __post_init__(self) -> None:
+        self.support.setflags(write=False)
+        self.targets.setflags(write=False)
+
+    @property
+    def n_matched(self) -> int:
+        """Number of graphs it matches."""
+        return int(self.support.sum())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MinedProgram):
+            return NotImplemented
+        mine = (self.program, self.label, self.score, self.steps, self.complete)
+        return (
+            mine == (other.program, other.label, other.score, other.steps, other.complete)
+            and np.array_equal(self.support, other.support)
+            and np.array_equal(self.targets, other.targets)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.program, self.label, self.score))
+
+
+@dataclass(frozen=True)
+class MiningStats:
+    """What mining took; not part of saved files, since it differs from run to run.
+
+    Attributes
+    ----------
+    tasks
+        Descents done.
+    tests, searches
+        Questions asked of graphs, and searches run for them.
+    unknown
+        Questions whose search ran out of budget.
+    unresolved
+        Graphs on which a finished program stayed unknown, over all programs.
+    cpu_seconds, wall_seconds
+        Time of this process, without what an earlier run left in a checkpoint or an executor did elsewhere.
+    """
+
+    tasks: int = 0
+    tests: int = 0
+    searches: int = 0
+    unknown: int = 0
+    unresolved: int = 0
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+    @property
+    def unknown_share(self) -> float:
+        """Share of the questions that stayed unknown."""
+        return self.unknown / max(1, self.tests)
+
+
+@dataclass(frozen=True)
+class SetInfo:
+    """What a set of programs was mined from and how.
+
+    Attributes
+    ----------
+    label_counts
+        The labels of the data set, in order, and how many graphs have each.
+    settings
+        The parameters of the call that decide its result.
+    n_targets
+        Number of graphs that were to be mined.
+    fingerprint
+        Hash of the data.
+    complete
+        False where mining was stopped before every target was done.
+    """
+
+    n_graphs: int
+    label_counts: tuple[tuple[Any, int], ...]
+    directed: bool
+    n_node_features: int
+    n_edge_features: int
+    settings: dict[str, Any]
+    n_targets: int
+    dataset: str = ""
+    fingerprint: str = ""
+    version: str = ""
+    complete: bool = True
+    schema: Schema | None = None
+
+
+class ProgramSet(Sequence[MinedProgram]):
+    """Mined programs in the order of their first targets, with what they were mined from.
+
+    A sequence: a slice, `top` and `filter` give a smaller set with the same information about the data.
+
+    Parameters
+    ----------
+    items
+        The programs.
+    info
+        What they were mined from and how.
+    stats
+        What mining took.
+    stopped_by
+        "time limit" or "interrupt" where mining ended early, else None.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[MinedProgram],
+        info: SetInfo,
+        stats: MiningStats | None = None,
+        stopped_by: str | None = None,
+    ) -> None:
+        self._items = tuple(items)
+        self.info = info
+        self.stats = stats or MiningStats()
+        self.stopped_by = stopped_by
+
+    # --- a sequence ---------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, key: int) -> MinedProgram: ...
+    @overload
+    def __getitem__(self, key: slice) -> ProgramSet: ...
+    def __getitem__(self, key: int | slice) -> MinedProgram | ProgramSet:
+        if isinstance(key, slice):
+            return self._with(self._items[key])
+        return self._items[key]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ProgramSet):
+            return NotImplemented
+        return self._items == other._items and self.info == other.info
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _with(self, items: Iterable[MinedProgram]) -> ProgramSet:
+        return ProgramSet(items, self.info, self.stats, self.stopped_by)
+
+    # --- columns ------------------------------------------------------------------------------------------
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs alone."""
+        return [item.program for item in self._items]
+
+    @property
+    def labels(self) -> list[Any]:
+        """The label of each program."""
+        return [item.label for item in self._items]
+
+    @property
+    def scores(self) -> FloatArray:
+        """The score of each program."""
+        return np.array([item.score for item in self._items], dtype=np.float64)
+
+    @property
+    def supports(self) -> BoolArray:
+        """Which graphs (rows) which programs (columns) match."""
+        columns = [item.support for item in self._items]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.info.n_graphs, 0), dtype=bool)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every target was mined; False where mining was stopped."""
+        return self.info.complete
+
+    @property
+    def schema(self) -> Schema | None:
+        """What the features and classes are called."""
+        return self.info.schema
+
+    # --- choosing -----------------------------------------------------------------------------------------
+
+    def for_target(self, row: int) -> list[MinedProgram]:
+        """Return the programs mined from a graph, by its row: one for each component and restart."""
+        if not -self.info.n_graphs <= row < self.info.n_graphs:
+            raise IndexError(f"for_target: expected a row from 0 to {self.info.n_graphs - 1}, got {row}")
+        row %= self.info.n_graphs
+        return [item for item in self._items if row in item.targets]
+
+    def ranked(self) -> ProgramSet:
+        """Return the programs from best to worst: by score, then by support, then in the order of targets."""
+        order = sorted(range(len(self)), key=lambda i: (-self._items[i].score, -self._items[i].n_matched, i))
+        return self._with(self._items[i] for i in order)
+
+    def top(self, k: float, per_label: bool = False) -> ProgramSet:
+        """Return the k best programs, or all where there are fewer.
+
+        Parameters
+        ----------
+        k
+            A number of programs, or, as a float up to 1, a fraction of the training graphs (at least one
+            program).
+        per_label
+            Take the k best of each label; a fraction is then one of the graphs of that label. The result
+            stays ranked as a whole.
+        """
+        ranked = self.ranked()
+        if not per_label:
+            return ranked[: _number_of(k, self.info.n_graphs)]
+        left = {label: _number_of(k, count) for label, count in self.info.label_counts}
+        kept = []
+        for item in ranked:
+            if left[item.label] > 0:
+                left[item.label] -= 1
+                kept.append(item)
+        return self._with(kept)
+
+    def filter(self, min_support: int = 1, min_lift: float = 0) -> ProgramSet:
+        """Keep the programs with enough support and a score above what their label's share gives.
+
+        Parameters
+        ----------
+        min_support
+            Least number of training graphs a program matches; PL4XGL asks for 2.
+        min_lift
+            Least score over the label's share of the training graphs; PL4XGL asks for 1.2.
+        """
+        least, lift = whole("min_support", min_support, 0), non_negative("min_lift", min_lift)
+        shares = {label: count / self.info.n_graphs for label, count in self.info.label_counts}
+        return self._with(
+            item
+            for item in self._items
+            if item.n_matched >= least and item.score >= lift * shares[item.label]
+        )
+
+    # --- showing ------------------------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """Return a few lines: how many programs of which label from how many targets, and the best score."""
+        from gdlnn.mining.views import summary
+
+        return summary(self)
+
+    def table(self, n: int = 20) -> Table:
+        """Return the n best programs as a table for rich to print."""
+        from gdlnn.mining.views import table
+
+        return table(self, n)
+
+    def describe(self, n: int = 20) -> str:
+        """Return the n best programs as the text of a table, with the names of the schema."""
+        from gdlnn.mining.views import describe
+
+        return describe(self, n)
+
+    def __repr__(self) -> str:
+        name = f" of {self.info.dataset!r}" if self.info.dataset else ""
+        counts = Counter(self.labels)
+        per_label = ", ".join(f"{counts[label]} for {label!r}" for label, _ in self.info.label_counts)
+        stopped = "" if self.complete else "; incomplete"
+        return f"<ProgramSet{name}: {len(self)} programs ({per_label}){stopped}>"
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a ``.gdl`` file that people can read; it appears when it is complete."""
+        from gdlnn.mining.files import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> ProgramSet:
+        """Read what `save` wrote."""
+        from gdlnn.mining.files import load
+
+        return load(path)
+
+    def to_text(self) -> str:
+        """Return what `save` writes."""
+        from gdlnn.mining.files import to_text
+
+        return to_text(self)
+
+    @staticmethod
+    def from_text(text: str, where: str = "programs") -> ProgramSet:
+        """Read what `to_text` gave; `where` names the text in errors."""
+        from gdlnn.mining.files import from_text
+
+        return from_text(text, where)
+
+
+def _number_of(k: float, n_graphs: int) -> int:
+    if isinstance(k, bool | np.bool_) or not isinstance(k, int | float | np.integer | np.floating):
+        raise MiningError(f"top: k: expected a number of programs or a fraction, got {k!r}")
+    if isinstance(k, int | np.integer):
+        if k < 0:
+            raise MiningError(f"top: k: expected a number of at least 0, got {k}")
+        return int(k)
+    if not 0 < k <= 1:
+        raise MiningError(f"top: k: expected a fraction above 0 and at most 1, got {k}")
+    return max(1, int(k * n_graphs + 1e-9))
