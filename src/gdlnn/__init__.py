@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
     from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+    from gdlnn.mining import MinedProgram, ProgramSet, mine
 
     __version__: str
 
@@ -43,12 +44,14 @@ _HOMES = {
     "GraphError": "gdlnn.errors",
     "Interval": "gdlnn.gdl",
     "MatchError": "gdlnn.errors",
+    "MinedProgram": "gdlnn.mining",
     "MiningError": "gdlnn.errors",
     "MissingExtraError": "gdlnn.errors",
     "ModelError": "gdlnn.errors",
     "NamedProgram": "gdlnn.gdl",
     "Program": "gdlnn.gdl",
     "ProgramError": "gdlnn.errors",
+    "ProgramSet": "gdlnn.mining",
     "Schema": "gdlnn.graphs",
     "UnknownMatchError": "gdlnn.errors",
     "format_programs": "gdlnn.gdl",
@@ -58,6 +61,7 @@ _HOMES = {
     "load_smiles": "gdlnn.datasets",
     "load_tu": "gdlnn.datasets",
     "make_ba_2motifs": "gdlnn.datasets",
+    "mine": "gdlnn.mining",
     "parse_programs": "gdlnn.gdl",
 }
 
@@ -73,12 +77,14 @@ __all__ = [
     "GraphError",
     "Interval",
     "MatchError",
+    "MinedProgram",
     "MiningError",
     "MissingExtraError",
     "ModelError",
     "NamedProgram",
     "Program",
     "ProgramError",
+    "ProgramSet",
     "Schema",
     "UnknownMatchError",
     "__version__",
@@ -89,6 +95,7 @@ __all__ = [
     "load_smiles",
     "load_tu",
     "make_ba_2motifs",
+    "mine",
     "parse_programs",
 ]
 
