@@ -92,9 +92,19 @@ void Descent::start(const MineTask &task) {
     pw_ = idx(pattern_->words);
     gw_ = idx(words_for(n_graphs_));
     const auto n_ids = idx(pattern_->n_ids), graphs = idx(n_graphs_);
-    off_.assign(pw_, 0);
-    trial_.assign(pw_, 0);
+    current_.reset(*pattern_);
     bits_.assign(pw_, 0);
+    reached_.assign(pw_, 0);
+    vw_ = idx(std::max(1, words_for(program.n)));
+    domain_start_.resize(idx(n_graphs_));
+    std::size_t domain_words = 0;
+    for (int i = 0; i < n_graphs_; ++i) {
+        domain_start_[idx(i)] = domain_words;
+        domain_words += idx(graph(i).words) * idx(program.n);
+    }
+    if (domains_.size() < domain_words)
+        domains_.resize(domain_words);
+    domain_valid_.assign(idx(n_graphs_) * vw_, 0);
     node_cleared_.assign(idx(program.n), 0);
     edge_cleared_.assign(idx(program.m), 0);
     state_.assign(graphs, State::open);
@@ -128,7 +138,7 @@ void Descent::first_tests() {
             continue;
         }
         ++stats_.tests;
-        const Answer answer = search(i, off_.data(), params_.step_budget);
+        const Answer answer = search(i, current_, params_.step_budget);
         if (answer == Answer::yes)
             become_matched(i);
         else if (answer == Answer::no)
@@ -141,9 +151,10 @@ void Descent::first_tests() {
     score_ = score_of(positive_count_, positive_count_ + negative_count_);
 }
 
-Answer Descent::search(int i, const Word *off, std::int64_t budget) {
+Answer Descent::search(int i, const Variant &variant, std::int64_t budget) {
     ++stats_.searches;
-    const Answer answer = searcher_.test_with_conflict(graph(i), off, budget);
+    const DomainCache cache{domains_.data() + domain_start_[idx(i)], domain_valid_.data() + idx(i) * vw_};
+    const Answer answer = searcher_.test_with_conflict(graph(i), variant, cache, budget);
     stats_.steps += searcher_.steps();
     if (answer == Answer::no) {
         ++failed_searches_;
@@ -160,12 +171,12 @@ MinedProgram Descent::finish() {
     const Pattern &p = *pattern_;
     const int d = set_.n_node_features(), c = set_.n_edge_features();
     for (std::size_t s = 0; s < p.node_sides.size(); ++s)
-        if (test_bit(off_.data(), p.node_side_id(static_cast<int>(s)))) {
+        if (test_bit(off(), p.node_side_id(static_cast<int>(s)))) {
             const Side &side = p.node_sides[s];
             (side.upper ? node_upper_ : node_lower_)[idx(side.owner * d + side.feature)] = side.upper ? kInfinity : -kInfinity;
         }
     for (std::size_t s = 0; s < p.edge_sides.size(); ++s)
-        if (test_bit(off_.data(), p.edge_side_id(static_cast<int>(s)))) {
+        if (test_bit(off(), p.edge_side_id(static_cast<int>(s)))) {
             const Side &side = p.edge_sides[s];
             (side.upper ? edge_upper_ : edge_lower_)[idx(side.owner * c + side.feature)] = side.upper ? kInfinity : -kInfinity;
         }
@@ -174,14 +185,14 @@ MinedProgram Descent::finish() {
             to.push_back(cleared ? open : from[idx(row * width + f)]);
     };
     for (int x = 0; x < p.n; ++x) {
-        if (test_bit(off_.data(), x))
+        if (test_bit(off(), x))
             continue;
         result.nodes.push_back(task_->nodes[idx(x)]);
         copy(result.node_lower, node_lower_, x, d, node_cleared_[idx(x)], -kInfinity);
         copy(result.node_upper, node_upper_, x, d, node_cleared_[idx(x)], kInfinity);
     }
     for (int e = 0; e < p.m; ++e) {
-        if (test_bit(off_.data(), p.edge_id(e)))
+        if (test_bit(off(), p.edge_id(e)))
             continue;
         result.edges.push_back(edge_numbers_[idx(e)]);
         copy(result.edge_lower, edge_lower_, e, c, edge_cleared_[idx(e)], -kInfinity);
@@ -199,7 +210,7 @@ void Descent::recount(MinedProgram &result) {
     for (int i = 0; i < n_graphs_; ++i) {
         bool matches = state_[idx(i)] == State::matched;
         if (state_[idx(i)] == State::limbo) {
-            const Answer answer = search(i, off_.data(), params_.final_budget);
+            const Answer answer = search(i, current_, params_.final_budget);
             matches = answer == Answer::yes;
             result.unresolved += answer == Answer::unknown;
         }
@@ -265,7 +276,7 @@ void Descent::set_candidates(int i, const Word *bits) {
 
 // The program with mutation k matches graph i, and so it does with every mutation that takes k along.
 void Descent::add_known(int i, int k) {
-    Word *reached = trial_.data();
+    Word *reached = reached_.data();
     fill_words(reached, static_cast<int>(pw_), 0);
     pattern_->touch(reached, k);
     auto &counts = positive(i) ? known_pos_ : known_neg_;
@@ -310,7 +321,7 @@ void Descent::drop_closures(int i, const Word *applied) {
     fill_words(united(i), w, 0);
     std::vector<Word> &narrowed = bits_;
     for (std::size_t j = 0; j < pw_; ++j)
-        narrowed[j] = ~off_[j] & ~known(i)[j] & ~unknown(i)[j];
+        narrowed[j] = ~off()[j] & ~known(i)[j] & ~unknown(i)[j];
     if (pattern_->n_ids % kWordBits)
         narrowed[pw_ - 1] &= (Word{1} << (pattern_->n_ids % kWordBits)) - 1;
     for (int c = 0; c < n_closures_[idx(i)]; ++c) {
@@ -347,14 +358,11 @@ void Descent::after_step(const Word *applied, bool lost_node) {
         case State::asleep:
             if (n_alive_ <= graph(i).n + 1) { // one node too many: removing any one may help, nothing else can
                 state_[idx(i)] = State::open;
-                copy_words(trial_.data(), off_.data(), static_cast<int>(pw_));
                 if (n_alive_ <= graph(i).n)
                     break; // a drop took two nodes at once: what helps now is not known
-                std::vector<Word> nodes(pw_, 0);
-                for (int x = 0; x < pattern_->n; ++x)
-                    if (!test_bit(off_.data(), x))
-                        set_bit(nodes.data(), x);
-                add_closure(i, nodes.data());
+                fill_words(reached_.data(), static_cast<int>(pw_), 0);
+                copy_words(reached_.data(), current_.alive(), static_cast<int>(vw_));
+                add_closure(i, reached_.data());
             }
             break;
         case State::limbo:
@@ -375,7 +383,7 @@ void Descent::after_step(const Word *applied, bool lost_node) {
 
 void Descent::retry_limbo(int i) {
     ++stats_.tests;
-    const Answer answer = search(i, off_.data(), params_.step_budget);
+    const Answer answer = search(i, current_, params_.step_budget);
     if (answer == Answer::unknown) {
         ++stats_.unknown;
         return;

@@ -55,7 +55,7 @@ class Descent {
     // Counts what a set of mutations together would match; empty where its score stays under `at_least`.
     std::optional<Outcome> evaluate(const std::vector<int> &ids, double at_least);
     bool edge_drop(int e, std::vector<int> &ids);
-    bool stays_connected(const Word *off) const;
+    bool stays_connected(const Variant &variant) const;
 
     // --- knowledge about graphs
     const EncodedGraph &graph(int i) const { return set_[(*order_)[static_cast<std::size_t>(i)]]; }
@@ -74,7 +74,8 @@ class Descent {
     void drop_closures(int i, const Word *applied);
     void after_step(const Word *applied, bool lost_node);
     void retry_limbo(int i);
-    Answer search(int i, const Word *off, std::int64_t budget);
+    Answer search(int i, const Variant &variant, std::int64_t budget);
+    const Word *off() const { return current_.off(); }
     double score_of(int positive, int all) const { return positive / (all + params_.epsilon); }
     bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
 
@@ -92,8 +93,11 @@ class Descent {
     std::vector<double> node_lower_, node_upper_, edge_lower_, edge_upper_;
     std::vector<std::int64_t> ends_, edge_numbers_;
     std::optional<Pattern> pattern_;
-    std::vector<Word> off_;      // constraints that mutations have removed
-    std::vector<Word> trial_;    // off_ and what is being tried
+    Variant current_; // what the mutations have left of the pattern
+    Variant trial_;   // and what is being tried
+    std::vector<Word> domains_, domain_valid_; // candidates by sides, per graph and variable
+    std::vector<std::size_t> domain_start_;
+    std::size_t vw_ = 1;
     std::vector<std::uint8_t> node_cleared_, edge_cleared_; // all intervals opened at once (sequential)
     int n_alive_ = 0;
     int n_mutations_ = 0;
@@ -108,7 +112,7 @@ class Descent {
     std::vector<std::uint8_t> n_closures_, evicted_;
     std::vector<Word> closures_, united_, cand_, known_, unknown_;
     std::vector<Word> cand_t_, known_t_;
-    std::vector<Word> bits_; // scratch, one set of ids
+    std::vector<Word> bits_, reached_; // scratch, one set of ids each
 
     // the mutations
     std::vector<std::int32_t> known_pos_, known_neg_, open_pos_, open_neg_;
@@ -119,7 +123,7 @@ class Descent {
 
     // lookahead: what is relaxed at each level, and how many each graph has been found to bear
     static constexpr int kLevels = 7;
-    std::vector<Word> relaxed_;
+    std::vector<Variant> relaxed_;
     std::vector<std::int32_t> ranking_;
     std::vector<std::int32_t> look_limit_;
     int n_look_levels_ = 0;

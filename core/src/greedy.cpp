@@ -36,7 +36,7 @@ void Descent::find_valid() {
     valid_.clear();
     const auto offer = [&](int first, int count, auto &&allowed) {
         for (int j = 0; j < count; ++j)
-            if (!test_bit(off_.data(), first + j) && allowed(j))
+            if (!test_bit(off(), first + j) && allowed(j))
                 valid_.push_back(first + j);
     };
     if (n_alive_ > 1)
@@ -57,7 +57,7 @@ void Descent::cut_points() {
     stack_pos_.assign(idx(p.n), 0);
     parent_edge_.assign(idx(p.n), -1);
     for (int root = 0; root < p.n; ++root) {
-        if (test_bit(off_.data(), root) || depth_[idx(root)] >= 0)
+        if (test_bit(off(), root) || depth_[idx(root)] >= 0)
             continue;
         int children = 0;
         stack_.assign(1, root);
@@ -67,7 +67,7 @@ void Descent::cut_points() {
             const int x = stack_.back();
             if (stack_pos_[idx(x)] < p.incidence_start[idx(x + 1)]) {
                 const Incidence &link = p.incidences[idx(stack_pos_[idx(x)]++)];
-                if (link.edge == parent_edge_[idx(x)] || test_bit(off_.data(), p.edge_id(link.edge)))
+                if (link.edge == parent_edge_[idx(x)] || test_bit(off(), p.edge_id(link.edge)))
                     continue;
                 const int y = link.other;
                 if (depth_[idx(y)] >= 0) {
@@ -174,9 +174,9 @@ void Descent::test_pair(int i, int k) {
     ++stats_.tests;
     if (params_.lookahead && look_ahead(i, k))
         return;
-    copy_words(trial_.data(), off_.data(), static_cast<int>(pw_));
-    pattern_->switch_off(trial_.data(), k);
-    const Answer answer = search(i, trial_.data(), params_.step_budget);
+    trial_ = current_;
+    trial_.remove(k);
+    const Answer answer = search(i, trial_, params_.step_budget);
     if (answer == Answer::yes) {
         add_known(i, k);
     } else if (answer == Answer::no) {
@@ -202,17 +202,16 @@ void Descent::prepare_lookahead() {
             ranking_.push_back(k);
     }
     std::sort(ranking_.begin(), ranking_.end(), [&](int a, int b) { return better(a, b); });
-    relaxed_.resize(kLevels * pw_);
+    relaxed_.resize(kLevels);
     n_look_levels_ = 0;
     while (n_look_levels_ < kLevels && (ranking_.size() >> n_look_levels_) > 0)
         ++n_look_levels_;
     std::size_t done = 0;
-    std::vector<Word> &sum = bits_;
-    copy_words(sum.data(), off_.data(), static_cast<int>(pw_));
+    trial_ = current_;
     for (int level = n_look_levels_ - 1; level >= 0; --level) {
         for (; done < ranking_.size() >> level; ++done)
-            pattern_->switch_off(sum.data(), ranking_[done]);
-        copy_words(relaxed_.data() + idx(level) * pw_, sum.data(), static_cast<int>(pw_));
+            trial_.remove(ranking_[done]);
+        relaxed_[idx(level)] = trial_;
     }
 }
 
@@ -226,11 +225,11 @@ bool Descent::look_ahead(int i, int k) {
         ++level;
     if (level >= n_look_levels_)
         return false;
-    copy_words(trial_.data(), relaxed_.data() + idx(level) * pw_, static_cast<int>(pw_));
-    pattern_->switch_off(trial_.data(), k);
+    trial_ = relaxed_[idx(level)];
+    trial_.remove(k);
     const std::int64_t mean = failed_searches_ ? failed_steps_ / failed_searches_ : 0;
     const std::int64_t budget = std::min(params_.step_budget, kLookaheadSteps + kLookaheadFactor * mean);
-    const Answer answer = search(i, trial_.data(), budget);
+    const Answer answer = search(i, trial_, budget);
     if (answer == Answer::no) {
         add_closure(i, searcher_.conflict());
         return true;
@@ -248,8 +247,14 @@ void Descent::apply(const std::vector<int> &ids) {
         set_bit(applied.data(), k);
         lost_node = lost_node || pattern_->is_node(k);
         n_alive_ -= pattern_->is_node(k);
-        pattern_->switch_off(off_.data(), k);
+        current_.remove(k);
+        if (pattern_->is_node_side(k)) {
+            const int x = pattern_->node_sides[idx(k - pattern_->node_side_base)].owner;
+            for (int i = 0; i < n_graphs_; ++i)
+                clear_bit(domain_valid_.data() + idx(i) * vw_, x);
+        }
     }
+    current_.settle_sides();
     ++n_mutations_;
     if (params_.strategy == Strategy::greedy) {
         const int k = ids.front();

@@ -118,4 +118,66 @@ void Pattern::switch_off(Word *off, int id) const {
     }
 }
 
+void Variant::reset(const Pattern &pattern) {
+    p_ = &pattern;
+    var_words_ = std::max(1, words_for(pattern.n));
+    count_ = pattern.words;
+    alive_ = count_ + 1;
+    changed_ = alive_ + var_words_;
+    allowed_ = changed_ + var_words_;
+    constrained_ = allowed_ + pattern.m;
+    degrees_ = constrained_ + std::max(1, words_for(pattern.m));
+    words_.assign(idx(degrees_ + pattern.n), 0);
+    words_[idx(count_)] = static_cast<Word>(pattern.n);
+    fill_first(words_.data() + alive_, var_words_, pattern.n);
+    for (int e = 0; e < pattern.m; ++e)
+        refresh_edge(e);
+    for (int x = 0; x < pattern.n; ++x)
+        refresh_degrees(x);
+}
+
+void Variant::refresh_edge(int e) {
+    Word allowed = ~Word{0};
+    clear_bit(words_.data() + constrained_, e);
+    for (int s = p_->edge_side_start[idx(e)]; s < p_->edge_side_start[idx(e + 1)]; ++s) {
+        if (is_off(p_->edge_side_id(s)))
+            continue;
+        allowed &= p_->edge_sides[idx(s)].types;
+        set_bit(words_.data() + constrained_, e);
+    }
+    words_[idx(allowed_ + e)] = allowed;
+}
+
+void Variant::refresh_degrees(int x) {
+    Word out = 0, in = 0, undirected = 0;
+    for (int i = p_->incidence_start[idx(x)]; i < p_->incidence_start[idx(x + 1)]; ++i) {
+        const Incidence &link = p_->incidences[idx(i)];
+        if (is_off(p_->edge_id(link.edge)))
+            continue;
+        ++(link.outward ? out : in);
+        const int twin = p_->twin[idx(link.edge)];
+        undirected += twin < 0 || is_off(p_->edge_id(twin)); // two edges to one variable need one neighbour
+    }
+    words_[idx(degrees_ + x)] = out | in << kDegreeBits | undirected << (2 * kDegreeBits);
+}
+
+void Variant::remove(int id) {
+    if (is_off(id))
+        return;
+    p_->switch_off(words_.data(), id);
+    if (id >= p_->edge_side_base) {
+        refresh_edge(p_->edge_sides[idx(id - p_->edge_side_base)].owner);
+    } else if (id >= p_->node_side_base) {
+        set_bit(words_.data() + changed_, p_->node_sides[idx(id - p_->node_side_base)].owner);
+    } else if (id >= p_->edge_base) {
+        refresh_degrees(p_->source[idx(id - p_->edge_base)]);
+        refresh_degrees(p_->target[idx(id - p_->edge_base)]);
+    } else {
+        clear_bit(words_.data() + alive_, id);
+        --words_[idx(count_)];
+        for (int i = p_->incidence_start[idx(id)]; i < p_->incidence_start[idx(id + 1)]; ++i)
+            refresh_degrees(p_->incidences[idx(i)].other);
+    }
+}
+
 } // namespace gdlnn

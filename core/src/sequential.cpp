@@ -15,12 +15,12 @@ std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 bool Descent::edge_drop(int e, std::vector<int> &ids) {
     const Pattern &p = *pattern_;
     ids.assign(1, p.edge_id(e));
-    std::vector<Word> off(off_);
-    pattern_->switch_off(off.data(), p.edge_id(e));
+    trial_ = current_;
+    trial_.remove(p.edge_id(e));
     bool any_edge = false;
     std::vector<std::uint8_t> has_edge(idx(p.n), 0);
     for (int other = 0; other < p.m; ++other) {
-        if (test_bit(off.data(), p.edge_id(other)))
+        if (trial_.is_off(p.edge_id(other)))
             continue;
         any_edge = true;
         has_edge[idx(p.source[idx(other)])] = has_edge[idx(p.target[idx(other)])] = 1;
@@ -28,21 +28,21 @@ bool Descent::edge_drop(int e, std::vector<int> &ids) {
     if (!any_edge)
         return false;
     for (const int end : {p.source[idx(e)], p.target[idx(e)]}) {
-        if (!has_edge[idx(end)] && !test_bit(off.data(), end)) {
+        if (!has_edge[idx(end)] && !trial_.is_off(end)) {
             ids.push_back(end);
-            pattern_->switch_off(off.data(), end);
+            trial_.remove(end);
         }
     }
-    return !params_.connected || stays_connected(off.data());
+    return !params_.connected || stays_connected(trial_);
 }
 
-bool Descent::stays_connected(const Word *off) const {
+bool Descent::stays_connected(const Variant &variant) const {
     const Pattern &p = *pattern_;
     std::vector<std::uint8_t> seen(idx(p.n), 0);
     std::vector<int> stack;
     int left = 0;
     for (int x = 0; x < p.n; ++x) {
-        if (test_bit(off, x))
+        if (variant.is_off(x))
             continue;
         ++left;
         if (stack.empty() && left == 1) {
@@ -56,7 +56,7 @@ bool Descent::stays_connected(const Word *off) const {
         --left;
         for (int i = p.incidence_start[idx(x)]; i < p.incidence_start[idx(x + 1)]; ++i) {
             const Incidence &link = p.incidences[idx(i)];
-            if (!test_bit(off, p.edge_id(link.edge)) && !seen[idx(link.other)]) {
+            if (!variant.is_off(p.edge_id(link.edge)) && !seen[idx(link.other)]) {
                 seen[idx(link.other)] = 1;
                 stack.push_back(link.other);
             }
@@ -67,10 +67,11 @@ bool Descent::stays_connected(const Word *off) const {
 
 std::optional<Descent::Outcome> Descent::evaluate(const std::vector<int> &ids, double at_least) {
     Outcome outcome;
-    std::vector<Word> applied(pw_, 0), off(off_);
+    std::vector<Word> applied(pw_, 0);
+    trial_ = current_;
     for (const int k : ids) {
         set_bit(applied.data(), k);
-        pattern_->switch_off(off.data(), k);
+        trial_.remove(k);
     }
     int lost = 0;
     for (const int k : ids)
@@ -100,7 +101,7 @@ std::optional<Descent::Outcome> Descent::evaluate(const std::vector<int> &ids, d
             continue;
         open_positive -= positive(i);
         ++stats_.tests;
-        const Answer answer = search(i, off.data(), params_.step_budget);
+        const Answer answer = search(i, trial_, params_.step_budget);
         if (answer == Answer::no) {
             if (state_[idx(i)] == State::open)
                 add_closure(i, searcher_.conflict());
@@ -129,20 +130,20 @@ void Descent::sequential() {
     };
     std::vector<int> ids;
     for (int e = p.m - 1; e >= 0; --e)
-        if (!test_bit(off_.data(), p.edge_id(e)) && edge_drop(e, ids))
+        if (!test_bit(off(), p.edge_id(e)) && edge_drop(e, ids))
             attempt(ids);
     const auto open_all = [&](int base, int first, int last) {
         ids.clear();
         for (int s = first; s < last; ++s)
-            if (!test_bit(off_.data(), base + s))
+            if (!test_bit(off(), base + s))
                 ids.push_back(base + s);
         return ids.empty() || attempt(ids);
     };
     for (int e = p.m - 1; e >= 0; --e)
-        if (!test_bit(off_.data(), p.edge_id(e)))
+        if (!test_bit(off(), p.edge_id(e)))
             edge_cleared_[idx(e)] = open_all(p.edge_side_base, p.edge_side_start[idx(e)], p.edge_side_start[idx(e + 1)]);
     for (int x = p.n - 1; x >= 0; --x)
-        if (!test_bit(off_.data(), x))
+        if (!test_bit(off(), x))
             node_cleared_[idx(x)] = open_all(p.node_side_base, p.node_side_start[idx(x)], p.node_side_start[idx(x + 1)]);
     if (n_graphs_ < params_.greedy_below)
         sequential_greedy();
@@ -166,11 +167,11 @@ void Descent::sequential_greedy() {
             }
         };
         for (int e = 0; e < p.m; ++e)
-            if (!test_bit(off_.data(), p.edge_id(e)) && edge_drop(e, ids))
+            if (!test_bit(off(), p.edge_id(e)) && edge_drop(e, ids))
                 consider();
         for (int k = p.node_side_base; k < p.n_ids; ++k) {
             const bool real = k >= p.edge_side_base || k < p.node_side_base + static_cast<int>(p.node_sides.size());
-            if (!real || test_bit(off_.data(), k))
+            if (!real || test_bit(off(), k))
                 continue;
             ids.assign(1, k);
             consider();

@@ -84,4 +84,44 @@ class Pattern {
     void switch_off(Word *off, int id) const;
 };
 
+// A pattern without some of its constraints, with what a search needs to know of it whatever the graph. One block of
+// words, so that a copy is cheap: the miner copies one and removes one more constraint for every question.
+class Variant {
+  public:
+    // The whole pattern.
+    void reset(const Pattern &pattern);
+    // Takes away a constraint and all that cannot stand without it.
+    void remove(int id);
+    // Declares the sides removed so far the ones that cached domains know of.
+    void settle_sides() { fill_words(words_.data() + changed_, var_words_, 0); }
+
+    const Pattern &pattern() const { return *p_; }
+    const Word *off() const { return words_.data(); }
+    bool is_off(int id) const { return test_bit(words_.data(), id); }
+    int n_alive() const { return static_cast<int>(words_[static_cast<std::size_t>(count_)]); }
+    const Word *alive() const { return words_.data() + alive_; }
+    // Variables whose sides differ from those that cached domains know of.
+    bool has_changed_sides(int x) const { return test_bit(words_.data() + changed_, x); }
+    // Per edge, the types that its sides admit, and whether it has sides at all.
+    Word allowed(int e) const { return words_[static_cast<std::size_t>(allowed_ + e)]; }
+    bool constrained(int e) const { return test_bit(words_.data() + constrained_, e); }
+    // Neighbours of a variable: over edges that leave it, that enter it, and in undirected graphs.
+    int out_degree(int x) const { return degree_field(x, 0); }
+    int in_degree(int x) const { return degree_field(x, 1); }
+    int degree(int x) const { return degree_field(x, 2); }
+
+  private:
+    static constexpr int kDegreeBits = 21; // three fields to a word
+    int degree_field(int x, int field) const {
+        return static_cast<int>(words_[static_cast<std::size_t>(degrees_ + x)] >> (field * kDegreeBits) & ((1U << kDegreeBits) - 1));
+    }
+    void refresh_degrees(int x);
+    void refresh_edge(int e);
+
+    const Pattern *p_ = nullptr;
+    std::vector<Word> words_;
+    int var_words_ = 1;
+    int count_ = 0, alive_ = 0, changed_ = 0, allowed_ = 0, constrained_ = 0, degrees_ = 0; // where each section starts
+};
+
 } // namespace gdlnn

@@ -15,6 +15,13 @@ enum class Answer : std::uint8_t { no, yes, unknown };
 
 inline constexpr std::int64_t kNoBudget = INT64_MAX;
 
+// Candidates by the sides of each variable, kept between searches on the same graph: one mask per variable, and the set of
+// variables whose mask is up to date. Null: nothing is kept.
+struct DomainCache {
+    Word *domains = nullptr;
+    Word *valid = nullptr;
+};
+
 class Searcher {
   public:
     explicit Searcher(const GraphSet &set) : set_(set) {}
@@ -28,6 +35,8 @@ class Searcher {
     Answer test(const EncodedGraph &graph, const Word *off, std::int64_t budget);
     // The same; after `no`, conflict() holds the touched mutations of a conflict.
     Answer test_with_conflict(const EncodedGraph &graph, const Word *off, std::int64_t budget);
+    // The same for a variant of the bound pattern, with what is known of the graph from earlier searches.
+    Answer test_with_conflict(const EncodedGraph &graph, const Variant &variant, DomainCache cache, std::int64_t budget);
     const Word *conflict() const { return conflict_; }
     // After `yes`: the image of each variable, -1 for variables that are off.
     const std::vector<std::int32_t> &witness() const { return image_; }
@@ -50,7 +59,8 @@ class Searcher {
   private:
     template <int W, bool Explain> Answer run(std::int64_t budget, bool resume);
     template <int W> bool prepare();
-    template <int W> void base_domain(int x, Word *domain) const;
+    template <int W> void side_domain(int x, Word *domain) const;
+    template <int W> void base_domain(int x, Word *domain);
     template <int W> void neighbours(int e, bool outward, int v, Word *mask) const;
     template <int W> int place(int x, int v);
     template <int W> void undo(int level);
@@ -64,12 +74,14 @@ class Searcher {
     template <int W> void explain_degree(int y, Word *rest, Word *constraints);
     void explain_size();
 
-    bool is_off(int id) const { return off_ && test_bit(off_, id); }
+    void select(const Word *off);
 
     const GraphSet &set_;
     const Pattern *p_ = nullptr;
     const EncodedGraph *g_ = nullptr;
-    const Word *off_ = nullptr;
+    const Variant *variant_ = nullptr;
+    Variant whole_, reduced_;
+    DomainCache cache_;
     std::vector<std::uint32_t> *root_bias_ = nullptr;
     std::int64_t steps_ = 0;
     int width_ = 1;       // words per node mask
@@ -78,16 +90,13 @@ class Searcher {
     int level_ = -1;
     bool started_ = false;
     bool matched_ = false; // the last level holds a node: the search stopped at a witness
+    bool unfinished_ = false; // variables are still placed
     int empty_variable_ = -1;
 
-    std::vector<std::int32_t> alive_;
     std::vector<Word> base_, domain_, candidates_, tried_, used_, trail_words_;
     std::vector<std::int32_t> trail_var_;
     std::vector<std::int32_t> touches_, image_, owner_, level_of_, level_var_, trail_start_;
-    std::vector<std::int32_t> out_degree_, in_degree_;
     std::vector<Word> frontier_, unassigned_;
-    std::vector<Word> allowed_; // per edge: the edge types that pass
-    std::vector<std::uint8_t> constrained_;
     std::vector<Word> constraint_rows_, level_rows_, scratch_;
     std::vector<std::int32_t> row_;
     std::vector<Word> pending_;

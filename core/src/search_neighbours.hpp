@@ -1,0 +1,39 @@
+// The one member of Searcher that both the search and its explanations use in their inner loops.
+#pragma once
+
+#include "gdlnn/search.hpp"
+#include "search_masks.hpp"
+
+namespace gdlnn {
+
+// Neighbours of v over edges that edge e of the pattern admits.
+template <int W> inline void Searcher::neighbours(int e, bool outward, int v, Word *mask) const {
+    const EncodedGraph &g = *g_;
+    const Adjacency &a = outward ? g.out : g.incoming();
+    const int w = W ? W : g.words;
+    if (g.has_masks) {
+        if (!variant_->constrained(e))
+            copy_words(mask, a.any.data() + idx(v) * idx(w), w);
+        else
+            typed_neighbours<W>(g, a, variant_->allowed(e), v, mask);
+        return;
+    }
+    if (!variant_->constrained(e)) {
+        listed_neighbours(g, a, v, mask, [](int) { return true; });
+    } else if (set_.has_edge_types()) {
+        const Word allowed = variant_->allowed(e);
+        listed_neighbours(g, a, v, mask, [&](int ge) { return (allowed >> g.edge_type[idx(ge)]) & 1U; });
+    } else {
+        const int c = set_.n_edge_features();
+        listed_neighbours(g, a, v, mask, [&](int ge) {
+            for (int s = p_->edge_side_start[idx(e)]; s < p_->edge_side_start[idx(e + 1)]; ++s) {
+                const Side &side = p_->edge_sides[idx(s)];
+                if (!variant_->is_off(p_->edge_side_id(s)) && !passes(side, g.edge_features[ge * c + side.feature]))
+                    return false;
+            }
+            return true;
+        });
+    }
+}
+
+} // namespace gdlnn
