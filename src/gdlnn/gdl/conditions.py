@@ -85,7 +85,7 @@ def intervals_from_conditions(
             known = _some(list(position)) if position else "none"
             raise TextFault(
                 condition.offset,
-                f"expected a {what} feature of the schema ({known}), got {shown(condition.feature)}",
+                f"expected one of the {what} features ({known}), got {shown(condition.feature)}",
             )
         if condition.feature in seen:
             raise TextFault(

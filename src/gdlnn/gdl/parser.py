@@ -37,18 +37,29 @@ def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram
     A text without a header is one program without a name; an empty text holds none.
     """
     records = read(text, "several")
-    headers = [i for i, record in enumerate(records) if isinstance(record, HeaderText)]
-    if records and not headers:
-        records, headers = [HeaderText(0, "", {}), *records], [0]
-    programs = []
     try:
-        for first, last in zip(headers, [*headers[1:], len(records)], strict=True):
-            header = records[first]
-            assert isinstance(header, HeaderText)
-            programs.append(NamedProgram(_program(records[first:last], schema), header.name, header.metadata))
+        return [
+            NamedProgram(_program(block, schema), header.name, header.metadata)
+            for header, block in _blocks(records)
+        ]
     except TextFault as fault:
         raise syntax_error(text, fault.offset, fault.reason) from None
-    return programs
+
+
+def _blocks(records: list[Record]) -> list[tuple[HeaderText, list[Record]]]:
+    """Part the records of a file at their headers."""
+    blocks: list[tuple[HeaderText, list[Record]]] = []
+    for record in records:
+        if isinstance(record, HeaderText):
+            blocks.append((record, []))
+        elif blocks:
+            blocks[-1][1].append(record)
+        elif any(isinstance(other, HeaderText) for other in records):
+            reason = "expected a header before the first description, as the programs after it have one"
+            raise TextFault(record.offset, reason)
+        else:
+            return [(HeaderText(0, "", {}), records)]
+    return blocks
 
 
 def _program(records: list[Record], schema: Schema | None) -> Program:

@@ -166,7 +166,7 @@ def _value_names(interval: Interval, feature: Feature) -> list[str] | str | None
     inside = [name for value, name in sorted(feature.values.items()) if value in interval]
     outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
     if not inside:
-        return f"{feature.name} {_range(interval, number_text)}"
+        return f"with a code {_range(interval, number_text)}"
     if not outside:
         return None
     if len(outside) <= _MAX_EXCEPTIONS < len(inside):
@@ -188,7 +188,7 @@ def _named(interval: Interval, feature: Feature) -> str:
     if names is None:
         return ""
     if isinstance(names, str):
-        return names if names.startswith(feature.name) else f"{feature.name} {names}"
+        return f"{feature.name} {names}"
     return f"{feature.name} {listed(names)}"
 
 

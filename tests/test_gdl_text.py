@@ -1,0 +1,179 @@
+"""GDL text: reading, printing, and the round trip in every form."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdlnn import Feature, NamedProgram, Program, ProgramError, Schema, format_programs, parse_programs
+from gdlnn.gdl.program import Interval
+from reference.strategies import intervals, metadata, programs, schemas
+
+P1 = """\
+node x <[3.0, 4.0]>
+node y <[2.0, 2.0]>
+node z <[1.0, 1.0]>
+edge (x, y)
+edge (y, z)"""
+
+MOLECULE = Schema(
+    node=(Feature("atom", "nominal", {0: "C", 1: "N", 2: "O", 3: "Cl"}), Feature("charge")),
+    edge=(Feature("bond", "nominal", {0: "aromatic", 1: "single", 2: "double"}),),
+    domain="molecule",
+)
+
+
+def test_a_program_reads_and_prints() -> None:
+    program = Program.parse(P1)
+    assert program.variables == ("x", "y", "z")
+    assert program.nodes[0].intervals == ((3.0, 4.0),)
+    assert [(e.source, e.target, e.intervals) for e in program.edges] == [("x", "y", None), ("y", "z", None)]
+    assert str(program) == P1
+
+
+def test_layout_comments_and_order_make_no_difference() -> None:
+    text = """// edges may stand first
+    edge(x,y)edge ( y /* here too */ , z )
+    node x<[3,4]>node y <[ 2. , /* and here */ 2e0 ]>
+    /* over
+       lines */ node z < [ +1.0 , 10E-1 ] > // the end"""
+    assert Program.parse(text) == Program.parse(P1)
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [("1", 1.0), ("-8", -8.0), (".5", 0.5), ("5.", 5.0), ("+2", 2.0), ("1e3", 1000.0), ("-1.5E-2", -0.015),
+     ("-0.0", 0.0), ("1e-400", 0.0)],
+)  # fmt: skip
+def test_numbers(number: str, value: float) -> None:
+    for spaces in ("", "/**/"):  # the comment takes the slow way
+        program = Program.parse(f"node x <[{spaces}{number}, inf]>")
+        assert program.nodes[0].intervals == ((value, math.inf),)
+        assert math.copysign(1, program.nodes[0].intervals[0].lower) == math.copysign(1, value)
+
+
+def test_open_sides_and_absent_vectors() -> None:
+    program = Program.parse("node x <[-inf, 2], [1, inf]> node y <[-inf, inf], [-inf, +inf]> node z")
+    assert program.nodes[0].intervals == ((-math.inf, 2.0), (1.0, math.inf))
+    assert program.nodes[1].intervals is None, "a vector that is open throughout is no vector"
+    assert str(program) == "node x <[-inf, 2.0], [1.0, inf]>\nnode y\nnode z"
+    assert Program.parse("node x <>") == Program.parse("node x")
+
+
+def test_the_empty_program() -> None:
+    assert Program.parse("") == Program.parse(" // nothing\n") == Program()
+    assert str(Program()) == ""
+    assert repr(Program()) == "<Program: empty>"
+
+
+def test_repr_is_short_however_long_the_program() -> None:
+    program = Program([(f"x{i}", None) for i in range(1000)])
+    assert repr(Program.parse("node x edge (x, x)")) == "<Program: node x; edge (x, x)>"
+    assert len(repr(program)) < 200
+    assert "more" in repr(program)
+
+
+@given(programs())
+def test_exact_form_round_trip(program: Program) -> None:
+    assert Program.parse(str(program)) == program
+
+
+# --- the readable form ----------------------------------------------------------------------------------
+
+
+def test_readable_form() -> None:
+    program = Program.parse(
+        "node x <[1, 1], [0, inf]> node y <[0, 2], [-inf, 2.5]> node z <[1, 5], [-1, 1]> edge (x, y) <[2, 2]>"
+    )
+    text = program.to_text(MOLECULE)
+    assert text.splitlines() == [
+        "node x <atom = N, charge >= 0>",
+        "node y <atom in {C, N, O}, charge <= 2.5>",
+        "node z <atom in [N, 5], charge in [-1, 1]>",
+        "edge (x, y) <bond = double>",
+    ]
+    assert Program.parse(text, schema=MOLECULE) == program
+    assert Program.parse(str(program), schema=MOLECULE) == program, "the exact form is read as well"
+
+
+def test_names_that_are_no_words_are_quoted() -> None:
+    schema = Schema((Feature("two words", "nominal", {0: "inf", 1: "1"}), Feature("node")))
+    program = Program([("x", [(1, 1), (0, math.inf)]), ("y", [(0, 0), (-math.inf, math.inf)])])
+    text = program.to_text(schema)
+    assert text == 'node x <"two words" = "1", "node" >= 0>\nnode y <"two words" = "inf">'
+    assert Program.parse(text, schema) == program
+
+
+@given(st.data())
+def test_readable_form_round_trip(data: st.DataObject) -> None:
+    schema = data.draw(schemas())
+    bounds = st.integers(-3, 7).map(float) | st.floats(-3, 7)
+    program = data.draw(
+        programs(widths=(len(schema.node), len(schema.edge)), interval=intervals(bounds), max_nodes=4)
+    )
+    assert Program.parse(program.to_text(schema), schema=schema) == program
+
+
+def test_a_program_of_other_features_has_no_readable_form() -> None:
+    with pytest.raises(ProgramError, match=r"expected 2 interval\(s\) per node, as the schema has .*, got 1"):
+        Program.parse(P1).to_text(MOLECULE)
+
+
+# --- files of programs ----------------------------------------------------------------------------------
+
+
+def test_a_file_of_programs() -> None:
+    text = """
+    // two programs
+    program p1 {label: 1, score: 0.98, tags: ["a", 2, true, -inf], "odd key": "say \\"hi\\""}
+    node x <[1, 1]>
+    program p2
+    node x edge (x, x)
+    program
+    """
+    first, second, third = parse_programs(text)
+    assert first.name == "p1"
+    assert first.metadata == {
+        "label": 1,
+        "score": 0.98,
+        "tags": ["a", 2, True, -math.inf],
+        "odd key": 'say "hi"',
+    }
+    assert type(first.metadata["label"]) is int
+    assert second == NamedProgram(Program.parse("node x edge (x, x)"), "p2", {})
+    assert third == NamedProgram(Program(), "", {})
+
+
+def test_one_program_needs_no_header_and_may_have_one() -> None:
+    assert parse_programs("node x") == [NamedProgram(Program([("x", None)]), "", {})]
+    assert parse_programs("") == []
+    assert Program.parse("program p {label: 1} node x") == Program([("x", None)])
+
+
+named = st.builds(NamedProgram, programs(max_nodes=3), st.text(max_size=6), metadata)
+
+
+@given(st.lists(named, max_size=4))
+def test_file_round_trip(listed: list[NamedProgram]) -> None:
+    back = parse_programs(format_programs(listed))
+    assert back == listed
+    # 1 == True == 1.0, so compare the types too
+    assert [repr(list(p.metadata.items())) for p in back] == [repr(list(p.metadata.items())) for p in listed]
+
+
+def test_a_file_in_the_readable_form() -> None:
+    program = Program([("x", [Interval(1, 1), Interval(0, math.inf)])])
+    text = format_programs([NamedProgram(program, "p", {"label": "mutagenic"})], MOLECULE)
+    assert text == 'program p {label: "mutagenic"}\nnode x <atom = N, charge >= 0>\n'
+    assert parse_programs(text, MOLECULE)[0].program == program
+
+
+@pytest.mark.parametrize(
+    "value", [math.nan, None, {"a": 1}, [[1]], (1,), 10**5000], ids=lambda v: type(v).__name__
+)
+def test_metadata_that_cannot_be_written(value: object) -> None:
+    with pytest.raises(ProgramError, match="program 'p': key: expected a "):
+        format_programs([NamedProgram(Program(), "p", {"key": value})])
