@@ -119,3 +119,11 @@ def canonical_order(
     edge_colours: npt.NDArray[np.int32],
     directed: bool,
 ) -> npt.NDArray[np.int32]: ...
+def shrink(
+    graphs: GraphSet,
+    programs: ProgramBatch,
+    use: npt.NDArray[np.bool_],
+    order: _Int,
+    budget: int,
+    n_threads: int,
+) -> tuple[_Byte, _Byte, npt.NDArray[np.int32], _Byte]: ...

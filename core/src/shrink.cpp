@@ -1,0 +1,158 @@
+#include "gdlnn/shrink.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace gdlnn {
+namespace {
+
+std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
+
+// A program that has to stay, and where it is now.
+struct Held {
+    const Pattern *pattern;
+    std::size_t slot; // in the task
+    std::vector<std::int32_t> witness;
+    std::vector<Word> used; // the nodes of the witness
+};
+
+class Shrinker {
+  public:
+    // A search looks for candidates among `all` alone, so that a copy of the graph with fewer nodes
+    // there is searched as the induced subgraph. Its degrees stay those of the whole graph: they
+    // can only let a candidate through that fails later.
+    Shrinker(Searcher &searcher, const EncodedGraph &graph, std::int64_t budget)
+        : searcher_(searcher), rest_(graph), budget_(budget) {}
+
+    ShrinkResult run(const std::vector<const Pattern *> &patterns,
+                     const std::vector<std::int32_t> &order) {
+        ShrinkResult result;
+        hold(patterns, result);
+        result.kept.assign(idx(rest_.n), 0);
+        if (held_.empty())
+            return result;
+        // Once is enough: a node that is needed is needed by every smaller rest too.
+        for (const auto v : order)
+            try_without(v);
+        for (int v = 0; v < rest_.n; ++v)
+            result.kept[idx(v)] = test_bit(rest_.all.data(), v);
+        for (Held &held : held_)
+            result.witnesses[held.slot] = std::move(held.witness);
+        result.complete = complete_;
+        return result;
+    }
+
+  private:
+    void hold(const std::vector<const Pattern *> &patterns, ShrinkResult &result) {
+        result.witnesses.resize(patterns.size());
+        result.matched.assign(patterns.size(), 0);
+        for (std::size_t i = 0; i < patterns.size(); ++i) {
+            Held held{patterns[i], i, {}, {}};
+            if (!find(held))
+                continue;
+            result.matched[i] = 1;
+            held_.push_back(std::move(held));
+        }
+        result.complete = complete_;
+    }
+
+    // Looks for the program in what is left; only where it is there does `held` change.
+    bool find(Held &held) {
+        searcher_.bind(*held.pattern);
+        const Answer answer = searcher_.test(rest_, nullptr, budget_);
+        complete_ = complete_ && answer != Answer::unknown;
+        if (answer != Answer::yes)
+            return false;
+        held.witness = searcher_.witness();
+        held.used.assign(idx(rest_.words), 0);
+        for (const auto v : held.witness)
+            set_bit(held.used.data(), v);
+        return true;
+    }
+
+    void try_without(int v) {
+        clear_bit(rest_.all.data(), v);
+        moved_.clear();
+        for (std::size_t i = 0; i < held_.size(); ++i) {
+            if (!test_bit(held_[i].used.data(), v))
+                continue; // the witness stands without v
+            Held moved{held_[i].pattern, held_[i].slot, {}, {}};
+            if (!find(moved)) {
+                set_bit(rest_.all.data(), v);
+                return;
+            }
+            moved_.emplace_back(i, std::move(moved));
+        }
+        for (auto &[i, moved] : moved_)
+            held_[i] = std::move(moved);
+    }
+
+    Searcher &searcher_;
+    EncodedGraph rest_;
+    std::int64_t budget_;
+    bool complete_ = true;
+    std::vector<Held> held_;
+    std::vector<std::pair<std::size_t, Held>> moved_;
+};
+
+// The patterns that some task asks for; the others stay null.
+std::vector<std::unique_ptr<Pattern>> compile(const GraphSet &set,
+                                              const std::vector<ProgramArrays> &programs,
+                                              const std::vector<ShrinkTask> &tasks) {
+    std::vector<std::unique_ptr<Pattern>> patterns(programs.size());
+    for (const ShrinkTask &task : tasks)
+        for (const int p : task.programs)
+            if (!patterns[idx(p)])
+                patterns[idx(p)] = std::make_unique<Pattern>(set, programs[idx(p)]);
+    return patterns;
+}
+
+} // namespace
+
+std::vector<ShrinkResult> shrink(const GraphSet &set, const std::vector<ProgramArrays> &programs,
+                                 const std::vector<ShrinkTask> &tasks, const ShrinkParams &params) {
+    const auto patterns = compile(set, programs, tasks);
+    std::vector<ShrinkResult> results(tasks.size());
+    std::atomic<std::size_t> next{0};
+    std::mutex failure_mutex;
+    std::exception_ptr failure;
+    const auto work = [&]() {
+        try {
+            Searcher searcher(set);
+            searcher.stop = params.stop;
+            for (std::size_t t = next++; t < tasks.size(); t = next++) {
+                if (params.stop && params.stop->load(std::memory_order_relaxed))
+                    return;
+                std::vector<const Pattern *> chosen;
+                for (const int p : tasks[t].programs)
+                    chosen.push_back(patterns[idx(p)].get());
+                Shrinker shrinker(searcher, set[tasks[t].graph], params.step_budget);
+                results[t] = shrinker.run(chosen, tasks[t].order);
+            }
+        } catch (...) { // must not leave a thread: the first failure goes to the caller
+            next = tasks.size();
+            const std::lock_guard lock(failure_mutex);
+            if (!failure)
+                failure = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    const auto n_threads = std::min(idx(std::max(1, params.n_threads)), tasks.size());
+    try {
+        for (std::size_t t = 1; t < n_threads; ++t)
+            threads.emplace_back(work);
+    } catch (const std::system_error &) { // no more threads to be had: those there are will do
+    }
+    work();
+    for (auto &thread : threads)
+        thread.join();
+    if (failure)
+        std::rethrow_exception(failure);
+    return results;
+}
+
+} // namespace gdlnn
