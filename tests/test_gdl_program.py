@@ -77,9 +77,10 @@ def test_a_program_is_a_value() -> None:
         "the order belongs to the value"
     )
     assert one != "node x"
-    for change in (lambda: setattr(one, "nodes", ()), lambda: delattr(one, "nodes")):
-        with pytest.raises(AttributeError, match="a Program cannot be changed"):
-            change()
+    with pytest.raises(AttributeError, match="a Program cannot be changed"):
+        one.nodes = ()
+    with pytest.raises(AttributeError, match="a Program cannot be changed"):
+        del one.nodes
 
 
 def test_equal_vectors_are_one_value() -> None:
@@ -165,4 +166,4 @@ def test_from_graph_matches_its_graph() -> None:
 def test_interval() -> None:
     assert 2 in Interval(1, 2)
     assert 2.5 not in Interval(1, 2)
-    assert "2" not in Interval()
+    assert not Interval().__contains__("2")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
     from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+    from gdlnn.matching import match
     from gdlnn.mining import MinedProgram, ProgramSet, mine
 
     __version__: str
@@ -61,6 +62,7 @@ _HOMES = {
     "load_smiles": "gdlnn.datasets",
     "load_tu": "gdlnn.datasets",
     "make_ba_2motifs": "gdlnn.datasets",
+    "match": "gdlnn.matching",
     "mine": "gdlnn.mining",
     "parse_programs": "gdlnn.gdl",
 }
@@ -95,6 +97,7 @@ __all__ = [
     "load_smiles",
     "load_tu",
     "make_ba_2motifs",
+    "match",
     "mine",
     "parse_programs",
 ]
@@ -102,9 +105,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("gdlnn")
+        try:
+            return version("gdlnn")
+        except PackageNotFoundError:  # the sources on the path, without an installation
+            return "0+unknown"
     if name not in _HOMES:
         raise AttributeError(f"module 'gdlnn' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,94 @@
+"""The public face: exactly the names that are meant, loaded late, and nothing heavy on import."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gdlnn
+
+ERRORS = """
+    DatasetError DownloadError ExplanationError GDLNNError GDLSyntaxError GraphError MatchError MiningError
+    MissingExtraError ModelError ProgramError UnknownMatchError
+"""
+GRAPHS = "Feature Graph GraphDataset Schema"
+LANGUAGE = "Interval NamedProgram Program format_programs parse_programs"
+DATASETS = "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs"
+MATCHING = "match"
+MINING = "MinedProgram ProgramSet mine"
+MEANT = {*f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING}".split(), "__version__"}
+
+PROGRAM_MEMBERS = """
+    parse from_graph from_json to_json to_text describe canonical matches find witnesses count arrays
+    variables n_node_features n_edge_features
+"""
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_exports_are_exactly_what_is_meant() -> None:
+    assert set(gdlnn.__all__) == MEANT
+    assert gdlnn.__all__ == sorted(gdlnn.__all__)
+    assert dir(gdlnn) == sorted(gdlnn.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(MEANT))
+def test_every_name_loads_from_its_home(name: str) -> None:
+    assert getattr(gdlnn, name) is not None
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    source = Path(gdlnn.__file__).read_text(encoding="utf-8")
+    imported = {
+        (alias.name, node.module)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gdlnn.")
+        for alias in node.names
+    }
+    assert imported == set(gdlnn._HOMES.items())
+
+
+def test_a_name_that_does_not_exist() -> None:
+    with pytest.raises(AttributeError, match="module 'gdlnn' has no attribute 'nothing'"):
+        gdlnn.nothing  # noqa: B018
+
+
+def test_program_has_the_methods_that_are_meant() -> None:
+    public = {name for name in dir(gdlnn.Program) if not name.startswith("_")}
+    assert public == set(PROGRAM_MEMBERS.split())
+
+
+HEAVY = ("torch", "sklearn", "captum", "lark", "rdkit", "scipy", "networkx", "pandas", "matplotlib")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import gdlnn",
+        "import gdlnn; gdlnn.Program; gdlnn.Graph",
+        "import gdlnn.gdl, gdlnn.graphs, gdlnn.errors",
+    ],
+)
+def test_importing_loads_nothing_heavy(statement: str) -> None:
+    code = f"import sys; {statement}; print(*sorted(m for m in {HEAVY} if m in sys.modules))"
+    assert run(code) == ""
+
+
+def test_programs_match_where_lark_is_not_installed() -> None:
+    code = """
+import sys
+sys.modules["lark"] = None
+from gdlnn import Graph, Program
+graph = Graph([[1.0], [2.0]], [(0, 1)])
+program = Program.from_graph(graph)
+assert program.matches(graph) and program.canonical() == program.canonical().canonical()
+print(str(program).count("node"), program.describe(directed=False) != "")
+"""
+    assert run(code) == "2 True"
