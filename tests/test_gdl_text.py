@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdlnn import Feature, NamedProgram, Program, ProgramError, Schema, format_programs, parse_programs
+from gdlnn import (
+    Feature,
+    GDLSyntaxError,
+    NamedProgram,
+    Program,
+    ProgramError,
+    Schema,
+    format_programs,
+    parse_programs,
+)
 from gdlnn.gdl.program import Interval
 from reference.strategies import intervals, metadata, programs, schemas
 
@@ -177,3 +188,23 @@ def test_a_file_in_the_readable_form() -> None:
 def test_metadata_that_cannot_be_written(value: object) -> None:
     with pytest.raises(ProgramError, match="program 'p': key: expected a "):
         format_programs([NamedProgram(Program(), "p", {"key": value})])
+
+
+# --- the language reference -----------------------------------------------------------------------------
+
+DOCS = Path(__file__).parent.parent / "docs" / "gdl.md"
+
+
+def test_the_examples_of_the_reference_are_gdl() -> None:
+    blocks = re.findall(r"```gdl\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 6
+    for block in blocks:
+        assert parse_programs(block, MOLECULE if "atom" in block else None)
+
+
+def test_the_errors_of_the_reference_are_what_is_said() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    for program in ("node x\nnode y <[1, 2>", "node x\nnode y\nedge (y, z)"):
+        with pytest.raises(GDLSyntaxError) as caught:
+            Program.parse(program)
+        assert str(caught.value) in text
