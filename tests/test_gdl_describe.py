@@ -120,6 +120,11 @@ node x5 <atom = C> edge (x0, x1) <bond = aromatic> edge (x1, x2) <bond = aromati
 <bond = aromatic>
 => Molecules that contain a ring of six carbons, joined by aromatic bonds.
 
+node x <atom = C> node a <atom = C> node b <atom = C> node o <atom = O> node n <atom = N>
+edge (x, a) edge (x, b) edge (a, b) edge (a, o) <bond = double> edge (b, n)
+=> Molecules that contain a carbon bonded to other carbons x and b and by a double bond to an
+   oxygen; x is bonded to b; and b is bonded to a nitrogen.
+
 node x <atom in {C, N, O}>
 => Molecules that contain a carbon, nitrogen or oxygen.
 

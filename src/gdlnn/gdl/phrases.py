@@ -88,6 +88,13 @@ class Phrase:
         head = f"another {self.noun}" if other else article(self.noun)
         return " ".join(filter(None, (head, label, self.details)))
 
+    def named(self, labels: list[str], other: bool = False) -> str:
+        """Return ``carbons x1 and x2 with charge of 0``, or the singular where there is one label."""
+        if len(labels) == 1:
+            return self.one(labels[0], other)
+        head = f"other {self.plural}" if other else self.plural
+        return " ".join(filter(None, (head, listed(labels, "and"), self.details)))
+
     def many(self, n: int) -> str:
         """Return ``two carbons with charge of 0``."""
         return " ".join(filter(None, (counted(n, self.plural), self.details)))

@@ -297,16 +297,19 @@ def _clause(
 def _others(pattern: _Pattern, v: int, others: list[int], named: set[int], known: set[int]) -> str:
     """Word the nodes at the other ends: new ones by what they are, known ones by name, equal ones at once."""
     anonymous: Counter[Phrase] = Counter()
+    labels: dict[Phrase, list[str]] = {}
     words = []
     for other in others:
+        name, phrase = pattern.program.variables[other], pattern.nodes[other]
         if other in known:
-            words.append(pattern.program.variables[other])
+            words.append(name)
         elif other in named:
-            phrase = pattern.nodes[other]
-            words.append(phrase.one(pattern.program.variables[other], other=phrase == pattern.nodes[v]))
+            labels.setdefault(phrase, []).append(name)
         else:
-            anonymous[pattern.nodes[other]] += 1
+            anonymous[phrase] += 1
         known.add(other)
+    for phrase, names in labels.items():
+        words.append(phrase.named(names, other=phrase == pattern.nodes[v]))
     for phrase, n in anonymous.items():
         words.append(phrase.one(other=phrase == pattern.nodes[v]) if n == 1 else phrase.many(n))
     return listed(words, "and")
