@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
 from gdlnn import Feature, Interval, Program, Schema
 from gdlnn.gdl.program import is_variable
-from gdlnn.graphs import FeatureKind
+
+if TYPE_CHECKING:
+    from gdlnn.graphs import FeatureKind
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True).filter(is_variable)
