@@ -80,6 +80,7 @@ void Descent::start(const MineTask &task) {
     program.edge_upper = edge_upper_.data();
     pattern_.emplace(set_, program);
     searcher_.bind(*pattern_, &root_bias_);
+    searcher_.lasting = nullptr;
 
     const int label = data_.label(task.graph);
     order_ = &data_.order(label);
@@ -110,7 +111,7 @@ void Descent::start(const MineTask &task) {
     state_.assign(graphs, State::open);
     n_closures_.assign(graphs, 0);
     evicted_.assign(graphs, 0);
-    look_limit_.assign(graphs, std::numeric_limits<std::int32_t>::max());
+    look_limit_.assign(graphs, kUnlimited);
     if (closures_.size() < graphs * kMaxClosures * pw_)
         closures_.resize(graphs * kMaxClosures * pw_);
     united_.assign(graphs * pw_, 0);

@@ -123,8 +123,10 @@ class Descent {
 
     // lookahead: what is relaxed at each level, and how many each graph has been found to bear
     static constexpr int kLevels = 7;
+    static constexpr std::int32_t kUnlimited = 1 << 20;
     std::vector<Variant> relaxed_;
     std::vector<std::int32_t> ranking_;
+    std::vector<Word> lasting_; // mutations that cannot be applied next
     std::vector<std::int32_t> look_limit_;
     int n_look_levels_ = 0;
     std::int64_t failed_searches_ = 0, failed_steps_ = 0;

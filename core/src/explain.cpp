@@ -86,37 +86,46 @@ template <int W> void Searcher::explain_blocked(int x, Word *constraints, Word *
 // Adds sides of edge e that exclude every neighbour of v among `values` over an edge that does not pass.
 template <int W>
 void Searcher::explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Word *constraints) {
-    const Pattern &p = *p_;
     const EncodedGraph &g = *g_;
     const int w = W ? W : width_;
-    Word *wrong = scratch_.data() + 5 * w, *mask = scratch_.data() + 6 * w;
-    neighbours<W>(e, &a == &g.out, v, mask);
-    all_neighbours(g, a, v, wrong);
-    for (int j = 0; j < w; ++j)
-        wrong[j] &= values[j] & ~mask[j];
-    const auto over = [&](const Side &side) {
-        if (g.has_masks)
-            return typed_neighbours<W>(g, a, side.types, v, mask);
-        const int c = set_.n_edge_features();
-        listed_neighbours(g, a, v, mask, [&](int ge) { return passes(side, g.edge_features[ge * c + side.feature]); });
-    };
-    const int first = p.edge_side_start[idx(e)], last = p.edge_side_start[idx(e + 1)];
-    for (int s = first; s < last && any_word(wrong, w); ++s) { // sides that are part of the conflict anyway
-        if (variant_->is_off(p.edge_side_id(s)) || !test_bit(constraints, p.edge_side_id(s)))
-            continue;
-        over(p.edge_sides[idx(s)]);
-        for (int j = 0; j < w; ++j)
-            wrong[j] &= mask[j];
+    if (!set_.has_edge_types()) {
+        for (auto i = idx(a.start[idx(v)]); i < idx(a.start[idx(v + 1)]); ++i)
+            if (test_bit(values, a.node[i]))
+                explain_wrong_edge(e, a.edge[i], constraints);
+        return;
     }
-    while (any_word(wrong, w)) {
-        int best = -1, most = 0;
-        for (int s = first; s < last; ++s) {
-            if (variant_->is_off(p.edge_side_id(s)))
-                continue;
-            over(p.edge_sides[idx(s)]);
-            int n = 0;
+    Word wrong = 0; // the types of those edges
+    if (g.has_masks && a.typed.empty()) {
+        Word met = 0;
+        for (int j = 0; j < w; ++j)
+            met |= a.any[idx(v * w + j)] & values[j];
+        wrong = met ? Word{1} << g.types[0] : 0;
+    } else if (g.has_masks) {
+        const Word *row = a.typed.data() + idx(v) * idx(w);
+        for (std::size_t t = 0; t < g.types.size(); ++t, row += a.any.size()) {
+            Word met = 0;
             for (int j = 0; j < w; ++j)
-                n += std::popcount(wrong[j] & ~mask[j]);
+                met |= row[j] & values[j];
+            wrong |= Word{met != 0} << g.types[t];
+        }
+    } else {
+        for (auto i = idx(a.start[idx(v)]); i < idx(a.start[idx(v + 1)]); ++i)
+            if (test_bit(values, a.node[i]))
+                wrong |= Word{1} << g.edge_type[idx(a.edge[i])];
+    }
+    explain_wrong_types(e, wrong & ~variant_->allowed(e), constraints);
+}
+
+// Adds sides of edge e that exclude all of some edge types.
+void Searcher::explain_wrong_types(int e, Word wrong, Word *constraints) {
+    const Pattern &p = *p_;
+    while (wrong) {
+        int best = -1, most = 0;
+        for (int s = p.edge_side_start[idx(e)]; s < p.edge_side_start[idx(e + 1)]; ++s) {
+            const Word excluded = wrong & ~p.edge_sides[idx(s)].types;
+            if (!excluded || variant_->is_off(p.edge_side_id(s)))
+                continue;
+            const int n = std::popcount(excluded) + rank_of(p.edge_side_id(s), constraints);
             if (n > most) {
                 best = s;
                 most = n;
@@ -124,10 +133,26 @@ void Searcher::explain_wrong_edges(int e, const Adjacency &a, int v, const Word 
         }
         assert(best >= 0);
         p.touch_edge_side(constraints, best);
-        over(p.edge_sides[idx(best)]);
-        for (int j = 0; j < w; ++j)
-            wrong[j] &= mask[j];
+        wrong &= p.edge_sides[idx(best)].types;
     }
+}
+
+// Adds one side of edge e that excludes an edge of the graph, unless it passes them all.
+void Searcher::explain_wrong_edge(int e, int graph_edge, Word *constraints) {
+    const Pattern &p = *p_;
+    const double *features = g_->edge_features + graph_edge * set_.n_edge_features();
+    int best = -1, most = -1;
+    for (int s = p.edge_side_start[idx(e)]; s < p.edge_side_start[idx(e + 1)]; ++s) {
+        const Side &side = p.edge_sides[idx(s)];
+        if (variant_->is_off(p.edge_side_id(s)) || passes(side, features[side.feature]))
+            continue;
+        if (rank_of(p.edge_side_id(s), constraints) > most) {
+            best = s;
+            most = rank_of(p.edge_side_id(s), constraints);
+        }
+    }
+    if (best >= 0)
+        p.touch_edge_side(constraints, best);
 }
 
 // The earliest placed neighbour that excludes a value explains it: earlier reasons jump back further.
@@ -143,7 +168,9 @@ template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constrain
             const Incidence &other = p.incidences[idx(i)];
             if (variant_->is_off(p.edge_id(other.edge)) || image_[idx(other.other)] < 0)
                 continue;
-            const int order = 2 * level_of_[idx(other.other)] + other.outward; // two edges may join the same pair
+            int order = 2 * level_of_[idx(other.other)] + other.outward; // two edges may join the same pair
+            if (lasting && !test_bit(lasting, p.edge_id(other.edge)))
+                order += 2 * p.n;
             if (order > after && (!link || order < earliest)) {
                 link = &other;
                 earliest = order;
@@ -170,7 +197,7 @@ template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constrain
     }
 }
 
-// Sides greedily, the one that excludes most first.
+// Sides greedily: those that are part of the conflict anyway, then lasting ones, then the one that excludes most.
 template <int W> void Searcher::explain_sides(int y, Word *rest, Word *constraints) {
     const Pattern &p = *p_;
     const int w = W ? W : width_;
@@ -182,7 +209,9 @@ template <int W> void Searcher::explain_sides(int y, Word *rest, Word *constrain
                 continue;
             copy_words(mask, rest, w);
             apply_side<W>(set_, *g_, p.node_sides[idx(s)], mask);
-            const int n = count_bits(rest, w) - count_bits(mask, w);
+            int n = count_bits(rest, w) - count_bits(mask, w);
+            if (n > 0)
+                n += rank_of(p.node_side_id(s), constraints);
             if (n > most) {
                 best = s;
                 most = n;
@@ -233,12 +262,15 @@ template <int W> void Searcher::explain_degree(int y, Word *rest, Word *constrai
         const Adjacency &a = outward ? g.out : g.in;
         const int degree = !g.directed ? variant_->degree(y) : outward ? variant_->out_degree(y) : variant_->in_degree(y);
         int needed = 0;
-        for_each_bit(rest, w, [&](int t) {
-            if (a.degree[idx(t)] < degree) {
-                needed = std::max(needed, a.degree[idx(t)] + 1);
-                clear_bit(rest, t);
+        for (int j = 0; j < w; ++j) {
+            for (Word left = rest[j]; left; left &= left - 1) {
+                const int t = j * kWordBits + std::countr_zero(left);
+                if (a.degree[idx(t)] < degree) {
+                    needed = std::max(needed, a.degree[idx(t)] + 1);
+                    clear_bit(rest, t);
+                }
             }
-        });
+        }
         // Edges that are part of the conflict anyway come first.
         for (const bool known : {true, false}) {
             for (int i = p.incidence_start[idx(y)]; i < p.incidence_start[idx(y + 1)] && needed > 0; ++i) {

@@ -186,6 +186,8 @@ void GraphSet::encode(EncodedGraph &g, const std::int64_t *edges, std::int64_t f
             if (std::find(g.types.begin(), g.types.end(), type) == g.types.end())
                 g.types.push_back(static_cast<std::uint8_t>(type));
         std::sort(g.types.begin(), g.types.end());
+        for (const auto type : g.types)
+            g.type_set |= Word{1} << type;
     }
     g.has_masks = has_types_ && g.n <= kMaxMaskNodes && g.types.size() <= kMaxLocalTypes;
     if (g.has_masks) {

@@ -12,6 +12,8 @@ std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 // Lookahead may take this many times the mean of failed searches, and at least so many steps.
 constexpr std::int64_t kLookaheadFactor = 8;
 constexpr std::int64_t kLookaheadSteps = 64;
+// Up to so many open mutations of one graph are tried together.
+constexpr int kMaxTogether = 5;
 // Below this ε, rounding could order two scores differently from their exact values.
 constexpr double kSmallEpsilon = 1e-4;
 
@@ -201,6 +203,10 @@ void Descent::prepare_lookahead() {
         if (bound_[idx(k)] >= score_)
             ranking_.push_back(k);
     }
+    lasting_.assign(pw_, ~Word{0});
+    for (const int k : ranking_)
+        clear_bit(lasting_.data(), k);
+    searcher_.lasting = lasting_.data();
     std::sort(ranking_.begin(), ranking_.end(), [&](int a, int b) { return better(a, b); });
     relaxed_.resize(kLevels);
     n_look_levels_ = 0;
@@ -215,27 +221,42 @@ void Descent::prepare_lookahead() {
     }
 }
 
-// Tries to refute mutation k on graph i together with others that may follow: such a conflict outlives them all.
+// Tries to refute mutation k on graph i together with others that may be applied before long: such a conflict outlives
+// them. Then, where few mutations are open on this graph, all of those at once: such a conflict settles them all.
 bool Descent::look_ahead(int i, int k) {
     if (n_look_levels_ < 0)
         prepare_lookahead();
-    auto &limit = look_limit_[idx(i)];
+    const std::int64_t mean = failed_searches_ ? failed_steps_ / failed_searches_ : 0;
+    const std::int64_t budget = std::min(params_.step_budget, kLookaheadSteps + kLookaheadFactor * mean);
+    const auto refuted = [&]() {
+        const Answer answer = search(i, trial_, budget);
+        if (answer == Answer::no)
+            add_closure(i, searcher_.conflict());
+        return answer == Answer::no;
+    };
+    auto &limit = look_limit_[idx(i)]; // how many relaxed mutations this graph has been found to bear
     int level = 0;
     while (level < n_look_levels_ && static_cast<std::int32_t>(ranking_.size() >> level) > limit)
         ++level;
-    if (level >= n_look_levels_)
-        return false;
-    trial_ = relaxed_[idx(level)];
-    trial_.remove(k);
-    const std::int64_t mean = failed_searches_ ? failed_steps_ / failed_searches_ : 0;
-    const std::int64_t budget = std::min(params_.step_budget, kLookaheadSteps + kLookaheadFactor * mean);
-    const Answer answer = search(i, trial_, budget);
-    if (answer == Answer::no) {
-        add_closure(i, searcher_.conflict());
-        return true;
+    if (level < n_look_levels_) {
+        trial_ = relaxed_[idx(level)];
+        trial_.remove(k);
+        if (refuted()) {
+            limit = std::min(limit + limit / 2 + 1, kUnlimited);
+            return true;
+        }
+        limit = static_cast<std::int32_t>(ranking_.size() >> level) / 2;
     }
-    limit = static_cast<std::int32_t>(ranking_.size() >> level) / 2;
-    return false;
+    int n_open = 0;
+    for (std::size_t j = 0; j < pw_; ++j) {
+        reached_[j] = cand(i)[j] & ~lasting_[j];
+        n_open += std::popcount(reached_[j]);
+    }
+    if (n_open < 2 || n_open > kMaxTogether)
+        return false;
+    trial_ = current_;
+    for_each_bit(reached_.data(), static_cast<int>(pw_), [&](int open) { trial_.remove(open); });
+    return refuted();
 }
 
 // --- applying ------------------------------------------------------------------------------------------------------

@@ -43,20 +43,21 @@ template <int W> inline void apply_side(const GraphSet &set, const EncodedGraph 
 inline bool passes(const Side &side, double value) { return side.upper ? value <= side.bound : value >= side.bound; }
 
 // Neighbours of v over edges of the allowed types, for graphs that have masks.
-template <int W> inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word allowed, int v, Word *mask) {
+template <int W>
+inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word allowed, int v, Word *mask) {
     const int w = W ? W : g.words;
     const auto row = idx(v) * idx(w);
-    if (a.typed.empty()) {
-        const bool pass = !g.types.empty() && ((allowed >> g.types[0]) & 1U);
-        for (int i = 0; i < w; ++i)
-            mask[i] = pass ? a.any[row + idx(i)] : 0;
+    const Word met = allowed & g.type_set;
+    if (met == g.type_set) {
+        copy_words(mask, a.any.data() + row, w);
         return;
     }
     fill_words(mask, w, 0);
-    const Word *table = a.typed.data() + row;
-    for (std::size_t t = 0; t < g.types.size(); ++t, table += a.any.size())
-        if ((allowed >> g.types[t]) & 1U)
-            or_words(mask, table, w);
+    for (Word left = met; left; left &= left - 1) {
+        // Types are sorted, so the place of one among them is the number of smaller ones.
+        const int local = std::popcount(g.type_set & ((left & -left) - 1));
+        or_words(mask, a.typed.data() + idx(local) * a.any.size() + row, w);
+    }
 }
 
 // Neighbours of v over edges that `pass` admits, from the lists.

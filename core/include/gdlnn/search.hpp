@@ -49,6 +49,9 @@ class Searcher {
     void start(const EncodedGraph &graph, const Word *off);
     Answer next(std::int64_t budget);
 
+    // Constraints that will last, or null: where there is a choice of reasons, conflicts are made of these.
+    const Word *lasting = nullptr;
+
     // Raised from outside to end a search early (it answers `unknown`); null: never.
     const std::atomic<bool> *stop = nullptr;
 
@@ -68,6 +71,12 @@ class Searcher {
     template <int W> void explain(int y, const Word *values, Word *constraints, Word *levels);
     template <int W> void explain_blocked(int x, Word *constraints, Word *levels);
     template <int W> void explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Word *constraints);
+    void explain_wrong_types(int e, Word wrong, Word *constraints);
+    void explain_wrong_edge(int e, int graph_edge, Word *constraints);
+    // How welcome a constraint is as a reason: part of the conflict anyway, lasting, or neither.
+    int rank_of(int id, const Word *constraints) const {
+        return test_bit(constraints, id) ? 1 << 20 : lasting && test_bit(lasting, id) ? 1 << 10 : 0;
+    }
     template <int W> void explain_edges(int y, Word *rest, Word *constraints, Word *levels);
     template <int W> void explain_sides(int y, Word *rest, Word *constraints);
     template <int W> void explain_loops(int y, Word *rest, Word *constraints);
