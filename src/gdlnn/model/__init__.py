@@ -1,0 +1,51 @@
+"""The model: from mined programs to features, a head that classifies, selection, and a file to keep it in.
+
+Everything is loaded when first used: torch and scikit-learn take seconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gdlnn.model.archive import load_model, save_model
+    from gdlnn.model.estimator import GDLNNClassifier
+    from gdlnn.model.head import MLPHead
+    from gdlnn.model.layer import GDLTransformer
+    from gdlnn.model.pl4xgl import PL4XGLClassifier
+    from gdlnn.model.pooling import PooledFeatures
+    from gdlnn.model.selection import TuneResult, tune
+    from gdlnn.model.torch_layer import GDLLayer
+
+_HOMES = {
+    "GDLLayer": "gdlnn.model.torch_layer",
+    "GDLNNClassifier": "gdlnn.model.estimator",
+    "GDLTransformer": "gdlnn.model.layer",
+    "MLPHead": "gdlnn.model.head",
+    "PL4XGLClassifier": "gdlnn.model.pl4xgl",
+    "PooledFeatures": "gdlnn.model.pooling",
+    "TuneResult": "gdlnn.model.selection",
+    "load_model": "gdlnn.model.archive",
+    "save_model": "gdlnn.model.archive",
+    "tune": "gdlnn.model.selection",
+}
+
+__all__ = [
+    "GDLLayer",
+    "GDLNNClassifier",
+    "GDLTransformer",
+    "MLPHead",
+    "PL4XGLClassifier",
+    "PooledFeatures",
+    "TuneResult",
+    "load_model",
+    "save_model",
+    "tune",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,330 @@
+"""GDLNNClassifier: mine, merge, take the best, train a head. A scikit-learn classifier over graphs."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from gdlnn.errors import ModelError
+from gdlnn.graphs import GraphDataset
+from gdlnn.mining import ProgramSet
+from gdlnn.mining.settings import STEP_BUDGET
+from gdlnn.model.columns import merged_columns
+from gdlnn.model.head import MLPHead
+from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
+from gdlnn.model.layer import Activation, GDLTransformer
+from gdlnn.model.mined import Epsilons, mine_each
+from gdlnn.model.validation import Validation, training_and_validation
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from gdlnn.mining.settings import Strategy, Targets
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+HEAD_PARAMETERS = (
+    *("dropout", "input_dropout", "learning_rate", "weight_decay", "epochs", "patience"),
+    *("batch_size", "class_weight", "seed", "device"),
+)
+MINING_PARAMETERS = (
+    *("strategy", "connected", "targets", "min_support", "min_lift", "restarts", "step_budget"),
+    *("seed", "n_jobs", "progress"),
+)
+logger = logging.getLogger(__name__)
+
+
+class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classify graphs by the programs they contain.
+
+    Fitting mines programs from the training graphs, merges them, takes the best as the columns of the GDL
+    layer and trains a head on what they find. It works on lists of `Graph` and on `GraphDataset`.
+
+    Parameters
+    ----------
+    epsilon
+        ε of the score, or a percentage of the training graphs such as ``"1%"``, or several, whose programs
+        are put together. Larger ε asks for more support.
+    k
+        How many programs to keep: a number, a fraction of the training graphs, or None for all.
+    per_label
+        Take the k best of every label instead of all together.
+    merge_equal
+        Leave one of the programs that match the same training graphs.
+    activation, log_counts, pooled
+        What the GDL layer gives, see `GDLTransformer`.
+    head
+        "mlp", "linear" (exact attributions), or any scikit-learn classifier.
+    hidden, dropout, input_dropout, learning_rate, weight_decay, epochs, patience, batch_size, members
+        Of the head where it is ours, see `MLPHead`.
+    class_weight
+        "balanced", weights by label, or None: see `MLPHead`.
+    validation_fraction
+        Share of the training graphs that is held out for early stopping where `fit` is given no validation
+        part, provided it comes to `MIN_VALIDATION` graphs: less than that tells too little.
+    strategy, connected, targets, min_support, min_lift, restarts, step_budget, checkpoint
+        Of mining, see `mine`; `checkpoint` is a folder.
+    seed, n_jobs, device, progress
+        Seed of everything random; threads of mining and matching; device of the head; whether to show a bar.
+
+    Attributes
+    ----------
+    programs_
+        The programs, one per column of the GDL layer.
+    layer_, head_
+        The fitted `GDLTransformer` and the fitted head.
+    classes_
+        The labels.
+    history_
+        Losses and accuracies of the head by epoch.
+    schema_
+        What features and classes are called, or None.
+    """
+
+    def __init__(
+        self,
+        epsilon: Epsilons = (0.1, 1, "1%"),
+        k: float | None = None,
+        per_label: bool = False,
+        merge_equal: bool = False,
+        activation: Activation = "exists",
+        log_counts: bool = False,
+        pooled: bool = True,
+        head: Literal["mlp", "linear"] | Any = "mlp",
+        hidden: Sequence[int] = (64,),
+        dropout: float = 0.5,
+        input_dropout: float = 0.0,
+        learning_rate: float = 0.005,
+        weight_decay: float = 5e-4,
+        epochs: int = 100,
+        patience: int = 30,
+        batch_size: int = 128,
+        members: int = 5,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        validation_fraction: float = 0.1,
+        strategy: Strategy = "greedy",
+        connected: bool = True,
+        targets: Targets = None,
+        min_support: int = 1,
+        min_lift: float = 0,
+        restarts: int = 0,
+        step_budget: int = STEP_BUDGET,
+        checkpoint: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+        device: str = "auto",
+        progress: bool = True,
+    ) -> None:
+        self.epsilon = epsilon
+        self.k = k
+        self.per_label = per_label
+        self.merge_equal = merge_equal
+        self.activation = activation
+        self.log_counts = log_counts
+        self.pooled = pooled
+        self.head = head
+        self.hidden = hidden
+        self.dropout = dropout
+        self.input_dropout = input_dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.epochs = epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.members = members
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.strategy = strategy
+        self.connected = connected
+        self.targets = targets
+        self.min_support = min_support
+        self.min_lift = min_lift
+        self.restarts = restarts
+        self.step_budget = step_budget
+        self.checkpoint = checkpoint
+        self.seed = seed
+        self.n_jobs = n_jobs
+        self.device = device
+        self.progress = progress
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Return the paper's own recipe: one ε, the k best programs, one perceptron on 0/1 features.
+
+        ε, k and the learning rate are meant to be chosen on a validation part: see `tune`.
+        """
+        recipe: dict[str, Any] = {
+            "epsilon": 0.1,
+            "k": 1.0,
+            "pooled": False,
+            "members": 1,
+            "hidden": (64,),
+            "dropout": 0.5,
+            "learning_rate": 0.005,
+            "weight_decay": 0.0,
+            "epochs": 500,
+            "patience": 100,
+        }
+        return cls(**{**recipe, **parameters})
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: GraphsLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        validation: Validation = None,
+        programs: ProgramSet | Sequence[ProgramSet] | None = None,
+    ) -> Self:
+        """Mine programs and train the head.
+
+        Parameters
+        ----------
+        X, y
+            Graphs and labels; without `y` those of the data set.
+        validation
+            The part on which early stopping looks: a fraction of the training graphs, ``(graphs, y)`` or a
+            data set. It is neither mined nor trained on.
+        programs
+            Programs that were mined from these very graphs before, one set for each ε: nothing is mined.
+        """
+        data = as_labelled(X, y)
+        if programs is not None and not isinstance(validation, GraphDataset | tuple | None):
+            raise ModelError(
+                "fit: validation: expected no fraction, since the given programs know all graphs"
+            )
+        fraction = 0.0 if programs is not None else self.validation_fraction
+        train, val = training_and_validation(data, validation, fraction, self.seed)
+        assert train.y is not None
+        self.classes_ = np.unique(train.y)
+        if len(self.classes_) < 2:
+            raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
+        sets = self._mined(train) if programs is None else _given(programs, train)
+        self.programs_ = self._columns(sets)
+        self.schema_ = train.schema
+        self.layer_ = GDLTransformer(
+            self.programs_, self.activation, self.log_counts, self.pooled, self.n_jobs
+        ).fit(train)
+        self._fit_head(train, val)
+        return self
+
+    def _mined(self, train: GraphDataset) -> list[ProgramSet]:
+        options = {name: getattr(self, name) for name in MINING_PARAMETERS}
+        return mine_each(train, self.epsilon, options, self.checkpoint)
+
+    def _columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
+        columns = merged_columns(sets, merge_equal=self.merge_equal)
+        if self.k is not None:
+            columns = columns.top(self.k, per_label=self.per_label)
+        if not len(columns) and not self.pooled:
+            raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
+        return columns
+
+    def _fit_head(self, train: GraphDataset, val: GraphDataset | None) -> None:
+        assert train.y is not None
+        if self.activation == "exists" and len(self.programs_):
+            # Mining has already said which training graphs each program matches.
+            table = self.layer_._with_pooled(train.graphs, self.programs_.supports.astype(np.float64))
+        else:
+            table = self.layer_.transform(train)
+        self.head_ = self._make_head()
+        if isinstance(self.head_, MLPHead) and val is not None:
+            assert val.y is not None
+            self.head_.fit(table, train.y, validation=(self.layer_.transform(val), val.y))
+        else:
+            self.head_.fit(table, train.y)
+        self.history_ = getattr(self.head_, "history_", [])
+
+    def _make_head(self) -> Any:
+        if self.head not in ("mlp", "linear"):
+            if not hasattr(self.head, "fit") or not hasattr(self.head, "predict"):
+                expected = "mlp, linear or a scikit-learn classifier"
+                raise ModelError(f"head: expected {expected}, got {self.head!r}")
+            return clone(self.head)
+        options = {name: getattr(self, name) for name in HEAD_PARAMETERS}
+        if self.head == "linear":
+            return MLPHead(hidden=(), members=1, **options)
+        return MLPHead(hidden=self.hidden, members=self.members, **options)
+
+    # --- predicting ---------------------------------------------------------------------------------------
+
+    def transform(self, X: GraphsLike) -> FloatArray:
+        """Return the features the head sees: one column per program, pooled ones after them."""
+        check_is_fitted(self, "head_")
+        graphs = as_graphs(X)
+        check_fits(graphs, self.programs_.info, "transform")
+        return self.layer_.transform(graphs)
+
+    def predict_proba(self, X: GraphsLike) -> FloatArray:
+        """Return the probability of every class, in the order of `classes_`."""
+        return self._ask_head(self.transform(X), "predict_proba")
+
+    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
+        """Return the most probable label of every graph."""
+        return self._ask_head(self.transform(X), "predict")
+
+    def _ask_head(self, table: FloatArray, what: str) -> npt.NDArray[Any]:
+        if not len(table):
+            return self.classes_[:0] if what == "predict" else np.zeros((0, len(self.classes_)))
+        return np.asarray(getattr(self.head_, what)(table))
+
+    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy; without `y` on the labels of the data set."""
+        from sklearn.metrics import accuracy_score
+
+        data = as_labelled(X, y, "score")
+        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
+
+    def matched_nothing(self, X: GraphsLike) -> BoolArray:
+        """Say which graphs no program matches: they lie outside what was learnt."""
+        return np.asarray((self.transform(X)[:, : len(self.programs_)] == 0).all(axis=1))
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self, "head_")
+        return self.layer_.get_feature_names_out(input_features)
+
+    # --- explaining and keeping ---------------------------------------------------------------------------
+
+    def explain(self, graphs: Any, technique: str = "lime", n_features: int = 5, **options: Any) -> Any:
+        """Explain predictions by the programs that decide them and the subgraphs these pick out.
+
+        Parameters are those of `gdlnn.explain.explain`.
+        """
+        check_is_fitted(self, "head_")
+        # The model knows nothing of its explanations: this is the one door, opened by name.
+        explain = importlib.import_module("gdlnn.explain")
+        return explain.explain(self, graphs, technique=technique, n_features=n_features, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into one file that `load_model` reads; it holds no code."""
+        from gdlnn.model.archive import save_model
+
+        save_model(self, path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "head_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _given(programs: ProgramSet | Sequence[ProgramSet], train: GraphDataset) -> list[ProgramSet]:
+    sets = [programs] if isinstance(programs, ProgramSet) else list(programs)
+    for given in sets:
+        if given.info.n_graphs != len(train):
+            raise ModelError(
+                f"fit: programs: expected programs mined from these {len(train)} graphs, "
+                f"got some mined from {given.info.n_graphs}"
+            )
+    return sets

@@ -1,0 +1,181 @@
+"""MLPHead: the multi-layer perceptron on top of the GDL layer, as a scikit-learn classifier of its own.
+
+The network itself is in `network`; torch is loaded when a head is first fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from gdlnn.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gdlnn.model.network import HeadNetwork
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A multi-layer perceptron, or a linear classifier where `hidden` is empty.
+
+    Parameters
+    ----------
+    hidden
+        Sizes of the hidden layers.
+    dropout
+        Share of hidden units left out in each training step.
+    input_dropout
+        Share of features left out in each training step.
+    learning_rate, weight_decay
+        Of the Adam optimiser.
+    epochs
+        Most passes over the training data; all of them where there is no validation part.
+    patience
+        Passes without a lower loss on the validation part after which training ends; the best state is kept.
+    batch_size
+        Rows of one training step.
+    members
+        So many perceptrons with seeds of their own, whose probabilities are averaged.
+    class_weight
+        "balanced" makes every class weigh the same, None every row; or weights by label.
+    seed
+        Seed of the initial weights, of the order of rows and of dropout.
+    device
+        "auto", "cpu", "cuda".
+
+    Attributes
+    ----------
+    classes_
+        The labels.
+    network_
+        The fitted torch module: raw features to log probabilities.
+    history_
+        For every member and epoch the losses and, with a validation part, its accuracy.
+    """
+
+    def __init__(
+        self,
+        hidden: Sequence[int] = (64,),
+        dropout: float = 0.5,
+        input_dropout: float = 0.0,
+        learning_rate: float = 0.005,
+        weight_decay: float = 5e-4,
+        epochs: int = 100,
+        patience: int = 30,
+        batch_size: int = 128,
+        members: int = 1,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        seed: int = 0,
+        device: str = "auto",
+    ) -> None:
+        self.hidden = hidden
+        self.dropout = dropout
+        self.input_dropout = input_dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.epochs = epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.members = members
+        self.class_weight = class_weight
+        self.seed = seed
+        self.device = device
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        validation: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    ) -> Self:
+        """Train on features X and labels y; with a validation part, stop when it gets no better."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        held_out = None
+        if validation is not None:
+            held_X = check_array(validation[0], dtype=np.float64)
+            held_out = (held_X, self._codes(np.asarray(validation[1])))
+        from gdlnn.model.training import train_network
+
+        self.network_, self.history_ = train_network(self, np.asarray(X), codes.astype(np.int64), held_out)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, expected, fine in (
+            ("hidden", "sizes of at least 1", all(_whole(size, 1) for size in self.hidden)),
+            ("dropout", "a share from 0 to below 1", 0 <= self.dropout < 1),
+            ("input_dropout", "a share from 0 to below 1", 0 <= self.input_dropout < 1),
+            ("learning_rate", "a number above 0", self.learning_rate > 0),
+            ("weight_decay", "a number of at least 0", self.weight_decay >= 0),
+            ("epochs", "a whole number of at least 1", _whole(self.epochs, 1)),
+            ("patience", "a whole number of at least 1", _whole(self.patience, 1)),
+            ("batch_size", "a whole number of at least 1", _whole(self.batch_size, 1)),
+            ("members", "a whole number of at least 1", _whole(self.members, 1)),
+            (
+                "class_weight",
+                "balanced, weights by label or None",
+                self.class_weight in (None, "balanced") or isinstance(self.class_weight, Mapping),
+            ),
+            ("seed", "a whole number of at least 0", _whole(self.seed, 0)),
+        ):
+            if not fine:
+                raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+
+    def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the numbers of labels; one that was not trained on gets -1 and counts as wrong."""
+        number = {label: i for i, label in enumerate(self.classes_.tolist())}
+        return np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
+
+    def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the log probability of every class."""
+        check_is_fitted(self, "network_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        from gdlnn.model.training import log_probabilities
+
+        return log_probabilities(self.network_, np.asarray(X))
+
+    def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the probability of every class."""
+        values = np.exp(self.predict_log_proba(X))
+        return np.asarray(values / values.sum(axis=1, keepdims=True))
+
+    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the most probable class."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights of a linear head over the features as they come, classes × features."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Constants of a linear head, one per class."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[FloatArray, FloatArray]:
+        check_is_fitted(self, "network_")
+        network: HeadNetwork = self.network_
+        if len(self.hidden) or len(network.members) != 1:
+            raise AttributeError("coef_ and intercept_ belong to a head with hidden=() and members=1")
+        state = network.state_dict()
+        weight = state["members.0.layers.0.weight"].double().cpu().numpy()
+        bias = state["members.0.layers.0.bias"].double().cpu().numpy()
+        mean, scale = (state[name].double().cpu().numpy() for name in ("mean", "scale"))
+        coef = weight / scale
+        return coef, bias - coef @ mean
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least

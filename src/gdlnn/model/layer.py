@@ -1,0 +1,150 @@
+"""GDLTransformer: the GDL layer as a scikit-learn transformer, from graphs to one column per program."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gdlnn import _core
+from gdlnn.errors import ModelError
+from gdlnn.gdl.evaluation import NO_BUDGET, fitted_batch
+from gdlnn.gdl.program import Program
+from gdlnn.matching import as_graph_set, match, n_threads_for
+from gdlnn.mining import MinedProgram, ProgramSet
+from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.inputs import as_graphs, check_fits
+from gdlnn.model.pooling import PooledFeatures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gdlnn.graphs import Graph
+    from gdlnn.model.inputs import GraphsLike
+
+Activation = Literal["exists", "count", "count_subgraphs"]
+FloatArray = npt.NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+
+class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn graphs into features: what each program finds in them.
+
+    Parameters
+    ----------
+    programs
+        A ProgramSet, or a list of programs.
+    activation
+        "exists": 1 where the program matches, else 0; "count": the number of its witnesses;
+        "count_subgraphs": the number of distinct subgraphs it picks out.
+    log_counts
+        Take log(1 + count), since counts spread over orders of magnitude.
+    pooled
+        Append pooled node and edge features and sizes, see `PooledFeatures`.
+    n_jobs
+        Threads; -1 means all processors.
+    step_budget
+        Most steps of one search; None: until the answer is known. A search that runs out counts as no match,
+        and a count as what was found so far.
+
+    Attributes
+    ----------
+    programs_
+        The programs, one per column.
+    pooled_
+        The fitted `PooledFeatures`, or None.
+    """
+
+    def __init__(
+        self,
+        programs: ProgramSet | Sequence[Program] | None = None,
+        activation: Activation = "exists",
+        log_counts: bool = False,
+        pooled: bool = False,
+        n_jobs: int | None = 1,
+        step_budget: int | None = FINAL_BUDGET,
+    ) -> None:
+        self.programs = programs
+        self.activation = activation
+        self.log_counts = log_counts
+        self.pooled = pooled
+        self.n_jobs = n_jobs
+        self.step_budget = step_budget
+
+    def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Take the programs and, for pooled features, learn which values occur; labels are not looked at."""
+        if self.activation not in get_args(Activation):
+            expected = ", ".join(get_args(Activation))
+            raise ModelError(f"activation: expected one of {expected}, got {self.activation!r}")
+        if self.programs is None:
+            raise ModelError("programs: expected a ProgramSet or a list of programs, got None")
+        as_graphs(X)
+        self.programs_ = [_program(item, i) for i, item in enumerate(self.programs)]
+        self.pooled_ = PooledFeatures().fit(X) if self.pooled else None
+        self.n_programs_ = len(self.programs_)
+        return self
+
+    def transform(self, X: GraphsLike) -> FloatArray:
+        """Return the features: one row per graph, one column per program, pooled ones after them."""
+        check_is_fitted(self, "programs_")
+        graphs = as_graphs(X)
+        if isinstance(self.programs, ProgramSet):
+            check_fits(graphs, self.programs.info, "transform")
+        return self._with_pooled(graphs, self._activations(graphs))
+
+    def _with_pooled(self, graphs: list[Graph], table: FloatArray) -> FloatArray:
+        if self.pooled_ is None:
+            return table
+        return np.hstack([table, self.pooled_.transform(graphs)])
+
+    def _activations(self, graphs: list[Graph]) -> FloatArray:
+        if not graphs or not self.programs_:
+            return np.zeros((len(graphs), len(self.programs_)))
+        if self.activation == "exists":
+            table, unknown = match(self.programs_, graphs, self.n_jobs, self.step_budget, return_unknown=True)
+            values = table.astype(np.float64)
+        else:
+            encoded = as_graph_set(graphs)
+            budget = NO_BUDGET if self.step_budget is None else int(self.step_budget)
+            counts, flags = _core.counts(
+                encoded.native,
+                fitted_batch(self.programs_, encoded),
+                self.activation == "count_subgraphs",
+                budget,
+                n_threads_for(self.n_jobs),
+            )
+            values, unknown = counts.astype(np.float64), flags.astype(bool)
+            values = np.log1p(values) if self.log_counts else values
+        if unknown.any():
+            logger.warning("transform: %d of %d searches ran out of steps", int(unknown.sum()), unknown.size)
+        return values
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:  # noqa: ARG002
+        """Return the names of the columns: ``program_0`` …, then those of the pooled features."""
+        check_is_fitted(self, "programs_")
+        names = [f"program_{i}" for i in range(self.n_programs_)]
+        if self.pooled_ is not None:
+            names += self.pooled_.names_
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _program(item: object, index: int) -> Program:
+    if isinstance(item, MinedProgram):
+        return item.program
+    if isinstance(item, Program):
+        return item
+    raise ModelError(f"programs: item {index}: expected a program, got {type(item).__name__}")
+
+
+def programs_of(items: Iterable[Program | MinedProgram]) -> list[Program]:
+    """Return the programs alone."""
+    return [_program(item, i) for i, item in enumerate(items)]

@@ -1,0 +1,118 @@
+"""PooledFeatures: what a graph is made of, structure aside: sizes, histograms, means, sums, extremes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ModelError
+from gdlnn.graphs import Feature, GraphDataset
+from gdlnn.model.inputs import as_graphs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gdlnn.graphs import Graph, Schema
+    from gdlnn.model.inputs import GraphsLike
+
+FloatArray = npt.NDArray[np.float64]
+
+MAX_VALUES = 64
+"""Most values that are counted one by one; a whole-number feature with more is treated as numeric."""
+STATISTICS = ("mean", "max", "sum")
+
+
+class PooledFeatures:
+    """Pooled node and edge features and sizes, as a transformer of graphs.
+
+    The columns are the numbers of nodes and edges; for every nominal or ordinal feature, or one without a
+    schema that has few whole-number values, the share of nodes (edges) with each value seen in training; for
+    every other one its mean, maximum and sum. Sizes and sums are taken as log(1 + |x|) with their sign.
+
+    Attributes
+    ----------
+    values_
+        For node and edge features the values that are counted, or None for a numeric one.
+    names_
+        The names of the columns.
+    """
+
+    values_: dict[str, list[list[float] | None]]
+    names_: list[str]
+
+    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Learn which values occur."""
+        graphs = as_graphs(X)
+        if not graphs:
+            raise ModelError("pooled features: expected at least one graph, got none")
+        schema = X.schema if isinstance(X, GraphDataset) else graphs[0].schema
+        self.values_, self.names_ = {}, ["nodes", "edges"]
+        for of in ("node", "edge"):
+            table = np.concatenate([_features(graph, of) for graph in graphs])
+            known = _schema_features(schema, of, table.shape[1])
+            self.values_[of] = [_values(feature, table[:, i]) for i, feature in enumerate(known)]
+            for feature, values in zip(known, self.values_[of], strict=True):
+                prefix = f"{of} {feature.name}"
+                if values is None:
+                    self.names_ += [f"{prefix} {statistic}" for statistic in STATISTICS]
+                else:
+                    self.names_ += [f"{prefix} = {feature.value_name(value)}" for value in values]
+        return self
+
+    def transform(self, X: GraphsLike) -> FloatArray:
+        """Return one row of pooled features per graph."""
+        graphs = as_graphs(X)
+        result = np.zeros((len(graphs), len(self.names_)))
+        for row, graph in zip(result, graphs, strict=True):
+            row[:2] = np.log1p([graph.n_nodes, graph.n_edges])
+            at = 2
+            for of in ("node", "edge"):
+                for column, values in zip(_features(graph, of).T, self.values_[of], strict=False):
+                    width = len(STATISTICS) if values is None else len(values)
+                    if len(column):
+                        row[at : at + width] = _pool(column, values)
+                    at += width
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learnt as plain JSON values."""
+        return {"values": self.values_, "names": self.names_}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Build fitted pooled features from what `to_json` gave."""
+        pooled = cls()
+        pooled.values_ = {
+            of: [None if values is None else [float(v) for v in values] for values in data["values"][of]]
+            for of in ("node", "edge")
+        }
+        pooled.names_ = [str(name) for name in data["names"]]
+        return pooled
+
+
+def _features(graph: Graph, of: str) -> FloatArray:
+    return graph.node_features if of == "node" else graph.edge_features
+
+
+def _schema_features(schema: Schema | None, of: str, width: int) -> list[Feature]:
+    if schema is not None and len(getattr(schema, of)) == width:
+        return list(getattr(schema, of))
+    return [Feature(f"feature {i}") for i in range(width)]
+
+
+def _values(feature: Feature, column: FloatArray) -> list[float] | None:
+    """Return the values to count, or None for a feature that is a quantity."""
+    seen = np.unique(column)
+    whole = bool((seen == np.floor(seen)).all())
+    if feature.kind == "nominal" or (whole and len(seen) <= MAX_VALUES):
+        return [float(value) for value in seen]
+    return None
+
+
+def _pool(column: FloatArray, values: list[float] | None) -> FloatArray:
+    if values is not None:
+        return np.asarray((column[:, None] == np.asarray(values)).mean(axis=0), dtype=np.float64)
+    total = column.sum()
+    return np.array([column.mean(), column.max(), np.sign(total) * np.log1p(abs(total))])
