@@ -42,8 +42,9 @@ MinedProgram Miner::mine(const MineTask &task) { return descent_->mine(task); }
 
 MiningJob::MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks, int n_threads)
     : data_(data), params_(params), tasks_(std::move(tasks)) {
-    active_ = std::max(1, std::min(n_threads, static_cast<int>(tasks_.size())));
-    for (int t = 0; t < active_; ++t)
+    const int n = std::max(1, std::min(n_threads, static_cast<int>(tasks_.size())));
+    active_ = n; // counted down by threads that end, perhaps before the last one begins
+    for (int t = 0; t < n; ++t)
         threads_.emplace_back([this] { work(); });
 }
 
