@@ -1,4 +1,5 @@
-// What the binding files share: views on NumPy arrays, programs in one batch, waiting without the GIL.
+// What the binding files share: views on NumPy arrays, programs in one batch, waiting without the
+// GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -35,10 +36,12 @@ struct ProgramBatch {
         std::vector<ProgramArrays> result;
         const auto d = node_lower.shape(1), c = edge_lower.shape(1);
         for (std::size_t i = 0; i + 1 < node_offsets.shape(0); ++i) {
-            const auto n = static_cast<std::size_t>(node_offsets(i)), m = static_cast<std::size_t>(edge_offsets(i));
+            const auto n = static_cast<std::size_t>(node_offsets(i)),
+                       m = static_cast<std::size_t>(edge_offsets(i));
             result.push_back({static_cast<int>(node_offsets(i + 1) - node_offsets(i)),
-                              static_cast<int>(edge_offsets(i + 1) - edge_offsets(i)), node_lower.data() + n * d,
-                              node_upper.data() + n * d, edges.data() + 2 * m, edge_lower.data() + m * c,
+                              static_cast<int>(edge_offsets(i + 1) - edge_offsets(i)),
+                              node_lower.data() + n * d, node_upper.data() + n * d,
+                              edges.data() + 2 * m, edge_lower.data() + m * c,
                               edge_upper.data() + m * c});
         }
         return result;
@@ -46,13 +49,15 @@ struct ProgramBatch {
 };
 
 // A NumPy array that owns what is in the vector.
-template <class T> nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> &&values, std::vector<std::size_t> shape) {
+template <class T>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> &&values, std::vector<std::size_t> shape) {
     auto *owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
     return nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner);
 }
 
-// Runs `work` on another thread without the GIL; Ctrl-C raises `stop`, waits for the work to end, and is passed on.
+// Runs `work` on another thread without the GIL; Ctrl-C raises `stop`, waits for the work to end,
+// and is passed on.
 template <class Work> void run_interruptibly(std::atomic<bool> &stop, Work &&work) {
     std::mutex mutex;
     std::condition_variable done_changed;

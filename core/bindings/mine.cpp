@@ -12,10 +12,11 @@ namespace {
 // The data and the job together, so that the data lives as long as its threads do.
 class Job {
   public:
-    Job(const GraphSet &set, Vector<std::int32_t> labels, int n_labels, double epsilon, bool sequential, bool connected,
-        std::int64_t step_budget, std::int64_t final_budget, bool lookahead, Vector<std::int64_t> task_graphs,
-        Vector<std::int64_t> task_offsets, Vector<std::int64_t> task_nodes, Vector<bool> random_ties,
-        Vector<std::uint64_t> seeds, int n_threads)
+    Job(const GraphSet &set, Vector<std::int32_t> labels, int n_labels, double epsilon,
+        bool sequential, bool connected, std::int64_t step_budget, std::int64_t final_budget,
+        bool lookahead, Vector<std::int64_t> task_graphs, Vector<std::int64_t> task_offsets,
+        Vector<std::int64_t> task_nodes, Vector<bool> random_ties, Vector<std::uint64_t> seeds,
+        int n_threads)
         : data_(set, {labels.data(), labels.data() + labels.shape(0)}, n_labels) {
         MineParams params;
         params.epsilon = epsilon;
@@ -29,7 +30,8 @@ class Job {
             MineTask task;
             task.graph = static_cast<int>(task_graphs(t));
             for (auto i = task_offsets(t); i < task_offsets(t + 1); ++i)
-                task.nodes.push_back(static_cast<std::int32_t>(task_nodes(static_cast<std::size_t>(i))));
+                task.nodes.push_back(
+                    static_cast<std::int32_t>(task_nodes(static_cast<std::size_t>(i))));
             task.random_ties = random_ties(t);
             task.seed = seeds(t);
             tasks.push_back(std::move(task));
@@ -62,13 +64,24 @@ template <class T> auto column(const std::vector<T> &values) {
 void register_mine(nb::module_ &m) {
     nb::class_<MinedProgram>(m, "MinedProgram", "One mined program in terms of its target graph.")
         .def_ro("task", &MinedProgram::task)
-        .def_prop_ro("nodes", [](const MinedProgram &p) { return column(p.nodes); }, nb::rv_policy::move)
-        .def_prop_ro("edges", [](const MinedProgram &p) { return column(p.edges); }, nb::rv_policy::move)
-        .def_prop_ro("node_lower", [](const MinedProgram &p) { return column(p.node_lower); }, nb::rv_policy::move)
-        .def_prop_ro("node_upper", [](const MinedProgram &p) { return column(p.node_upper); }, nb::rv_policy::move)
-        .def_prop_ro("edge_lower", [](const MinedProgram &p) { return column(p.edge_lower); }, nb::rv_policy::move)
-        .def_prop_ro("edge_upper", [](const MinedProgram &p) { return column(p.edge_upper); }, nb::rv_policy::move)
-        .def_prop_ro("support", [](const MinedProgram &p) { return column(p.support); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "nodes", [](const MinedProgram &p) { return column(p.nodes); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "edges", [](const MinedProgram &p) { return column(p.edges); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "node_lower", [](const MinedProgram &p) { return column(p.node_lower); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "node_upper", [](const MinedProgram &p) { return column(p.node_upper); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "edge_lower", [](const MinedProgram &p) { return column(p.edge_lower); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "edge_upper", [](const MinedProgram &p) { return column(p.edge_upper); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "support", [](const MinedProgram &p) { return column(p.support); }, nb::rv_policy::move)
         .def_ro("matched", &MinedProgram::matched)
         .def_ro("matched_of_label", &MinedProgram::matched_of_label)
         .def_ro("n_mutations", &MinedProgram::n_mutations)
@@ -78,13 +91,16 @@ void register_mine(nb::module_ &m) {
         .def_prop_ro("searches", [](const MinedProgram &p) { return p.stats.searches; })
         .def_prop_ro("steps", [](const MinedProgram &p) { return p.stats.steps; })
         .def_prop_ro("unknown", [](const MinedProgram &p) { return p.stats.unknown; });
-    nb::class_<Job>(m, "MiningJob", "Mines tasks on threads of its own; poll hands out results as they come.")
-        .def(nb::init<const GraphSet &, Vector<std::int32_t>, int, double, bool, bool, std::int64_t, std::int64_t, bool,
-                      Vector<std::int64_t>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<bool>, Vector<std::uint64_t>, int>(),
-             nb::keep_alive<1, 2>(), nb::arg("graphs"), nb::arg("labels"), nb::arg("n_labels"), nb::arg("epsilon"),
-             nb::arg("sequential"), nb::arg("connected"), nb::arg("step_budget"), nb::arg("final_budget"), nb::arg("lookahead"),
-             nb::arg("task_graphs"), nb::arg("task_offsets"), nb::arg("task_nodes"), nb::arg("random_ties"), nb::arg("seeds"),
-             nb::arg("n_threads"))
+    nb::class_<Job>(m, "MiningJob",
+                    "Mines tasks on threads of its own; poll hands out results as they come.")
+        .def(nb::init<const GraphSet &, Vector<std::int32_t>, int, double, bool, bool, std::int64_t,
+                      std::int64_t, bool, Vector<std::int64_t>, Vector<std::int64_t>,
+                      Vector<std::int64_t>, Vector<bool>, Vector<std::uint64_t>, int>(),
+             nb::keep_alive<1, 2>(), nb::arg("graphs"), nb::arg("labels"), nb::arg("n_labels"),
+             nb::arg("epsilon"), nb::arg("sequential"), nb::arg("connected"),
+             nb::arg("step_budget"), nb::arg("final_budget"), nb::arg("lookahead"),
+             nb::arg("task_graphs"), nb::arg("task_offsets"), nb::arg("task_nodes"),
+             nb::arg("random_ties"), nb::arg("seeds"), nb::arg("n_threads"))
         .def("poll", &Job::poll, nb::arg("seconds"))
         .def_prop_ro("running", &Job::running)
         .def("stop", &Job::stop);

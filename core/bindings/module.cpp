@@ -9,7 +9,8 @@ void register_shrink(nanobind::module_ &m);
 } // namespace gdlnn::bindings
 
 NB_MODULE(_core, m) {
-    m.doc() = "The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.";
+    m.doc() =
+        "The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.";
     gdlnn::bindings::register_match(m);
     gdlnn::bindings::register_mine(m);
     gdlnn::bindings::register_shrink(m);

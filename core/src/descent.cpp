@@ -34,7 +34,8 @@ MinedProgram Descent::mine(const MineTask &task) {
     return finish();
 }
 
-// --- set-up and result ---------------------------------------------------------------------------------------------
+// --- set-up and result
+// ---------------------------------------------------------------------------------------------
 
 void Descent::start(const MineTask &task) {
     task_ = &task;
@@ -46,7 +47,8 @@ void Descent::start(const MineTask &task) {
     for (std::size_t x = 0; x < task.nodes.size(); ++x) {
         const auto v = task.nodes[x];
         position[idx(v)] = static_cast<std::int64_t>(x);
-        node_lower_.insert(node_lower_.end(), g.node_features + v * d, g.node_features + (v + 1) * d);
+        node_lower_.insert(node_lower_.end(), g.node_features + v * d,
+                           g.node_features + (v + 1) * d);
     }
     node_upper_ = node_lower_;
     // Edges in the order of the graph; the adjacency lists name each with its ends.
@@ -67,7 +69,8 @@ void Descent::start(const MineTask &task) {
         edge_numbers_.push_back(e);
         ends_.push_back(u);
         ends_.push_back(v);
-        edge_lower_.insert(edge_lower_.end(), g.edge_features + e * c, g.edge_features + (e + 1) * c);
+        edge_lower_.insert(edge_lower_.end(), g.edge_features + e * c,
+                           g.edge_features + (e + 1) * c);
     }
     edge_upper_ = edge_lower_;
     ProgramArrays program;
@@ -154,7 +157,8 @@ void Descent::first_tests() {
 
 Answer Descent::search(int i, const Variant &variant, std::int64_t budget) {
     ++stats_.searches;
-    const DomainCache cache{domains_.data() + domain_start_[idx(i)], domain_valid_.data() + idx(i) * vw_};
+    const DomainCache cache{domains_.data() + domain_start_[idx(i)],
+                            domain_valid_.data() + idx(i) * vw_};
     const Answer answer = searcher_.test_with_conflict(graph(i), variant, cache, budget);
     stats_.steps += searcher_.steps();
     if (answer == Answer::no) {
@@ -174,14 +178,17 @@ MinedProgram Descent::finish() {
     for (std::size_t s = 0; s < p.node_sides.size(); ++s)
         if (test_bit(off(), p.node_side_id(static_cast<int>(s)))) {
             const Side &side = p.node_sides[s];
-            (side.upper ? node_upper_ : node_lower_)[idx(side.owner * d + side.feature)] = side.upper ? kInfinity : -kInfinity;
+            (side.upper ? node_upper_ : node_lower_)[idx(side.owner * d + side.feature)] =
+                side.upper ? kInfinity : -kInfinity;
         }
     for (std::size_t s = 0; s < p.edge_sides.size(); ++s)
         if (test_bit(off(), p.edge_side_id(static_cast<int>(s)))) {
             const Side &side = p.edge_sides[s];
-            (side.upper ? edge_upper_ : edge_lower_)[idx(side.owner * c + side.feature)] = side.upper ? kInfinity : -kInfinity;
+            (side.upper ? edge_upper_ : edge_lower_)[idx(side.owner * c + side.feature)] =
+                side.upper ? kInfinity : -kInfinity;
         }
-    const auto copy = [](std::vector<double> &to, const std::vector<double> &from, int row, int width, bool cleared, double open) {
+    const auto copy = [](std::vector<double> &to, const std::vector<double> &from, int row,
+                         int width, bool cleared, double open) {
         for (int f = 0; f < width; ++f)
             to.push_back(cleared ? open : from[idx(row * width + f)]);
     };
@@ -205,7 +212,8 @@ MinedProgram Descent::finish() {
     return result;
 }
 
-// Support and score of the final program; graphs left unknown are asked once more with the larger budget.
+// Support and score of the final program; graphs left unknown are asked once more with the larger
+// budget.
 void Descent::recount(MinedProgram &result) {
     result.support.assign(idx(n_graphs_), 0);
     for (int i = 0; i < n_graphs_; ++i) {
@@ -224,9 +232,11 @@ void Descent::recount(MinedProgram &result) {
     result.score = score_of(result.matched_of_label, result.matched);
 }
 
-// --- knowledge about graphs ----------------------------------------------------------------------------------------
+// --- knowledge about graphs
+// ----------------------------------------------------------------------------------------
 
-// A conflict narrows the mutations that could make the program match: only those that touch every conflict.
+// A conflict narrows the mutations that could make the program match: only those that touch every
+// conflict.
 void Descent::add_closure(int i, const Word *bits) {
     auto &count = n_closures_[idx(i)];
     int slot = count;
@@ -275,7 +285,8 @@ void Descent::set_candidates(int i, const Word *bits) {
     }
 }
 
-// The program with mutation k matches graph i, and so it does with every mutation that takes k along.
+// The program with mutation k matches graph i, and so it does with every mutation that takes k
+// along.
 void Descent::add_known(int i, int k) {
     Word *reached = reached_.data();
     fill_words(reached, static_cast<int>(pw_), 0);
@@ -344,8 +355,10 @@ void Descent::drop_closures(int i, const Word *applied) {
         return;
     if (kept == 0) // sections end before their words do: leave out ids that are none
         for (int k = 0; k < pattern_->n_ids; ++k)
-            if ((k >= pattern_->n && k < pattern_->edge_base) || (k >= pattern_->edge_base + pattern_->m && k < pattern_->node_side_base) ||
-                (k >= pattern_->node_side_base + static_cast<int>(pattern_->node_sides.size()) && k < pattern_->edge_side_base))
+            if ((k >= pattern_->n && k < pattern_->edge_base) ||
+                (k >= pattern_->edge_base + pattern_->m && k < pattern_->node_side_base) ||
+                (k >= pattern_->node_side_base + static_cast<int>(pattern_->node_sides.size()) &&
+                 k < pattern_->edge_side_base))
                 clear_bit(narrowed.data(), k);
     set_candidates(i, narrowed.data());
 }
@@ -357,7 +370,8 @@ void Descent::after_step(const Word *applied, bool lost_node) {
         case State::matched:
             break;
         case State::asleep:
-            if (n_alive_ <= graph(i).n + 1) { // one node too many: removing any one may help, nothing else can
+            if (n_alive_ <=
+                graph(i).n + 1) { // one node too many: removing any one may help, nothing else can
                 state_[idx(i)] = State::open;
                 if (n_alive_ <= graph(i).n)
                     break; // a drop took two nodes at once: what helps now is not known

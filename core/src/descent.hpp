@@ -1,5 +1,6 @@
-// Descent: the state of mining one program. What is known of each graph (matched, conflicts, known matches) is kept
-// through the whole descent, so that few questions need a search. See docs/mining.md for why this is exact.
+// Descent: the state of mining one program. What is known of each graph (matched, conflicts, known
+// matches) is kept through the whole descent, so that few questions need a search. See
+// docs/mining.md for why this is exact.
 #pragma once
 
 #include <atomic>
@@ -52,7 +53,8 @@ class Descent {
         int positive = 0, negative = 0;
         std::vector<std::int32_t> fresh; // graphs that the mutation adds
     };
-    // Counts what a set of mutations together would match; empty where its score stays under `at_least`.
+    // Counts what a set of mutations together would match; empty where its score stays under
+    // `at_least`.
     std::optional<Outcome> evaluate(const std::vector<int> &ids, double at_least);
     bool edge_drop(int e, std::vector<int> &ids);
     bool stays_connected(const Variant &variant) const;
@@ -64,7 +66,10 @@ class Descent {
     Word *known(int i) { return known_.data() + static_cast<std::size_t>(i) * pw_; }
     Word *unknown(int i) { return unknown_.data() + static_cast<std::size_t>(i) * pw_; }
     Word *united(int i) { return united_.data() + static_cast<std::size_t>(i) * pw_; }
-    Word *closure(int i, int c) { return closures_.data() + (static_cast<std::size_t>(i) * kMaxClosures + static_cast<std::size_t>(c)) * pw_; }
+    Word *closure(int i, int c) {
+        return closures_.data() +
+               (static_cast<std::size_t>(i) * kMaxClosures + static_cast<std::size_t>(c)) * pw_;
+    }
     Word *cand_of(int k) { return cand_t_.data() + static_cast<std::size_t>(k) * gw_; }
     Word *known_of(int k) { return known_t_.data() + static_cast<std::size_t>(k) * gw_; }
     void add_closure(int i, const Word *bits);
@@ -93,12 +98,13 @@ class Descent {
     std::vector<double> node_lower_, node_upper_, edge_lower_, edge_upper_;
     std::vector<std::int64_t> ends_, edge_numbers_;
     std::optional<Pattern> pattern_;
-    Variant current_; // what the mutations have left of the pattern
-    Variant trial_;   // and what is being tried
+    Variant current_;                          // what the mutations have left of the pattern
+    Variant trial_;                            // and what is being tried
     std::vector<Word> domains_, domain_valid_; // candidates by sides, per graph and variable
     std::vector<std::size_t> domain_start_;
     std::size_t vw_ = 1;
-    std::vector<std::uint8_t> node_cleared_, edge_cleared_; // all intervals opened at once (sequential)
+    std::vector<std::uint8_t> node_cleared_,
+        edge_cleared_; // all intervals opened at once (sequential)
     int n_alive_ = 0;
     int n_mutations_ = 0;
     int positive_count_ = 0, negative_count_ = 0;

@@ -1,4 +1,5 @@
-// Why a search failed: for every value that a variable could not take, a constraint that excludes it.
+// Why a search failed: for every value that a variable could not take, a constraint that excludes
+// it.
 #include <algorithm>
 #include <cassert>
 
@@ -9,9 +10,11 @@ namespace gdlnn {
 #ifdef GDLNN_TRACE_REASONS
 namespace {
 
-// Notes what an explanation adds to a row, so that tests can tell reasons from what lay in the row before.
+// Notes what an explanation adds to a row, so that tests can tell reasons from what lay in the row
+// before.
 struct ReasonTrace {
-    ReasonTrace(std::vector<Word> &to, const Word *from, int words) : reasons(to), row(from), before(from, from + words) {}
+    ReasonTrace(std::vector<Word> &to, const Word *from, int words)
+        : reasons(to), row(from), before(from, from + words) {}
     ReasonTrace(const ReasonTrace &) = delete;
     ReasonTrace &operator=(const ReasonTrace &) = delete;
     ~ReasonTrace() {
@@ -30,8 +33,10 @@ struct ReasonTrace {
 #define TRACE_REASONS(row) static_cast<void>(0)
 #endif
 
-// Adds the reasons why y can take none of `values`: constraints, and the placed variables they speak of.
-template <int W> void Searcher::explain(int y, const Word *values, Word *constraints, Word *levels) {
+// Adds the reasons why y can take none of `values`: constraints, and the placed variables they
+// speak of.
+template <int W>
+void Searcher::explain(int y, const Word *values, Word *constraints, Word *levels) {
     const int w = W ? W : width_;
     Word *rest = scratch_.data() + 2 * w;
     copy_words(rest, values, w);
@@ -52,8 +57,9 @@ template <int W> void Searcher::explain(int y, const Word *values, Word *constra
     });
 }
 
-// Adds the reasons why the values of x at this level that left a neighbour without candidates did so. All values that
-// emptied the same neighbour share one explanation: what they leave to it must be excluded by something else.
+// Adds the reasons why the values of x at this level that left a neighbour without candidates did
+// so. All values that emptied the same neighbour share one explanation: what they leave to it must
+// be excluded by something else.
 template <int W> void Searcher::explain_blocked(int x, Word *constraints, Word *levels) {
     TRACE_REASONS(constraints);
     const Pattern &p = *p_;
@@ -73,7 +79,8 @@ template <int W> void Searcher::explain_blocked(int x, Word *constraints, Word *
             any = true;
             p.touch_edge(constraints, e);
             if (variant_->constrained(e))
-                explain_wrong_edges<W>(e, link.outward ? g.out : g.incoming(), v, g.all.data(), constraints);
+                explain_wrong_edges<W>(e, link.outward ? g.out : g.incoming(), v, g.all.data(),
+                                       constraints);
             neighbours<W>(e, link.outward, v, mask);
             clear_bit(mask, v); // a self-loop: x is there already
             or_words(rest, mask, w);
@@ -83,9 +90,11 @@ template <int W> void Searcher::explain_blocked(int x, Word *constraints, Word *
     }
 }
 
-// Adds sides of edge e that exclude every neighbour of v among `values` over an edge that does not pass.
+// Adds sides of edge e that exclude every neighbour of v among `values` over an edge that does not
+// pass.
 template <int W>
-void Searcher::explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Word *constraints) {
+void Searcher::explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values,
+                                   Word *constraints) {
     const EncodedGraph &g = *g_;
     const int w = W ? W : width_;
     if (!set_.has_edge_types()) {
@@ -155,7 +164,8 @@ void Searcher::explain_wrong_edge(int e, int graph_edge, Word *constraints) {
         p.touch_edge_side(constraints, best);
 }
 
-// The earliest placed neighbour that excludes a value explains it: earlier reasons jump back further.
+// The earliest placed neighbour that excludes a value explains it: earlier reasons jump back
+// further.
 template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constraints, Word *levels) {
     const Pattern &p = *p_;
     const EncodedGraph &g = *g_;
@@ -168,7 +178,8 @@ template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constrain
             const Incidence &other = p.incidences[idx(i)];
             if (variant_->is_off(p.edge_id(other.edge)) || image_[idx(other.other)] < 0)
                 continue;
-            int order = 2 * level_of_[idx(other.other)] + other.outward; // two edges may join the same pair
+            int order =
+                2 * level_of_[idx(other.other)] + other.outward; // two edges may join the same pair
             if (lasting && !test_bit(lasting, p.edge_id(other.edge)))
                 order += 2 * p.n;
             if (order > after && (!link || order < earliest)) {
@@ -180,7 +191,8 @@ template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constrain
             return;
         after = earliest;
         const int z = link->other, v = image_[idx(z)], e = link->edge;
-        const Adjacency &a = link->outward ? g.incoming() : g.out; // seen from z the edge runs the other way
+        const Adjacency &a =
+            link->outward ? g.incoming() : g.out; // seen from z the edge runs the other way
         neighbours<W>(e, !link->outward, v, mask);
         bool removes = false;
         for (int j = 0; j < w; ++j)
@@ -189,7 +201,8 @@ template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constrain
             continue;
         p.touch_edge(constraints, e);
         set_bit(levels, z);
-        // Non-neighbours need the edge alone; a neighbour over a wrong edge needs the sides that make it wrong.
+        // Non-neighbours need the edge alone; a neighbour over a wrong edge needs the sides that
+        // make it wrong.
         if (variant_->constrained(e))
             explain_wrong_edges<W>(e, a, v, rest, constraints);
         for (int j = 0; j < w; ++j)
@@ -197,7 +210,8 @@ template <int W> void Searcher::explain_edges(int y, Word *rest, Word *constrain
     }
 }
 
-// Sides greedily: those that are part of the conflict anyway, then lasting ones, then the one that excludes most.
+// Sides greedily: those that are part of the conflict anyway, then lasting ones, then the one that
+// excludes most.
 template <int W> void Searcher::explain_sides(int y, Word *rest, Word *constraints) {
     const Pattern &p = *p_;
     const int w = W ? W : width_;
@@ -233,7 +247,8 @@ template <int W> void Searcher::explain_loops(int y, Word *rest, Word *constrain
         for (int t = 0; t < g.n; ++t) {
             if (!test_bit(rest, t))
                 continue;
-            const auto at = std::find(g.loop_node.begin(), g.loop_node.end(), t) - g.loop_node.begin();
+            const auto at =
+                std::find(g.loop_node.begin(), g.loop_node.end(), t) - g.loop_node.begin();
             if (at == static_cast<std::ptrdiff_t>(g.loop_node.size())) {
                 p.touch_edge(constraints, e);
                 clear_bit(rest, t);
@@ -241,7 +256,9 @@ template <int W> void Searcher::explain_loops(int y, Word *rest, Word *constrain
             }
             for (int s = p.edge_side_start[idx(e)]; s < p.edge_side_start[idx(e + 1)]; ++s) {
                 const Side &side = p.edge_sides[idx(s)];
-                if (variant_->is_off(p.edge_side_id(s)) || passes(side, g.edge_features[g.loop_edge[idx(at)] * set_.n_edge_features() + side.feature]))
+                if (variant_->is_off(p.edge_side_id(s)) ||
+                    passes(side, g.edge_features[g.loop_edge[idx(at)] * set_.n_edge_features() +
+                                                 side.feature]))
                     continue;
                 p.touch_edge_side(constraints, s);
                 clear_bit(rest, t);
@@ -251,7 +268,8 @@ template <int W> void Searcher::explain_loops(int y, Word *rest, Word *constrain
     }
 }
 
-// A node with k neighbours cannot hold a variable with k + 1: those edges and their ends are the reason.
+// A node with k neighbours cannot hold a variable with k + 1: those edges and their ends are the
+// reason.
 template <int W> void Searcher::explain_degree(int y, Word *rest, Word *constraints) {
     const Pattern &p = *p_;
     const EncodedGraph &g = *g_;
@@ -260,7 +278,9 @@ template <int W> void Searcher::explain_degree(int y, Word *rest, Word *constrai
         if (!outward && !g.directed)
             break;
         const Adjacency &a = outward ? g.out : g.in;
-        const int degree = !g.directed ? variant_->degree(y) : outward ? variant_->out_degree(y) : variant_->in_degree(y);
+        const int degree = !g.directed ? variant_->degree(y)
+                           : outward   ? variant_->out_degree(y)
+                                       : variant_->in_degree(y);
         int needed = 0;
         for (int j = 0; j < w; ++j) {
             for (Word left = rest[j]; left; left &= left - 1) {
@@ -273,9 +293,11 @@ template <int W> void Searcher::explain_degree(int y, Word *rest, Word *constrai
         }
         // Edges that are part of the conflict anyway come first.
         for (const bool known : {true, false}) {
-            for (int i = p.incidence_start[idx(y)]; i < p.incidence_start[idx(y + 1)] && needed > 0; ++i) {
+            for (int i = p.incidence_start[idx(y)]; i < p.incidence_start[idx(y + 1)] && needed > 0;
+                 ++i) {
                 const Incidence &link = p.incidences[idx(i)];
-                if (variant_->is_off(p.edge_id(link.edge)) || (g.directed && link.outward != outward))
+                if (variant_->is_off(p.edge_id(link.edge)) ||
+                    (g.directed && link.outward != outward))
                     continue;
                 const int twin = p.twin[idx(link.edge)];
                 if (!g.directed && twin >= 0 && !variant_->is_off(p.edge_id(twin)))

@@ -101,17 +101,21 @@ void mask(const EncodedGraph &g, Adjacency &a) {
     }
 }
 
-template <class T> std::size_t bytes_of(const std::vector<T> &v) { return v.capacity() * sizeof(T); }
+template <class T> std::size_t bytes_of(const std::vector<T> &v) {
+    return v.capacity() * sizeof(T);
+}
 std::size_t bytes_of(const Adjacency &a) {
-    return bytes_of(a.start) + bytes_of(a.node) + bytes_of(a.edge) + bytes_of(a.degree) + bytes_of(a.any) +
-           bytes_of(a.typed) + bytes_of(a.degree_at_least);
+    return bytes_of(a.start) + bytes_of(a.node) + bytes_of(a.edge) + bytes_of(a.degree) +
+           bytes_of(a.any) + bytes_of(a.typed) + bytes_of(a.degree_at_least);
 }
 
 } // namespace
 
-GraphSet::GraphSet(const GraphArrays &arrays) : d_(arrays.n_node_features), c_(arrays.n_edge_features) {
+GraphSet::GraphSet(const GraphArrays &arrays)
+    : d_(arrays.n_node_features), c_(arrays.n_edge_features) {
     const auto n_graphs = idx(arrays.n_graphs);
-    const auto n_nodes = idx(arrays.node_offsets[n_graphs]), n_edges = idx(arrays.edge_offsets[n_graphs]);
+    const auto n_nodes = idx(arrays.node_offsets[n_graphs]),
+               n_edges = idx(arrays.edge_offsets[n_graphs]);
     node_features_.assign(arrays.node_features, arrays.node_features + n_nodes * idx(d_));
     edge_features_.assign(arrays.edge_features, arrays.edge_features + n_edges * idx(c_));
     describe_columns();
@@ -154,7 +158,8 @@ void GraphSet::collect_edge_types(const std::vector<std::int64_t> &edge_offsets)
     edge_types_.resize(n_edges);
     for (std::size_t e = 0; e < n_edges; ++e) {
         const double *row = edge_features_.data() + e * idx(c_);
-        const auto [place, fresh] = seen.try_emplace(std::vector<double>(row, row + c_), static_cast<std::int32_t>(seen.size()));
+        const auto [place, fresh] = seen.try_emplace(std::vector<double>(row, row + c_),
+                                                     static_cast<std::int32_t>(seen.size()));
         if (fresh && static_cast<int>(seen.size()) > kMaxTypes) {
             edge_types_.clear();
             return;
@@ -181,7 +186,8 @@ void GraphSet::encode(EncodedGraph &g, const std::int64_t *edges, std::int64_t f
         }
     }
     if (has_types_) {
-        g.edge_type.assign(edge_types_.begin() + first_edge, edge_types_.begin() + first_edge + g.m);
+        g.edge_type.assign(edge_types_.begin() + first_edge,
+                           edge_types_.begin() + first_edge + g.m);
         for (const auto type : g.edge_type)
             if (std::find(g.types.begin(), g.types.end(), type) == g.types.end())
                 g.types.push_back(static_cast<std::uint8_t>(type));
@@ -208,7 +214,9 @@ void GraphSet::encode_features(EncodedGraph &g) const {
             Word *masks = g.rank_masks.data() + idx(column.mask_offset) * idx(g.words);
             for (int v = 0; v < g.n; ++v) {
                 const double value = g.node_features[v * d_ + f];
-                const auto rank = std::lower_bound(column.values.begin(), column.values.end(), value) - column.values.begin();
+                const auto rank =
+                    std::lower_bound(column.values.begin(), column.values.end(), value) -
+                    column.values.begin();
                 for (int r = 0; r <= rank; ++r)
                     set_bit(masks + r * g.words, v);
             }
@@ -221,7 +229,8 @@ void GraphSet::encode_features(EncodedGraph &g) const {
             const std::size_t first = g.local_masks.size();
             g.local_masks.resize(first + (values.size() + 1) * idx(g.words), 0);
             for (int v = 0; v < g.n; ++v)
-                for (std::size_t i = 0; i < values.size() && values[i] <= g.node_features[v * d_ + f]; ++i)
+                for (std::size_t i = 0;
+                     i < values.size() && values[i] <= g.node_features[v * d_ + f]; ++i)
                     set_bit(g.local_masks.data() + first + i * idx(g.words), v);
             g.local_values.insert(g.local_values.end(), values.begin(), values.end());
             g.local_start.push_back(static_cast<std::int32_t>(g.local_values.size()));
@@ -230,11 +239,13 @@ void GraphSet::encode_features(EncodedGraph &g) const {
 }
 
 std::size_t GraphSet::bytes() const {
-    std::size_t total = bytes_of(node_features_) + bytes_of(edge_features_) + bytes_of(graphs_) + bytes_of(type_features_);
+    std::size_t total = bytes_of(node_features_) + bytes_of(edge_features_) + bytes_of(graphs_) +
+                        bytes_of(type_features_);
     for (const EncodedGraph &g : graphs_)
-        total += bytes_of(g.out) + bytes_of(g.in) + bytes_of(g.edge_type) + bytes_of(g.types) + bytes_of(g.loop_node) +
-                 bytes_of(g.loop_edge) + bytes_of(g.rank_masks) + bytes_of(g.local_values) + bytes_of(g.local_start) +
-                 bytes_of(g.local_masks) + bytes_of(g.all);
+        total += bytes_of(g.out) + bytes_of(g.in) + bytes_of(g.edge_type) + bytes_of(g.types) +
+                 bytes_of(g.loop_node) + bytes_of(g.loop_edge) + bytes_of(g.rank_masks) +
+                 bytes_of(g.local_values) + bytes_of(g.local_start) + bytes_of(g.local_masks) +
+                 bytes_of(g.all);
     return total;
 }
 

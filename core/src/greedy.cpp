@@ -1,4 +1,5 @@
-// The paper's search: at every step the best one-step generalisation. Bounds decide which questions must be asked.
+// The paper's search: at every step the best one-step generalisation. Bounds decide which questions
+// must be asked.
 #include <algorithm>
 #include <numeric>
 
@@ -29,7 +30,8 @@ void Descent::greedy() {
     }
 }
 
-// --- which mutations are offered -----------------------------------------------------------------------------------
+// --- which mutations are offered
+// -----------------------------------------------------------------------------------
 
 void Descent::find_valid() {
     const Pattern &p = *pattern_;
@@ -49,7 +51,8 @@ void Descent::find_valid() {
     std::fill(stale_.begin(), stale_.end(), 1); // the counts of the program itself have changed
 }
 
-// Marks cut vertices and bridges of what is left of the program: one depth-first pass, without recursion.
+// Marks cut vertices and bridges of what is left of the program: one depth-first pass, without
+// recursion.
 void Descent::cut_points() {
     const Pattern &p = *pattern_;
     is_cut_.assign(idx(p.n), 0);
@@ -97,7 +100,8 @@ void Descent::cut_points() {
     }
 }
 
-// --- choosing the best mutation ------------------------------------------------------------------------------------
+// --- choosing the best mutation
+// ------------------------------------------------------------------------------------
 
 // The best score that mutation k can still turn out to have.
 void Descent::refresh_bound(int k) {
@@ -114,8 +118,10 @@ bool Descent::better(int a, int b) const {
     if (bound_[idx(a)] != bound_[idx(b)])
         return bound_[idx(a)] > bound_[idx(b)];
     if (task_->random_ties)
-        return priority_[idx(a)] != priority_[idx(b)] ? priority_[idx(a)] > priority_[idx(b)] : a < b;
-    const int pos_a = known_pos_[idx(a)] + open_pos_[idx(a)], pos_b = known_pos_[idx(b)] + open_pos_[idx(b)];
+        return priority_[idx(a)] != priority_[idx(b)] ? priority_[idx(a)] > priority_[idx(b)]
+                                                      : a < b;
+    const int pos_a = known_pos_[idx(a)] + open_pos_[idx(a)],
+              pos_b = known_pos_[idx(b)] + open_pos_[idx(b)];
     return pos_a != pos_b ? pos_a > pos_b : a < b;
 }
 
@@ -145,7 +151,8 @@ bool Descent::pick(int &chosen) {
     return false;
 }
 
-// Asks the open questions of mutation k, graphs of the label first, until it is no longer ahead of its rival.
+// Asks the open questions of mutation k, graphs of the label first, until it is no longer ahead of
+// its rival.
 void Descent::test_open(int k, int rival) {
     // The rival's place when this began; it can only have fallen since.
     const double rival_bound = rival < 0 ? -1 : bound_[idx(rival)];
@@ -192,9 +199,11 @@ void Descent::test_pair(int i, int k) {
     }
 }
 
-// --- lookahead -----------------------------------------------------------------------------------------------------
+// --- lookahead
+// -----------------------------------------------------------------------------------------------------
 
-// Level 0 relaxes every mutation that may still be applied, each further level half as many, the likeliest first.
+// Level 0 relaxes every mutation that may still be applied, each further level half as many, the
+// likeliest first.
 void Descent::prepare_lookahead() {
     ranking_.clear();
     for (const int k : valid_) {
@@ -221,22 +230,25 @@ void Descent::prepare_lookahead() {
     }
 }
 
-// Tries to refute mutation k on graph i together with others that may be applied before long: such a conflict outlives
-// them. Then, where few mutations are open on this graph, all of those at once: such a conflict settles them all.
+// Tries to refute mutation k on graph i together with others that may be applied before long: such
+// a conflict outlives them. Then, where few mutations are open on this graph, all of those at once:
+// such a conflict settles them all.
 bool Descent::look_ahead(int i, int k) {
     if (n_look_levels_ < 0)
         prepare_lookahead();
     const std::int64_t mean = failed_searches_ ? failed_steps_ / failed_searches_ : 0;
-    const std::int64_t budget = std::min(params_.step_budget, kLookaheadSteps + kLookaheadFactor * mean);
+    const std::int64_t budget =
+        std::min(params_.step_budget, kLookaheadSteps + kLookaheadFactor * mean);
     const auto refuted = [&]() {
         const Answer answer = search(i, trial_, budget);
         if (answer == Answer::no)
             add_closure(i, searcher_.conflict());
         return answer == Answer::no;
     };
-    auto &limit = look_limit_[idx(i)]; // how many relaxed mutations this graph has been found to bear
+    auto &limit =
+        look_limit_[idx(i)]; // how many relaxed mutations this graph has been found to bear
     int level = 0;
-    while (level < n_look_levels_ && static_cast<std::int32_t>(ranking_.size() >> level) > limit)
+    while (level<n_look_levels_ &&static_cast<std::int32_t>(ranking_.size() >> level)> limit)
         ++level;
     if (level < n_look_levels_) {
         trial_ = relaxed_[idx(level)];
@@ -259,7 +271,8 @@ bool Descent::look_ahead(int i, int k) {
     return refuted();
 }
 
-// --- applying ------------------------------------------------------------------------------------------------------
+// --- applying
+// ------------------------------------------------------------------------------------------------------
 
 void Descent::apply(const std::vector<int> &ids) {
     std::vector<Word> applied(pw_, 0);

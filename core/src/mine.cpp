@@ -40,7 +40,8 @@ Miner::Miner(const MiningData &data, const MineParams &params, const std::atomic
 Miner::~Miner() = default;
 MinedProgram Miner::mine(const MineTask &task) { return descent_->mine(task); }
 
-MiningJob::MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks, int n_threads)
+MiningJob::MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks,
+                     int n_threads)
     : data_(data), params_(params), tasks_(std::move(tasks)) {
     const int n = std::max(1, std::min(n_threads, static_cast<int>(tasks_.size())));
     active_ = n; // counted down by threads that end, perhaps before the last one begins
@@ -88,7 +89,8 @@ void MiningJob::work() {
 
 std::vector<MinedProgram> MiningJob::poll(double seconds) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return active_ == 0 || !finished_.empty(); });
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                      [&] { return active_ == 0 || !finished_.empty(); });
     if (failure_)
         std::rethrow_exception(failure_);
     return std::exchange(finished_, {});

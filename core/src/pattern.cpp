@@ -20,7 +20,8 @@ Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.
     twin.assign(idx(m), -1);
     incidence_start.assign(idx(n + 1), 0);
     for (int e = 0; e < m; ++e) {
-        const auto u = static_cast<std::int32_t>(program.edges[2 * e]), v = static_cast<std::int32_t>(program.edges[2 * e + 1]);
+        const auto u = static_cast<std::int32_t>(program.edges[2 * e]),
+                   v = static_cast<std::int32_t>(program.edges[2 * e + 1]);
         source.push_back(u);
         target.push_back(v);
         if (u == v) {
@@ -55,8 +56,9 @@ Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.
                 if (!excludes(column, upper, bound))
                     continue;
                 const auto &values = column.values;
-                const auto cut = upper ? std::upper_bound(values.begin(), values.end(), bound) - values.begin()
-                                       : std::lower_bound(values.begin(), values.end(), bound) - values.begin();
+                const auto cut =
+                    upper ? std::upper_bound(values.begin(), values.end(), bound) - values.begin()
+                          : std::lower_bound(values.begin(), values.end(), bound) - values.begin();
                 node_sides.push_back({x, f, upper, bound, static_cast<std::int32_t>(cut), 0});
             }
         }
@@ -156,7 +158,8 @@ void Variant::refresh_degrees(int x) {
             continue;
         ++(link.outward ? out : in);
         const int twin = p_->twin[idx(link.edge)];
-        undirected += twin < 0 || is_off(p_->edge_id(twin)); // two edges to one variable need one neighbour
+        undirected +=
+            twin < 0 || is_off(p_->edge_id(twin)); // two edges to one variable need one neighbour
     }
     words_[idx(degrees_ + x)] = out | in << kDegreeBits | undirected << (2 * kDegreeBits);
 }

@@ -48,7 +48,8 @@ void Searcher::bind(const Pattern &pattern, std::vector<std::uint32_t> *root_bia
         root_bias_->assign(n, 0);
 }
 
-// --- set-up --------------------------------------------------------------------------------------------------------
+// --- set-up
+// --------------------------------------------------------------------------------------------------------
 
 template <int W> inline void Searcher::side_domain(int x, Word *domain) const {
     const EncodedGraph &g = *g_;
@@ -60,7 +61,8 @@ template <int W> inline void Searcher::side_domain(int x, Word *domain) const {
 }
 
 // Leaves the nodes with at least so many neighbours.
-template <int W> inline void require_degree(const EncodedGraph &g, const Adjacency &a, int degree, Word *domain) {
+template <int W>
+inline void require_degree(const EncodedGraph &g, const Adjacency &a, int degree, Word *domain) {
     const int w = W ? W : g.words;
     if (degree == 0)
         return;
@@ -140,7 +142,9 @@ template <int W> bool Searcher::prepare() {
             bool pass = true;
             for (int s = p.edge_side_start[idx(e)]; s < p.edge_side_start[idx(e + 1)]; ++s)
                 pass = pass && (variant_->is_off(p.edge_side_id(s)) ||
-                                passes(p.edge_sides[idx(s)], g.edge_features[g.loop_edge[i] * set_.n_edge_features() + p.edge_sides[idx(s)].feature]));
+                                passes(p.edge_sides[idx(s)],
+                                       g.edge_features[g.loop_edge[i] * set_.n_edge_features() +
+                                                       p.edge_sides[idx(s)].feature]));
             if (pass)
                 set_bit(looped, g.loop_node[i]);
         }
@@ -154,10 +158,11 @@ template <int W> bool Searcher::prepare() {
     return true;
 }
 
-// --- search --------------------------------------------------------------------------------------------------------
+// --- search
+// --------------------------------------------------------------------------------------------------------
 
-// Gives v to x and narrows the neighbours. Where one of them would be left without candidates, nothing changes and the
-// incidence that leads to it is returned; else -1.
+// Gives v to x and narrows the neighbours. Where one of them would be left without candidates,
+// nothing changes and the incidence that leads to it is returned; else -1.
 template <int W> int Searcher::place(int x, int v) {
     const Pattern &p = *p_;
     const int w = W ? W : width_;
@@ -220,7 +225,8 @@ template <int W> void Searcher::undo(int level) {
             clear_bit(frontier_.data(), ~entry);
         } else {
             --touches_[idx(entry)];
-            copy_words(domain_.data() + idx(entry) * idx(w), trail_words_.data() + idx(t) * idx(w), w);
+            copy_words(domain_.data() + idx(entry) * idx(w), trail_words_.data() + idx(t) * idx(w),
+                       w);
         }
     }
     clear_bit(used_.data(), image_[idx(x)]);
@@ -265,8 +271,12 @@ template <int W> int Searcher::choose() const {
 template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool resume) {
     const int w = W ? W : width_;
     const int pw = p_->words;
-    const auto constraints = [&](int level) { return constraint_rows_.data() + idx(row_[idx(level)]) * idx(pw); };
-    const auto levels = [&](int level) { return level_rows_.data() + idx(row_[idx(level)]) * idx(var_words_); };
+    const auto constraints = [&](int level) {
+        return constraint_rows_.data() + idx(row_[idx(level)]) * idx(pw);
+    };
+    const auto levels = [&](int level) {
+        return level_rows_.data() + idx(row_[idx(level)]) * idx(var_words_);
+    };
     const std::int64_t last_step = budget > kNoBudget - steps_ ? kNoBudget : steps_ + budget;
 
     // Opens the next level: the variable to place, and its candidates.
@@ -301,8 +311,8 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
         matched_ = false;
     }
     for (;;) {
-        if (steps_ >= last_step ||
-            (steps_ % kStopInterval == kStopInterval - 1 && stop && stop->load(std::memory_order_relaxed)))
+        if (steps_ >= last_step || (steps_ % kStopInterval == kStopInterval - 1 && stop &&
+                                    stop->load(std::memory_order_relaxed)))
             return Answer::unknown;
         Word *candidates = candidates_.data() + idx(level_) * idx(w);
         int v = -1;
@@ -352,7 +362,8 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
                 const int above = level_var_[idx(level_)];
                 Word *l = levels(level_ + 1);
                 blocked_.resize(blocked_start_[idx(level_ + 1)]);
-                if (!test_bit(l, above)) { // this choice had no part in it: the failure stands one level up as it is
+                if (!test_bit(l, above)) { // this choice had no part in it: the failure stands one
+                                           // level up as it is
                     std::swap(row_[idx(level_)], row_[idx(level_ + 1)]);
                     continue;
                 }
@@ -365,7 +376,8 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
     }
 }
 
-// --- entry points --------------------------------------------------------------------------------------------------
+// --- entry points
+// --------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -401,13 +413,14 @@ Answer Searcher::test(const EncodedGraph &graph, const Word *off, std::int64_t b
     });
 }
 
-Answer Searcher::test_with_conflict(const EncodedGraph &graph, const Word *off, std::int64_t budget) {
+Answer Searcher::test_with_conflict(const EncodedGraph &graph, const Word *off,
+                                    std::int64_t budget) {
     select(off);
     return test_with_conflict(graph, *variant_, {}, budget);
 }
 
-Answer Searcher::test_with_conflict(const EncodedGraph &graph, const Variant &variant, DomainCache cache,
-                                    std::int64_t budget) {
+Answer Searcher::test_with_conflict(const EncodedGraph &graph, const Variant &variant,
+                                    DomainCache cache, std::int64_t budget) {
     g_ = &graph;
     variant_ = &variant;
     cache_ = cache;
@@ -462,7 +475,8 @@ Answer Searcher::count(const EncodedGraph &graph, std::int64_t budget, std::int6
         ++found;
         if (level_ < 0)
             continue;
-        // Every other variable is placed, so each candidate left at the last level is one more witness.
+        // Every other variable is placed, so each candidate left at the last level is one more
+        // witness.
         Word *left = candidates_.data() + idx(level_) * idx(width_);
         found += count_bits(left, width_);
         fill_words(left, width_, 0);

@@ -1,4 +1,5 @@
-// Masks of candidates: what a side, an edge type or an adjacency list leaves of the nodes of a graph.
+// Masks of candidates: what a side, an edge type or an adjacency list leaves of the nodes of a
+// graph.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@ namespace gdlnn {
 inline std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 // Removes from `mask` the nodes that a side excludes.
-template <int W> inline void apply_side(const GraphSet &set, const EncodedGraph &g, const Side &side, Word *mask) {
+template <int W>
+inline void apply_side(const GraphSet &set, const EncodedGraph &g, const Side &side, Word *mask) {
     const int w = W ? W : g.words;
     const FeatureColumn &column = set.node_column(side.feature);
     const Word *at_least = nullptr;
@@ -21,7 +23,9 @@ template <int W> inline void apply_side(const GraphSet &set, const EncodedGraph 
         const int j = column.local_index;
         const double *first = g.local_values.data() + g.local_start[idx(j)];
         const double *last = g.local_values.data() + g.local_start[idx(j + 1)];
-        const auto place = (side.upper ? std::upper_bound(first, last, side.bound) : std::lower_bound(first, last, side.bound)) - first;
+        const auto place = (side.upper ? std::upper_bound(first, last, side.bound)
+                                       : std::lower_bound(first, last, side.bound)) -
+                           first;
         at_least = g.local_masks.data() + idx(g.local_start[idx(j)] + j + place) * idx(w);
     } else {
         const int d = set.n_node_features();
@@ -40,11 +44,14 @@ template <int W> inline void apply_side(const GraphSet &set, const EncodedGraph 
             mask[i] &= at_least[i];
 }
 
-inline bool passes(const Side &side, double value) { return side.upper ? value <= side.bound : value >= side.bound; }
+inline bool passes(const Side &side, double value) {
+    return side.upper ? value <= side.bound : value >= side.bound;
+}
 
 // Neighbours of v over edges of the allowed types, for graphs that have masks.
 template <int W>
-inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word allowed, int v, Word *mask) {
+inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word allowed, int v,
+                             Word *mask) {
     const int w = W ? W : g.words;
     const auto row = idx(v) * idx(w);
     const Word met = allowed & g.type_set;
@@ -62,7 +69,8 @@ inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word all
 
 // Neighbours of v over edges that `pass` admits, from the lists.
 template <class Pass>
-inline void listed_neighbours(const EncodedGraph &g, const Adjacency &a, int v, Word *mask, Pass &&pass) {
+inline void listed_neighbours(const EncodedGraph &g, const Adjacency &a, int v, Word *mask,
+                              Pass &&pass) {
     fill_words(mask, g.words, 0);
     for (auto i = idx(a.start[idx(v)]); i < idx(a.start[idx(v + 1)]); ++i)
         if (pass(a.edge[i]))

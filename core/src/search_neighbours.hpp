@@ -22,13 +22,15 @@ template <int W> inline void Searcher::neighbours(int e, bool outward, int v, Wo
         listed_neighbours(g, a, v, mask, [](int) { return true; });
     } else if (set_.has_edge_types()) {
         const Word allowed = variant_->allowed(e);
-        listed_neighbours(g, a, v, mask, [&](int ge) { return (allowed >> g.edge_type[idx(ge)]) & 1U; });
+        listed_neighbours(g, a, v, mask,
+                          [&](int ge) { return (allowed >> g.edge_type[idx(ge)]) & 1U; });
     } else {
         const int c = set_.n_edge_features();
         listed_neighbours(g, a, v, mask, [&](int ge) {
             for (int s = p_->edge_side_start[idx(e)]; s < p_->edge_side_start[idx(e + 1)]; ++s) {
                 const Side &side = p_->edge_sides[idx(s)];
-                if (!variant_->is_off(p_->edge_side_id(s)) && !passes(side, g.edge_features[ge * c + side.feature]))
+                if (!variant_->is_off(p_->edge_side_id(s)) &&
+                    !passes(side, g.edge_features[ge * c + side.feature]))
                     return false;
             }
             return true;

@@ -1,4 +1,5 @@
-// The cheaper search after PL4XGL: edges, then the intervals of whole edges and nodes, one pass each.
+// The cheaper search after PL4XGL: edges, then the intervals of whole edges and nodes, one pass
+// each.
 #include <algorithm>
 
 #include "descent.hpp"
@@ -10,8 +11,8 @@ std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 
-// The mutations that drop edge e together with ends left without an edge; false where nothing but it is left or the
-// program would split.
+// The mutations that drop edge e together with ends left without an edge; false where nothing but
+// it is left or the program would split.
 bool Descent::edge_drop(int e, std::vector<int> &ids) {
     const Pattern &p = *pattern_;
     ids.assign(1, p.edge_id(e));
@@ -141,10 +142,12 @@ void Descent::sequential() {
     };
     for (int e = p.m - 1; e >= 0; --e)
         if (!test_bit(off(), p.edge_id(e)))
-            edge_cleared_[idx(e)] = open_all(p.edge_side_base, p.edge_side_start[idx(e)], p.edge_side_start[idx(e + 1)]);
+            edge_cleared_[idx(e)] = open_all(p.edge_side_base, p.edge_side_start[idx(e)],
+                                             p.edge_side_start[idx(e + 1)]);
     for (int x = p.n - 1; x >= 0; --x)
         if (!test_bit(off(), x))
-            node_cleared_[idx(x)] = open_all(p.node_side_base, p.node_side_start[idx(x)], p.node_side_start[idx(x + 1)]);
+            node_cleared_[idx(x)] = open_all(p.node_side_base, p.node_side_start[idx(x)],
+                                             p.node_side_start[idx(x + 1)]);
     if (n_graphs_ < params_.greedy_below)
         sequential_greedy();
 }
@@ -156,7 +159,8 @@ void Descent::sequential_greedy() {
         std::vector<int> ids, best_ids;
         std::optional<Outcome> best;
         const auto consider = [&]() {
-            const double at_least = best ? score_of(best->positive, best->positive + best->negative) : score_;
+            const double at_least =
+                best ? score_of(best->positive, best->positive + best->negative) : score_;
             auto outcome = evaluate(ids, at_least);
             if (!outcome)
                 return;
@@ -170,7 +174,8 @@ void Descent::sequential_greedy() {
             if (!test_bit(off(), p.edge_id(e)) && edge_drop(e, ids))
                 consider();
         for (int k = p.node_side_base; k < p.n_ids; ++k) {
-            const bool real = k >= p.edge_side_base || k < p.node_side_base + static_cast<int>(p.node_sides.size());
+            const bool real = k >= p.edge_side_base ||
+                              k < p.node_side_base + static_cast<int>(p.node_sides.size());
             if (!real || test_bit(off(), k))
                 continue;
             ids.assign(1, k);

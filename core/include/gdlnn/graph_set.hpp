@@ -1,6 +1,6 @@
-// GraphSet: graphs encoded once for matching and mining. Node features become masks of nodes per value, edges become
-// adjacency masks per combination of edge features; large graphs keep adjacency lists instead, so that memory stays
-// linear in the input.
+// GraphSet: graphs encoded once for matching and mining. Node features become masks of nodes per
+// value, edges become adjacency masks per combination of edge features; large graphs keep adjacency
+// lists instead, so that memory stays linear in the input.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace gdlnn {
 
-// Graphs as concatenated arrays. Edges name nodes within their graph, an undirected edge stands once.
+// Graphs as concatenated arrays. Edges name nodes within their graph, an undirected edge stands
+// once.
 struct GraphArrays {
     int n_graphs = 0;
     int n_node_features = 0;
@@ -31,7 +32,8 @@ struct Adjacency {
     std::vector<std::int32_t> edge;   // edge number within the graph
     std::vector<std::int32_t> degree; // neighbours other than the node itself
     std::vector<Word> any;            // n × words, empty for large graphs
-    std::vector<Word> typed;          // types × n × words, empty where there is one type or the graph is large
+    std::vector<Word>
+        typed; // types × n × words, empty where there is one type or the graph is large
     std::vector<Word> degree_at_least; // (max degree + 2) × words
     int max_degree = 0;
 };
@@ -46,13 +48,15 @@ struct EncodedGraph {
     const double *edge_features = nullptr;
     Adjacency out;
     Adjacency in; // empty for undirected graphs: `incoming` gives `out`
-    std::vector<std::int32_t> edge_type; // global type per edge; empty where there are too many types
-    std::vector<std::uint8_t> types;     // the global types that occur, where there are masks
-    Word type_set = 0;                   // the same as a set
+    std::vector<std::int32_t>
+        edge_type;                   // global type per edge; empty where there are too many types
+    std::vector<std::uint8_t> types; // the global types that occur, where there are masks
+    Word type_set = 0;               // the same as a set
     std::vector<std::int32_t> loop_node, loop_edge;
     // Per ranked feature, ranks + 1 masks: nodes whose value has at least that rank.
     std::vector<Word> rank_masks;
-    // Per continuous feature of a small graph: its own distinct values, and masks as above by position among them.
+    // Per continuous feature of a small graph: its own distinct values, and masks as above by
+    // position among them.
     std::vector<double> local_values;
     std::vector<std::int32_t> local_start;
     std::vector<Word> local_masks;
@@ -80,12 +84,19 @@ class GraphSet {
     const EncodedGraph &operator[](int i) const { return graphs_[static_cast<std::size_t>(i)]; }
     int n_node_features() const { return d_; }
     int n_edge_features() const { return c_; }
-    const FeatureColumn &node_column(int f) const { return node_columns_[static_cast<std::size_t>(f)]; }
-    const FeatureColumn &edge_column(int f) const { return edge_columns_[static_cast<std::size_t>(f)]; }
+    const FeatureColumn &node_column(int f) const {
+        return node_columns_[static_cast<std::size_t>(f)];
+    }
+    const FeatureColumn &edge_column(int f) const {
+        return edge_columns_[static_cast<std::size_t>(f)];
+    }
     // Combinations of edge features, where there are at most 64 of them.
     bool has_edge_types() const { return has_types_; }
     int n_edge_types() const { return n_types_; }
-    const double *edge_type_features(int type) const { return type_features_.data() + static_cast<std::size_t>(type) * static_cast<std::size_t>(c_); }
+    const double *edge_type_features(int type) const {
+        return type_features_.data() +
+               static_cast<std::size_t>(type) * static_cast<std::size_t>(c_);
+    }
     int max_nodes() const { return max_nodes_; }
     int max_words() const { return max_words_; }
     std::size_t bytes() const;

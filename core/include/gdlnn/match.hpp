@@ -1,4 +1,5 @@
-// Batches of match questions over programs × graphs, and single questions with witnesses, counts and conflicts.
+// Batches of match questions over programs × graphs, and single questions with witnesses, counts
+// and conflicts.
 #pragma once
 
 #include <atomic>
@@ -20,17 +21,17 @@ struct MatchParams {
     const std::atomic<bool> *stop = nullptr;
 };
 
-// values[graph × n_programs + program]: 0/1, or the count; unknown[...] is 1 where the budget ran out first (the value
-// is then 0, or the count so far).
-void match_batch(const GraphSet &set, const std::vector<ProgramArrays> &programs, const MatchParams &params,
-                 std::int64_t *values, std::uint8_t *unknown);
+// values[graph × n_programs + program]: 0/1, or the count; unknown[...] is 1 where the budget ran
+// out first (the value is then 0, or the count so far).
+void match_batch(const GraphSet &set, const std::vector<ProgramArrays> &programs,
+                 const MatchParams &params, std::int64_t *values, std::uint8_t *unknown);
 
 // The same for plain existence: one byte per pair, 0 no, 1 yes, 2 unknown.
-void match_exists(const GraphSet &set, const std::vector<ProgramArrays> &programs, const MatchParams &params,
-                  std::uint8_t *answers);
+void match_exists(const GraphSet &set, const std::vector<ProgramArrays> &programs,
+                  const MatchParams &params, std::uint8_t *answers);
 
 // Number of distinct subgraphs (image nodes and image edges) over all witnesses.
-Answer count_subgraphs(Searcher &searcher, const Pattern &pattern, const EncodedGraph &graph, std::int64_t budget,
-                       std::int64_t &found);
+Answer count_subgraphs(Searcher &searcher, const Pattern &pattern, const EncodedGraph &graph,
+                       std::int64_t budget, std::int64_t &found);
 
 } // namespace gdlnn

@@ -1,4 +1,5 @@
-// Mining: from one target graph, generalise the whole graph step by step while the score does not fall.
+// Mining: from one target graph, generalise the whole graph step by step while the score does not
+// fall.
 #pragma once
 
 #include <atomic>
@@ -20,13 +21,14 @@ struct MineParams {
     double epsilon = 0.1;
     Strategy strategy = Strategy::greedy;
     bool connected = true;
-    std::int64_t step_budget = 20'000;    // per search while mining
+    std::int64_t step_budget = 20'000;     // per search while mining
     std::int64_t final_budget = 2'000'000; // per search when the final program is recounted
-    int greedy_below = 1000;              // sequential: the greedy loop at the end runs below this many graphs
+    int greedy_below = 1000; // sequential: the greedy loop at the end runs below this many graphs
     bool lookahead = true;
 };
 
-// One descent: some nodes of one graph (a connected component, or all), with fixed or seeded random ties.
+// One descent: some nodes of one graph (a connected component, or all), with fixed or seeded random
+// ties.
 struct MineTask {
     int graph = 0;
     std::vector<std::int32_t> nodes; // sorted
@@ -35,10 +37,11 @@ struct MineTask {
 };
 
 struct MineStats {
-    std::int64_t tests = 0;     // (mutation, graph) questions and first questions that were searched for
-    std::int64_t searches = 0;  // searches run, lookahead included
-    std::int64_t steps = 0;     // nodes placed, over all searches
-    std::int64_t unknown = 0;   // searches that ran out of budget, lookahead aside
+    std::int64_t tests =
+        0; // (mutation, graph) questions and first questions that were searched for
+    std::int64_t searches = 0; // searches run, lookahead included
+    std::int64_t steps = 0;    // nodes placed, over all searches
+    std::int64_t unknown = 0;  // searches that ran out of budget, lookahead aside
 };
 
 // The mined program in terms of its target: which nodes and edges are left, with their bounds.
@@ -62,7 +65,9 @@ class MiningData {
     const GraphSet &set() const { return set_; }
     int label(int graph) const { return labels_[static_cast<std::size_t>(graph)]; }
     // Graphs of a label first, then the others, each in their own order.
-    const std::vector<std::int32_t> &order(int label) const { return orders_[static_cast<std::size_t>(label)]; }
+    const std::vector<std::int32_t> &order(int label) const {
+        return orders_[static_cast<std::size_t>(label)];
+    }
     int n_positive(int label) const { return n_positive_[static_cast<std::size_t>(label)]; }
 
   private:
@@ -87,7 +92,8 @@ class Miner {
 // Mines tasks on threads of its own; results are handed out as they come.
 class MiningJob {
   public:
-    MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks, int n_threads);
+    MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks,
+              int n_threads);
     ~MiningJob();
     // Waits up to `seconds` for results and returns those there are.
     std::vector<MinedProgram> poll(double seconds);

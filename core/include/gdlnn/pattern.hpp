@@ -1,5 +1,5 @@
-// Pattern: a GDL program compiled against a GraphSet. Every constraint has an id, so that a search can be asked to
-// ignore some (a mutation) and can say which ones it needed (a conflict).
+// Pattern: a GDL program compiled against a GraphSet. Every constraint has an id, so that a search
+// can be asked to ignore some (a mutation) and can say which ones it needed (a conflict).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct Side {
     std::int32_t feature;
     bool upper;
     double bound;
-    std::int32_t cut; // ranked node features: rank from which values are at least (lower) or beyond (upper) the bound
+    std::int32_t cut; // ranked node features: rank from which values are at least (lower) or beyond
+                      // (upper) the bound
     Word types;       // edges: the edge types that pass, where the set has types
 };
 
@@ -37,7 +38,8 @@ struct Incidence {
     bool outward; // the edge leaves this node
 };
 
-// Ids: nodes, then edges, then node sides, then edge sides, each section starting at a word boundary.
+// Ids: nodes, then edges, then node sides, then edge sides, each section starting at a word
+// boundary.
 class Pattern {
   public:
     Pattern(const GraphSet &set, const ProgramArrays &program);
@@ -50,7 +52,8 @@ class Pattern {
     std::vector<std::int32_t> loops;   // edges (x, x)
     std::vector<Side> node_sides, edge_sides;
     std::vector<std::int32_t> node_side_start, edge_side_start;
-    // For an edge (y, x) beside an edge (x, y): the other one's number, else -1. Only the later of the two has it.
+    // For an edge (y, x) beside an edge (x, y): the other one's number, else -1. Only the later of
+    // the two has it.
     std::vector<std::int32_t> twin;
     int edge_base = 0, node_side_base = 0, edge_side_base = 0;
     int n_ids = 0, words = 0;
@@ -63,7 +66,8 @@ class Pattern {
     bool is_edge(int id) const { return id >= edge_base && id < node_side_base; }
     bool is_node_side(int id) const { return id >= node_side_base && id < edge_side_base; }
 
-    // Sets the bit of a constraint and of every constraint whose removal takes it along: the mutations that touch it.
+    // Sets the bit of a constraint and of every constraint whose removal takes it along: the
+    // mutations that touch it.
     void touch_node(Word *bits, int x) const { set_bit(bits, x); }
     void touch_edge(Word *bits, int e) const {
         set_bit(bits, edge_id(e));
@@ -84,8 +88,9 @@ class Pattern {
     void switch_off(Word *off, int id) const;
 };
 
-// A pattern without some of its constraints, with what a search needs to know of it whatever the graph. One block of
-// words, so that a copy is cheap: the miner copies one and removes one more constraint for every question.
+// A pattern without some of its constraints, with what a search needs to know of it whatever the
+// graph. One block of words, so that a copy is cheap: the miner copies one and removes one more
+// constraint for every question.
 class Variant {
   public:
     // The whole pattern.
@@ -113,7 +118,9 @@ class Variant {
   private:
     static constexpr int kDegreeBits = 21; // three fields to a word
     int degree_field(int x, int field) const {
-        return static_cast<int>(words_[static_cast<std::size_t>(degrees_ + x)] >> (field * kDegreeBits) & ((1U << kDegreeBits) - 1));
+        return static_cast<int>(words_[static_cast<std::size_t>(degrees_ + x)] >>
+                                    (field * kDegreeBits) &
+                                ((1U << kDegreeBits) - 1));
     }
     void refresh_degrees(int x);
     void refresh_edge(int e);
@@ -121,7 +128,8 @@ class Variant {
     const Pattern *p_ = nullptr;
     std::vector<Word> words_;
     int var_words_ = 1;
-    int count_ = 0, alive_ = 0, changed_ = 0, allowed_ = 0, constrained_ = 0, degrees_ = 0; // where each section starts
+    int count_ = 0, alive_ = 0, changed_ = 0, allowed_ = 0, constrained_ = 0,
+        degrees_ = 0; // where each section starts
 };
 
 } // namespace gdlnn

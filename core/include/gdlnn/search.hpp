@@ -1,5 +1,6 @@
-// Search: does a graph contain a pattern? Backtracking over candidate masks, smallest candidate set on the frontier
-// first. On request a failure comes with a conflict: the constraints that are enough to make it fail.
+// Search: does a graph contain a pattern? Backtracking over candidate masks, smallest candidate set
+// on the frontier first. On request a failure comes with a conflict: the constraints that are
+// enough to make it fail.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,8 @@ enum class Answer : std::uint8_t { no, yes, unknown };
 
 inline constexpr std::int64_t kNoBudget = INT64_MAX;
 
-// Candidates by the sides of each variable, kept between searches on the same graph: one mask per variable, and the set of
-// variables whose mask is up to date. Null: nothing is kept.
+// Candidates by the sides of each variable, kept between searches on the same graph: one mask per
+// variable, and the set of variables whose mask is up to date. Null: nothing is kept.
 struct DomainCache {
     Word *domains = nullptr;
     Word *valid = nullptr;
@@ -26,17 +27,19 @@ class Searcher {
   public:
     explicit Searcher(const GraphSet &set) : set_(set) {}
 
-    // Binds a pattern; buffers grow to fit. `root_bias` (one count per variable, or null) makes variables that emptied
-    // often more likely roots; the search adds to it.
+    // Binds a pattern; buffers grow to fit. `root_bias` (one count per variable, or null) makes
+    // variables that emptied often more likely roots; the search adds to it.
     void bind(const Pattern &pattern, std::vector<std::uint32_t> *root_bias = nullptr);
 
-    // Whether the graph contains the pattern without the constraints in `off` (null: with all of them). A step is one
-    // assignment of a node to a variable.
+    // Whether the graph contains the pattern without the constraints in `off` (null: with all of
+    // them). A step is one assignment of a node to a variable.
     Answer test(const EncodedGraph &graph, const Word *off, std::int64_t budget);
     // The same; after `no`, conflict() holds the touched mutations of a conflict.
     Answer test_with_conflict(const EncodedGraph &graph, const Word *off, std::int64_t budget);
-    // The same for a variant of the bound pattern, with what is known of the graph from earlier searches.
-    Answer test_with_conflict(const EncodedGraph &graph, const Variant &variant, DomainCache cache, std::int64_t budget);
+    // The same for a variant of the bound pattern, with what is known of the graph from earlier
+    // searches.
+    Answer test_with_conflict(const EncodedGraph &graph, const Variant &variant, DomainCache cache,
+                              std::int64_t budget);
     const Word *conflict() const { return conflict_; }
     // After `yes`: the image of each variable, -1 for variables that are off.
     const std::vector<std::int32_t> &witness() const { return image_; }
@@ -49,14 +52,16 @@ class Searcher {
     void start(const EncodedGraph &graph, const Word *off);
     Answer next(std::int64_t budget);
 
-    // Constraints that will last, or null: where there is a choice of reasons, conflicts are made of these.
+    // Constraints that will last, or null: where there is a choice of reasons, conflicts are made
+    // of these.
     const Word *lasting = nullptr;
 
     // Raised from outside to end a search early (it answers `unknown`); null: never.
     const std::atomic<bool> *stop = nullptr;
 
 #ifdef GDLNN_TRACE_REASONS
-    std::vector<Word> reasons; // for tests: every constraint that any explanation named; the caller clears it
+    std::vector<Word>
+        reasons; // for tests: every constraint that any explanation named; the caller clears it
 #endif
 
   private:
@@ -70,7 +75,9 @@ class Searcher {
     template <int W> int choose() const;
     template <int W> void explain(int y, const Word *values, Word *constraints, Word *levels);
     template <int W> void explain_blocked(int x, Word *constraints, Word *levels);
-    template <int W> void explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Word *constraints);
+    template <int W>
+    void explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values,
+                             Word *constraints);
     void explain_wrong_types(int e, Word wrong, Word *constraints);
     void explain_wrong_edge(int e, int graph_edge, Word *constraints);
     // How welcome a constraint is as a reason: part of the conflict anyway, lasting, or neither.
@@ -93,12 +100,12 @@ class Searcher {
     DomainCache cache_;
     std::vector<std::uint32_t> *root_bias_ = nullptr;
     std::int64_t steps_ = 0;
-    int width_ = 1;       // words per node mask
-    int var_words_ = 1;   // words per set of variables
+    int width_ = 1;     // words per node mask
+    int var_words_ = 1; // words per set of variables
     int n_alive_ = 0;
     int level_ = -1;
     bool started_ = false;
-    bool matched_ = false; // the last level holds a node: the search stopped at a witness
+    bool matched_ = false;    // the last level holds a node: the search stopped at a witness
     bool unfinished_ = false; // variables are still placed
     int empty_variable_ = -1;
 
