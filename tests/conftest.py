@@ -1,12 +1,17 @@
-"""What tests share: where the data lies, how many random cases to run."""
+"""What tests share: where the data lies, where caches go, how many random cases to run."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LONG = os.environ.get("GDLNN_TEST_LONG") == "1"
 
@@ -26,6 +31,17 @@ def _folder(variable: str) -> Path:
     if os.environ.get("GDLNN_REQUIRE_DATA") == "1":
         pytest.fail(message)
     pytest.skip(message)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep tests and the processes they start out of the user's cache; what libraries leave goes with it."""
+    tmp_path_factory.getbasetemp()  # pytest's own folder stays where it is
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GDLNN_CACHE", str(Path(folder) / "gdlnn"))
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Graph: one validated, immutable graph as NumPy arrays. Data sets, files and other libraries live elsewhere."""
+"""Graph: one validated, immutable graph as NumPy arrays. Data sets and other libraries live elsewhere."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Graph:
         schema: Schema | None,
         name: str | None,
     ) -> Graph:
-        """Build from arrays that a reader has already checked as a whole, without checking each graph again."""
+        """Build from arrays that a reader has already checked as a whole: nothing is checked again."""
         graph = object.__new__(cls)
         for array in (node_features, edges, edge_features):
             array.setflags(write=False)
@@ -117,7 +117,7 @@ class Graph:
         return len(self.edges)
 
     def subgraph(self, nodes: npt.ArrayLike) -> Graph:
-        """Return the induced subgraph of some nodes, renumbered in increasing order; features stay as they were."""
+        """Return the induced subgraph of some nodes, renumbered in increasing order; features stay."""
         kept = np.unique(np.asarray(nodes, dtype=np.int64).reshape(-1))
         if len(kept) and (kept[0] < 0 or kept[-1] >= self.n_nodes):
             raise GraphError(f"subgraph: expected nodes from 0 to {self.n_nodes - 1}, got {int(kept[-1])}")
@@ -220,9 +220,8 @@ def _check_ends(ends: IntArray, n_nodes: int, where: str) -> None:
         row = int(bad[0, 0])
         node = int(ends[row, bad[0, 1]])
         have = f"nodes from 0 to {n_nodes - 1}" if n_nodes else "no edge, since there are no nodes"
-        raise GraphError(
-            f"{where}: edge {row} ({int(ends[row, 0])}, {int(ends[row, 1])}): expected {have}, got node {node}"
-        )
+        u, v = (int(end) for end in ends[row])
+        raise GraphError(f"{where}: edge {row} ({u}, {v}): expected {have}, got node {node}")
 
 
 def _check_parallel(ends: IntArray, directed: bool, where: str) -> None:
@@ -237,7 +236,8 @@ def _check_parallel(ends: IntArray, directed: bool, where: str) -> None:
         u, v = (int(end) for end in ends[second])
         hint = "" if directed else " (an undirected edge is listed once)"
         raise GraphError(
-            f"{where}: edge {second} ({u}, {v}): expected no parallel edges, but edge {first} joins the same nodes{hint}"
+            f"{where}: edge {second} ({u}, {v}): expected no parallel edges, "
+            f"but edge {first} joins the same nodes{hint}"
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gdlnn.errors import GraphError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FeatureKind = Literal["numeric", "ordinal", "nominal"]
 
@@ -29,9 +31,8 @@ class Feature:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(FeatureKind):
-            raise GraphError(
-                f"feature {self.name!r}: expected a kind out of {', '.join(get_args(FeatureKind))}, got {self.kind!r}"
-            )
+            kinds = ", ".join(get_args(FeatureKind))
+            raise GraphError(f"feature {self.name!r}: expected a kind out of {kinds}, got {self.kind!r}")
         names = list(self.values.values())
         if len(set(names)) != len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
@@ -80,7 +81,10 @@ class Schema:
         """Return the schema as plain JSON values."""
 
         def features(items: tuple[Feature, ...]) -> list[dict[str, Any]]:
-            return [{"name": f.name, "kind": f.kind, "values": [[v, n] for v, n in f.values.items()]} for f in items]
+            return [
+                {"name": f.name, "kind": f.kind, "values": [list(pair) for pair in f.values.items()]}
+                for f in items
+            ]
 
         return {
             "node": features(self.node),
@@ -97,7 +101,10 @@ class Schema:
             return tuple(Feature(i["name"], i["kind"], dict(map(tuple, i["values"]))) for i in items)
 
         return cls(
-            features(data["node"]), features(data["edge"]), dict(map(tuple, data["classes"])), data.get("domain", "")
+            features(data["node"]),
+            features(data["edge"]),
+            dict(map(tuple, data["classes"])),
+            data.get("domain", ""),
         )
 
     def __hash__(self) -> int:
