@@ -13,6 +13,7 @@ from reference.matcher import matches
 
 MASK = (1 << 64) - 1
 WORD = 64
+RULES = ("remove node", "remove edge", "generalize node", "generalize edge")
 
 
 class Mined(NamedTuple):
@@ -32,10 +33,14 @@ class Data:
     y: list[int]
     epsilon: float
     memo: dict[Program, tuple[bool, ...]] = field(default_factory=dict)
+    bounds: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
 
     def support(self, program: Program) -> tuple[bool, ...]:
         if program not in self.memo:
-            self.memo[program] = tuple(matches(program, graph) for graph in self.graphs)
+            # Variables have nodes of their own, so that a smaller graph needs no search.
+            self.memo[program] = tuple(
+                len(program.nodes) <= graph.n_nodes and matches(program, graph) for graph in self.graphs
+            )
         return self.memo[program]
 
     def count(self, program: Program, label: int) -> tuple[float, int]:
@@ -46,9 +51,11 @@ class Data:
 
     def extremes(self, of: str, feature: int) -> tuple[float, float]:
         """Return the smallest and the largest value of a feature in all graphs."""
-        columns = [getattr(graph, f"{of}_features") for graph in self.graphs]
-        values = [row[feature] for column in columns for row in column.tolist() if len(row) > feature]
-        return min(values), max(values)
+        if (of, feature) not in self.bounds:
+            columns = [getattr(graph, f"{of}_features") for graph in self.graphs]
+            values = [row[feature] for column in columns for row in column.tolist() if row]
+            self.bounds[of, feature] = min(values), max(values)
+        return self.bounds[of, feature]
 
 
 def components(graph: Graph) -> list[list[int]]:
@@ -140,6 +147,39 @@ def greedy(
         program, score, steps = chosen.program, best[0], steps + 1
 
 
+def reachable(
+    data: Data, target: int, nodes: list[int], *, connected: bool, limit: int = 300
+) -> set[Program] | None:
+    """Return what the greedy strategy can give under any numbering of the nodes and edges, in canonical form.
+
+    A numbering decides which variable comes first among mutations of equal score, equal positives and one
+    rule, and nothing else. None where more than `limit` programs are on the way.
+    """
+    label, directed = data.y[target], data.graphs[target].directed
+    front = [start_program(data.graphs[target], nodes)]
+    seen, final = {front[0].canonical(directed=directed)}, set()
+    while front:
+        program = front.pop()
+        ranked = [
+            ((*data.count(m.program, label), -RULES.index(m.rule)), m)
+            for m in offered(program, data, connected)
+        ]
+        best = max((rank for rank, _ in ranked), default=None)
+        if best is None or best[0] < data.count(program, label)[0]:
+            final.add(program.canonical(directed=directed))
+            continue
+        # The first mutation of each variable comes before its other features and sides under every numbering.
+        first = {m.target: m for rank, m in reversed(ranked) if rank == best}
+        for mutation in first.values():
+            form = mutation.program.canonical(directed=directed)
+            if form not in seen:
+                seen.add(form)
+                front.append(mutation.program)
+        if len(seen) > limit:
+            return None
+    return final
+
+
 def drop_edge(program: Program, edge: EdgeDescription, connected: bool) -> Program | None:
     """Return the program without an edge and without ends that have no other; None where it may not go."""
     edges = [e for e in program.edges if e != edge]
@@ -219,7 +259,7 @@ def mutation_numbers(program: Program, data: Data) -> dict[Key, int]:
     """Number the mutations of the first program; each rule starts at a multiple of 64."""
     numbers: dict[Key, int] = {}
     base = 0
-    for rule in ("remove node", "remove edge", "generalize node", "generalize edge"):
+    for rule in RULES:
         of_rule = [m for m in mutations(program) if m.rule == rule and not opens_nothing(program, m, data)]
         numbers |= {key(mutation): base + i for i, mutation in enumerate(of_rule)}
         base += math.ceil(len(of_rule) / WORD) * WORD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -123,6 +124,8 @@ def make_progress(wanted: bool, plan: Plan, before: Iterable[TaskResult]) -> Ite
 
 def _console() -> Console | None:
     """Return the console to draw on, or None where nobody watches."""
+    if not sys.stderr.isatty() and "IPython" not in sys.modules:
+        return None  # and rich need not be loaded
     from rich.console import Console
 
     console = Console(stderr=True)

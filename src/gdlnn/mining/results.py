@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.gdl.program import Interval, Program
+from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,28 +75,21 @@ class TaskResult:
 
 def native_program(graph: Graph, mined: _core.MinedProgram) -> Program:
     """Return the program the core mined from a graph; the variable of node v is called ``xv``."""
-
-    def vectors(
-        lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], count: int
-    ) -> list[list[Interval]]:
-        rows = np.stack([lower, upper], axis=-1).reshape(count, -1, 2).tolist()
-        return [[Interval(*bounds) for bounds in row] for row in rows]
-
     nodes, ends = mined.nodes.tolist(), graph.edges[mined.edges].tolist()
-    return Program(
-        [
-            (f"x{node}", vector)
-            for node, vector in zip(
-                nodes, vectors(mined.node_lower, mined.node_upper, len(nodes)), strict=True
-            )
-        ],
-        [
-            (f"x{u}", f"x{v}", vector)
-            for (u, v), vector in zip(
-                ends, vectors(mined.edge_lower, mined.edge_upper, len(ends)), strict=True
-            )
-        ],
+    node_vectors = _vectors(mined.node_lower, mined.node_upper, len(nodes))
+    edge_vectors = _vectors(mined.edge_lower, mined.edge_upper, len(ends))
+    return Program._trusted(  # the core gives sound programs, and there are thousands
+        tuple(NodeDescription(f"x{v}", vector) for v, vector in zip(nodes, node_vectors, strict=True)),
+        tuple(EdgeDescription(f"x{u}", f"x{v}", w) for (u, v), w in zip(ends, edge_vectors, strict=True)),
     )
+
+
+def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals | None]:
+    """Cut flat bounds into the vectors of `count` descriptions; one that is open throughout is none."""
+    intervals = list(map(Interval, lower.tolist(), upper.tolist()))
+    width = len(intervals) // max(1, count)
+    vectors = [tuple(intervals[i * width : (i + 1) * width]) for i in range(count)]
+    return [vector if any(interval != ANY for interval in vector) else None for vector in vectors]
 
 
 def format_rows(rows: Iterable[int]) -> str:

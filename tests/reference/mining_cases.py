@@ -1,0 +1,106 @@
+"""Random labelled data sets to mine, of graphs that resemble each other, so that programs match several."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from gdlnn import Graph, GraphDataset
+from reference.random_cases import Rng, Shape, random_features, random_graph
+
+EPSILONS = (0.01, 0.1, 1.0, 5.0)
+
+
+@dataclass(frozen=True)
+class MiningCase:
+    """A data set with the settings it is mined with."""
+
+    seed: int
+    graphs: list[Graph]
+    y: list[int]
+    epsilon: float
+    connected: bool
+    tie_seed: int
+
+    @property
+    def dataset(self) -> GraphDataset:
+        return GraphDataset(self.graphs, self.y)
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed}, ε = {self.epsilon}, connected = {self.connected}, labels {self.y}"]
+        lines += [
+            f"Graph({g.node_features.tolist()}, {g.edges.tolist()}, {g.edge_features.tolist()}, "
+            f"directed={g.directed})"
+            for g in self.graphs
+        ]
+        return "\n".join(lines)
+
+
+def mining_case(seed: int, max_nodes: int = 5) -> MiningCase:
+    """Return a case: 3 to 7 graphs, 1 to 3 labels, 0 to 3 features; half the graphs resemble another."""
+    rng = np.random.default_rng([2024, seed])
+    shape = Shape(bool(rng.integers(2)), int(rng.integers(4)), int(rng.integers(4)), int(rng.integers(1, 4)))
+    graphs: list[Graph] = []
+    for _ in range(int(rng.integers(3, 8))):
+        if graphs and rng.random() < 0.5:
+            graphs.append(relative(rng, graphs[int(rng.integers(len(graphs)))], shape))
+        else:
+            graphs.append(random_graph(rng, shape, max_nodes))
+    n_labels = int(rng.integers(1, 4))
+    y = [int(label) for label in rng.integers(n_labels, size=len(graphs))]
+    # 0.01 |D| is among the values of ε that the paper searches.
+    epsilon = float(rng.choice([*EPSILONS, 0.01 * len(graphs)]))
+    return MiningCase(seed, graphs, y, epsilon, bool(rng.random() < 0.7), int(rng.integers(2**62)))
+
+
+def relative(rng: Rng, graph: Graph, shape: Shape) -> Graph:
+    """Return a graph like another: renumbered, a value changed, edges lost, perhaps a node more."""
+    nodes, links, ends = graph.node_features.copy(), graph.edge_features.copy(), graph.edges.copy()
+    for matrix in (nodes, links):
+        if matrix.size and rng.random() < 0.6:
+            row, column = int(rng.integers(matrix.shape[0])), int(rng.integers(matrix.shape[1]))
+            matrix[row, column] = float(rng.integers(shape.n_values))
+    kept = rng.random(len(ends)) > 0.2
+    ends, links = ends[kept], links[kept]
+    order = rng.permutation(graph.n_nodes)
+    ends = order[ends].reshape(-1, 2)
+    nodes = nodes[np.argsort(order)]
+    if graph.n_nodes and rng.integers(2):
+        nodes = np.concatenate([nodes, random_features(rng, 1, nodes.shape[1], shape.n_values)])
+        ends = np.concatenate([ends, [[graph.n_nodes, int(rng.integers(graph.n_nodes))]]])
+        links = np.concatenate([links, random_features(rng, 1, links.shape[1], shape.n_values)])
+    return Graph(nodes, ends, links, directed=graph.directed)
+
+
+def renumbered(rng: Rng, graph: Graph) -> Graph:
+    """Return the same graph with its nodes and edges in another order."""
+    order, edge_order = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
+    return Graph(
+        graph.node_features[np.argsort(order)],
+        order[graph.edges[edge_order]].reshape(-1, 2),
+        graph.edge_features[edge_order],
+        directed=graph.directed,
+    )
+
+
+def random_trees(n: int, seed: int = 0, nodes: int = 14) -> GraphDataset:
+    """Return labelled graphs that take the miner a moment: trees with a few rings, like small molecules.
+
+    Graphs with label "ring" have a ring of six with one value set; the others are trees.
+    """
+    rng = np.random.default_rng(seed)
+    graphs, labels = [], []
+    for number in range(n):
+        size = int(rng.integers(nodes // 2, nodes + 1))
+        edges = [(int(rng.integers(max(0, v - 3), v)), v) for v in range(1, size)]
+        features = rng.choice([0.0, 0.0, 0.0, 1.0, 2.0], size=(size, 1))
+        labels.append("ring" if number % 3 == 0 else "tree")
+        if labels[-1] == "ring":
+            ring = list(range(size, size + 5))
+            edges += [(0, ring[0]), *itertools.pairwise(ring), (ring[-1], 0)]
+            features = np.concatenate([features, np.zeros((5, 1))])
+        links = rng.choice([1.0, 1.0, 2.0], size=(len(edges), 1))
+        graphs.append(Graph(features, edges, links))
+    return GraphDataset(graphs, np.array(labels), name="random trees")

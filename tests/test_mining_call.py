@@ -1,0 +1,272 @@
+"""Calls of mine(): bad arguments, early ends, executors, the bar, the objective and random programs."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from gdlnn import Graph, GraphDataset, MiningError, Program, mine
+from gdlnn.matching import match
+from gdlnn.mining import objective, progress, random_programs, running
+from gdlnn.mining.tasks import Plan
+from reference.mining_cases import random_trees
+
+TREES = random_trees(40)
+MANY = random_trees(400, nodes=24)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"epsilon": 0}, 'epsilon: expected a positive number, or a percentage .* such as "1%", got 0'),
+        ({"epsilon": -1.0}, "epsilon: expected a positive number"),
+        ({"epsilon": float("nan")}, "epsilon: expected a positive number"),
+        ({"epsilon": "much"}, "epsilon: expected a positive number.*got 'much'"),
+        ({"epsilon": "x%"}, "epsilon: expected a positive number.*got 'x%'"),
+        ({"epsilon": None}, "epsilon: expected"),
+        ({"epsilon": True}, "epsilon: expected"),
+        ({"strategy": "fast"}, "strategy: expected one of greedy, sequential, got 'fast'"),
+        ({"targets": 0}, "targets: expected a number from 1 to 40, got 0"),
+        ({"targets": 41}, "targets: expected a number from 1 to 40, got 41"),
+        ({"targets": 1.5}, "targets: expected a fraction above 0 and at most 1, got 1.5"),
+        ({"targets": [40]}, "targets: expected rows from 0 to 39, got 40"),
+        ({"targets": "all"}, "targets: expected None, a number"),
+        ({"targets": True}, "targets: expected None, a number"),
+        ({"targets": [0.5]}, "targets: expected None, a number"),
+        ({"targets": [[1, 2], [3]]}, "targets: expected None, a number"),
+        ({"min_support": -1}, "min_support: expected a whole number of at least 0, got -1"),
+        ({"min_lift": -0.1}, "min_lift: expected a number of at least 0, got -0.1"),
+        ({"min_lift": "1"}, "min_lift: expected a number of at least 0, got '1'"),
+        ({"step_budget": 0}, "step_budget: expected a whole number of at least 1, got 0"),
+        ({"step_budget": 1.5}, "step_budget: expected a whole number of at least 1, got 1.5"),
+        ({"n_jobs": 0}, "n_jobs: expected a positive number, or -1 for all processors, got 0"),
+        ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
+        ({"restarts": -1}, "restarts: expected a whole number of at least 0, got -1"),
+        ({"time_limit": -1}, "time_limit: expected a number of at least 0, got -1"),
+        ({"time_limit": float("inf")}, "time_limit: expected a number of at least 0, got inf"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(MiningError, match=f"^mine: {message}"):
+        mine(TREES, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        (GraphDataset(TREES.graphs), "expected labels"),
+        (GraphDataset([]), "expected at least one graph, got none"),
+        (TREES.graphs, "expected a GraphDataset, got "),
+        (GraphDataset(TREES.graphs[:2], [1.0, float("nan")]), "graph 1: expected a label, got nan"),
+        (GraphDataset(TREES.graphs[:2], np.array([1, "a"], dtype=object)), "expected labels of one type"),
+        (GraphDataset(TREES.graphs[:2], np.array([None, None])), "expected labels"),
+    ],
+)
+def test_bad_data_sets_are_named(dataset: Any, message: str) -> None:
+    with pytest.raises(MiningError, match=f"^mine: dataset: {message}"):
+        mine(dataset)
+
+
+def test_a_percentage_is_one_of_the_training_graphs() -> None:
+    assert mine(TREES, epsilon="1%", targets=3) == mine(TREES, epsilon=0.4, targets=3)
+
+
+def test_no_target_gives_an_empty_set() -> None:
+    empty = GraphDataset([Graph(np.zeros((0, 1)), []), Graph([[1.0]], [])], [0, 1])
+    found = mine(empty, targets=[0])
+    assert len(found) == 0
+    assert found.complete
+
+
+def test_one_label_and_one_graph() -> None:
+    found = mine(GraphDataset([Graph([[1.0]], [])], ["only"]))
+    assert [item.score for item in found] == [1 / 1.1]
+
+
+# --- ends before the end -----------------------------------------------------------------------------------
+
+
+def test_the_time_limit_ends_with_what_is_done(caplog: pytest.LogCaptureFixture) -> None:
+    started = time.monotonic()
+    found = mine(MANY, time_limit=0.3, restarts=50)
+    assert time.monotonic() - started < 5
+    assert not found.complete
+    assert found.stopped_by == "time limit"
+    assert 0 < found.stats.tasks < 400 * 51
+    assert "stopped by time limit" in caplog.text
+    assert "incomplete: stopped by time limit" in found.summary()
+    whole = match(found.programs[:20], MANY)
+    assert np.array_equal(whole, found[:20].supports)
+
+
+def test_ctrl_c_ends_with_what_is_done() -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def press() -> None:
+        while signal.getsignal(signal.SIGINT) is before:  # until the descents begin
+            time.sleep(0.01)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    found = mine(MANY, restarts=50)
+    thread.join()
+    assert found.stopped_by == "interrupt"
+    assert not found.complete
+    assert found.stats.tasks > 0
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_mining_works_off_the_main_thread() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(mine, TREES, targets=5).result() == mine(TREES, targets=5)
+
+
+# --- executors ---------------------------------------------------------------------------------------------
+
+
+def test_worker_processes_give_the_same_bytes() -> None:
+    expected = mine(TREES, restarts=1).to_text()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        found = mine(TREES, restarts=1, executor=pool)
+        assert found.to_text() == expected
+        assert found.stats.tasks == 80
+        assert mine(TREES, epsilon=1, executor=pool).to_text() == mine(TREES, epsilon=1).to_text()
+
+
+def test_data_is_sent_to_a_worker_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_SENT", {})
+    with_data: list[bool] = []
+
+    class Spy(Executor):
+        def __init__(self) -> None:
+            self.inner = ThreadPoolExecutor(1)
+
+        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+            with_data.append(arguments[1] is not None)
+            return self.inner.submit(function, *arguments, **named)
+
+    spy = Spy()
+    assert mine(TREES, executor=spy).to_text() == mine(TREES).to_text()
+    assert sum(with_data) <= len(with_data) // 2
+    before = sum(with_data)
+    mine(TREES, executor=spy)
+    assert sum(with_data) == before  # known from the first call
+    spy.inner.shutdown()
+
+
+def kill_worker(*_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_dead_worker_is_reported() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        pool.submit(kill_worker)
+        with pytest.raises(MiningError, match="executor: a worker ended before its work was done"):
+            mine(TREES, executor=pool)
+
+
+def test_a_stopped_executor_run_keeps_what_is_done() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        found = mine(MANY, restarts=10, executor=pool, time_limit=0.5)
+    assert found.stopped_by == "time limit"
+    assert 0 < found.stats.tasks < 4400
+
+
+# --- the bar -----------------------------------------------------------------------------------------------
+
+
+def test_the_bar_shows_in_terminals_alone(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    mine(TREES)
+    assert capfd.readouterr() == ("", "")
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=120, _environ={"TERM": "xterm"})
+    monkeypatch.setattr(progress, "_console", lambda: console)
+    mine(TREES, progress=False)
+    assert screen.getvalue() == ""
+    found = mine(TREES)
+    shown = screen.getvalue()
+    assert "40/40" in shown
+    assert f"{len(found)} programs, best {max(found.scores):.4f}" in shown
+    assert "/s" in shown
+
+
+def test_a_notebook_without_widgets_gets_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+
+    class Handle:
+        def update(self, content: dict[str, str], raw: bool) -> None:
+            assert raw
+            lines.append(content["text/plain"])
+
+    line = progress._Line(progress.Tally(Plan((), (), ()), ()), Handle())
+    line.update([])
+    assert lines[0].startswith("mining: 0/0 targets, 0 programs, best 0.0000")
+
+
+def test_mining_needs_no_lark() -> None:
+    code = (
+        "import sys; sys.modules['lark'] = None\n"
+        "from gdlnn import Graph, GraphDataset, mine\n"
+        "found = mine(GraphDataset([Graph([[1.0], [2.0]], [[0, 1]]), Graph([[2.0]], [])], [0, 1]))\n"
+        "assert found.to_text() and 'torch' not in sys.modules and 'rich' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.DEVNULL)
+
+
+# --- the objective and random programs ---------------------------------------------------------------------
+
+
+def test_the_objective_is_the_sum_over_pairs() -> None:
+    programs = random_programs(TREES, 15, seed=2, sizes=[1, 2, 3])
+    table, y = match(programs, TREES), np.asarray(TREES.y)
+    total = sum(
+        (table[i] == table[j]).mean() * (1 if y[i] == y[j] else -1) for i in range(40) for j in range(40)
+    )
+    assert objective(programs, TREES, y) == pytest.approx(total, abs=1e-9)
+    assert objective(programs, TREES, y, mean=True) == pytest.approx(total / 1600, abs=1e-12)
+
+
+def test_mined_programs_set_labels_apart_better_than_random_ones() -> None:
+    top = mine(TREES).top(10)
+    chance = random_programs(TREES, 10, sizes=[len(item.program.nodes) for item in top])
+    assert objective(top, TREES, np.asarray(TREES.y)) > objective(chance, TREES, np.asarray(TREES.y))
+
+
+def test_the_objective_refuses_what_it_cannot_use() -> None:
+    with pytest.raises(MiningError, match="objective: programs: expected at least one"):
+        objective([], TREES, np.asarray(TREES.y))
+    with pytest.raises(
+        MiningError, match=r"objective: y: expected 40 labels, one per graph, got shape \(2,\)"
+    ):
+        objective([Program()], TREES, [0, 1])
+
+
+def test_random_programs_are_connected_pieces() -> None:
+    programs = random_programs(TREES, 30, seed=1)
+    assert len(set(programs)) == 30
+    assert programs == random_programs(TREES, 30, seed=1)
+    assert programs != random_programs(TREES, 30, seed=2)
+    assert match(programs, TREES).any(axis=0).all()
+    assert all(len(program.edges) >= len(program.nodes) - 1 for program in programs)
+    with pytest.raises(
+        MiningError, match="random_programs: n: expected at most 3 for these graphs and sizes"
+    ):
+        random_programs(TREES, 10, sizes=[1])
+    with pytest.raises(MiningError, match="sizes: expected at least one"):
+        random_programs(TREES, 10, sizes=[])

@@ -1,0 +1,99 @@
+"""The miner against slow, obvious code: the same program, score, support and steps for every target."""
+
+from __future__ import annotations
+
+import pytest
+
+from gdlnn import Graph, GraphDataset, Program, mine
+from gdlnn.mining.results import TaskResult, parse_rows
+from gdlnn.mining.running import LocalRun, MiningData
+from gdlnn.mining.settings import Settings, Strategy
+from gdlnn.mining.tasks import Task
+from reference import mining as reference
+from reference.mining_cases import MiningCase, mining_case
+
+BATCHES = 10
+CASES = 30
+"""Random data sets per batch."""
+
+
+def tasks_of(case: MiningCase, seed: int | None) -> list[Task]:
+    return [
+        Task(row, tuple(nodes), seed is not None, seed or 0)
+        for row, graph in enumerate(case.graphs)
+        for nodes in (reference.components(graph) if case.connected else [list(range(graph.n_nodes))])
+        if nodes
+    ]
+
+
+def mined(case: MiningCase, tasks: list[Task], strategy: Strategy) -> dict[int, TaskResult]:
+    settings = Settings(case.epsilon, strategy, case.connected)
+    data = MiningData(case.graphs, case.dataset.y.astype("int32"), max(case.y) + 1)  # type: ignore[union-attr]
+    run = LocalRun(data, settings, tasks, range(len(tasks)), 1)
+    return {result.task: result for batch in run.results() for result in batch}
+
+
+def check(case: MiningCase, strategy: Strategy, seed: int | None, data: reference.Data) -> None:
+    tasks = tasks_of(case, seed)
+    results = mined(case, tasks, strategy) if tasks else {}
+    for number, task in enumerate(tasks):
+        nodes = list(task.nodes)
+        if strategy == "greedy":
+            expected = reference.greedy(data, task.graph, nodes, connected=case.connected, seed=seed)
+        else:
+            expected = reference.sequential(data, task.graph, nodes, connected=case.connected)
+        got = results[number]
+        directed = case.graphs[0].directed
+        where = f"{strategy}, ties {seed}, target {task.graph}, nodes {nodes}\n{case}"
+        assert got.program == expected.program.canonical(directed=directed), where
+        assert got.score == expected.score, where
+        assert tuple(parse_rows(got.support, len(case.graphs)).tolist()) == expected.support, where
+        assert got.mutations == expected.steps, where
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_the_same_as_the_reference_on_random_data(batch: int, n_cases: float) -> None:
+    per_batch = int(CASES * n_cases)
+    for seed in range(batch * per_batch, (batch + 1) * per_batch):
+        case = mining_case(seed, max_nodes=5 if n_cases == 1 else 6)
+        data = reference.Data(case.graphs, case.y, case.epsilon)
+        check(case, "greedy", None, data)
+        check(case, "sequential", None, data)
+        if seed % 3 == 0:
+            check(case, "greedy", case.tie_seed, data)
+
+
+# --- the running example ----------------------------------------------------------------------------------
+
+
+def figure_1() -> GraphDataset:
+    """Return the four graphs of the paper's first figure."""
+    return GraphDataset(
+        [
+            Graph([[4.0], [2.0], [1.0], [1.0]], [[0, 1], [1, 2], [1, 3]], directed=True),
+            Graph([[1.0], [2.0], [4.0], [1.0]], [[0, 1], [1, 2], [1, 3]], directed=True),
+            Graph([[3.0], [2.0], [1.0], [3.0]], [[0, 1], [1, 2], [2, 3]], directed=True),
+            Graph([[1.0], [2.0], [1.0], [3.0]], [[0, 1], [1, 2], [2, 3]], directed=True),
+        ],
+        [1, 2, 1, 2],
+    )
+
+
+@pytest.mark.parametrize(
+    ("connected", "text", "score", "support", "steps"),
+    [
+        (True, "node x <[3, inf]> node y edge (x, y)", 2 / 3, [True, False, True, False], 5),
+        (False, "node x <[3, inf]> node h <[3, inf]>", 1 / 2, [False, False, True, False], 4),
+    ],
+)
+def test_the_running_example(
+    connected: bool, text: str, score: float, support: list[bool], steps: int
+) -> None:
+    programs = mine(figure_1(), epsilon=1, connected=connected, targets=[2])
+    assert len(programs) == 1
+    (found,) = programs.for_target(2)
+    assert found.program == Program.parse(text).canonical(directed=True)
+    assert found.label == 1
+    assert found.score == score
+    assert found.support.tolist() == support
+    assert found.steps == steps

@@ -1,0 +1,298 @@
+"""ProgramSet: merging, ranking, filtering, views, files; and what the result may and may not depend on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import Feature, Graph, GraphDataset, MinedProgram, MiningError, Program, ProgramSet, Schema, mine
+from gdlnn.matching import match
+from gdlnn.mining.program_set import SetInfo
+from reference import mining as reference
+from reference.mining_cases import mining_case, random_trees, renumbered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TREES = random_trees(40)
+
+
+@pytest.fixture(scope="module")
+def programs() -> ProgramSet:
+    return mine(TREES)
+
+
+def recount(programs: ProgramSet, dataset: GraphDataset, epsilon: float = 0.1) -> None:
+    """Check every score and support against `match`."""
+    y = np.asarray(dataset.y)
+    for item, column in zip(programs, match(programs.programs, dataset).T, strict=True):
+        assert item.complete
+        assert np.array_equal(item.support, column)
+        assert item.score == (column & (y == item.label)).sum() / (column.sum() + epsilon)
+
+
+def test_scores_and_supports_are_what_match_counts(programs: ProgramSet) -> None:
+    recount(programs, TREES)
+
+
+def test_every_target_has_its_program(programs: ProgramSet) -> None:
+    assert programs.complete
+    assert {int(row) for item in programs for row in item.targets} == set(range(len(TREES)))
+    for row in range(len(TREES)):
+        (item,) = programs.for_target(row)
+        assert item.label == np.asarray(TREES.y)[row]
+        assert item.support[row]
+    assert programs.for_target(-1) == programs.for_target(39)
+    with pytest.raises(IndexError, match="expected a row from 0 to 39, got 40"):
+        programs.for_target(40)
+
+
+def test_programs_are_canonical_and_merged(programs: ProgramSet) -> None:
+    assert all(item.program == item.program.canonical() for item in programs)
+    assert len({(item.label, item.program) for item in programs}) == len(programs)
+    firsts = [int(item.targets[0]) for item in programs]
+    assert firsts == sorted(firsts)
+
+
+def test_equal_programs_of_two_targets_are_one() -> None:
+    path = Graph([[1.0], [2.0], [3.0]], [[0, 1], [1, 2]])
+    longer = Graph([[1.0], [2.0], [3.0], [0.0]], [[0, 1], [1, 2], [2, 3]])
+    other = Graph([[0.0], [0.0], [4.0]], [[0, 1], [1, 2]])
+    found = mine(GraphDataset([path, longer, other], [0, 0, 1]))
+    assert [item.targets.tolist() for item in found] == [[0, 1], [2]]
+
+
+@pytest.mark.parametrize("settings", [{}, {"strategy": "sequential"}, {"connected": False}, {"restarts": 2}])
+def test_threads_change_nothing(settings: dict[str, object]) -> None:
+    texts = {mine(TREES, n_jobs=jobs, **settings).to_text() for jobs in (1, 2, 8)}  # type: ignore[arg-type]
+    assert len(texts) == 1
+
+
+def test_threads_change_nothing_where_budgets_run_out() -> None:
+    found = [mine(TREES, n_jobs=jobs, step_budget=12, targets=20) for jobs in (1, 2, 8)]
+    assert found[0].stats.unknown > 0
+    assert len({programs.to_text() for programs in found}) == 1
+    recount(found[0], TREES)
+
+
+def test_renumbering_changes_ties_alone() -> None:
+    """Other numbers give a program that the documented ties allow: another variable first, nothing else."""
+    rng = np.random.default_rng(0)
+    compared = changed = 0
+    for seed in range(40):
+        case = mining_case(seed, max_nodes=4)
+        data = reference.Data(case.graphs, case.y, case.epsilon)
+        other = GraphDataset([renumbered(rng, graph) for graph in case.graphs], case.y)
+        found = [mine(d, case.epsilon, connected=case.connected) for d in (case.dataset, other)]
+        for row, graph in enumerate(case.graphs):
+            parts = reference.components(graph) if case.connected else [list(range(graph.n_nodes))]
+            sets = [reference.reachable(data, row, part, connected=case.connected) for part in parts if part]
+            if any(programs is None for programs in sets):
+                continue
+            allowed = set[Program]().union(*(programs for programs in sets if programs is not None))
+            before, after = ({item.program for item in programs.for_target(row)} for programs in found)
+            assert before <= allowed, str(case)
+            assert after <= allowed, str(case)
+            compared += 1
+            changed += before != after
+    assert compared > 100
+    assert changed > 0
+
+
+# --- targets -----------------------------------------------------------------------------------------------
+
+
+def test_targets_keep_the_shares_of_the_labels() -> None:
+    for targets, count in ((10, 10), (0.25, 10), (1.0, 40)):
+        found = mine(TREES, targets=targets, seed=3)
+        rows = sorted({int(row) for item in found for row in item.targets})
+        assert len(rows) == found.info.n_targets == count
+        ring = int((np.asarray(TREES.y)[rows] == "ring").sum())
+        assert abs(ring - count * 14 / 40) < 1
+    first, second = (mine(TREES, targets=5, seed=seed) for seed in (0, 1))
+    assert first == mine(TREES, targets=5, seed=0)
+    assert [i.targets.tolist() for i in first] != [i.targets.tolist() for i in second]
+
+
+def test_targets_by_row_and_by_mask() -> None:
+    mask = np.zeros(40, dtype=bool)
+    mask[[4, 7, 39]] = True
+    texts = {
+        mine(TREES, targets=targets).to_text() for targets in ([7, 4, 39, 4], np.array([4, 7, -1]), mask)
+    }
+    assert len(texts) == 1
+
+
+def test_each_component_of_a_target_gives_a_program() -> None:
+    ions = Graph([[1.0], [2.0], [7.0]], [[0, 1]])
+    other = Graph([[3.0], [4.0]], [[0, 1]])
+    empty = Graph(np.zeros((0, 1)), [])
+    dataset = GraphDataset([ions, other, empty], [0, 1, 0])
+    found = mine(dataset)
+    assert len(found.for_target(0)) == 2
+    assert found.for_target(2) == []  # nothing to start from
+    assert found.complete
+    whole = mine(dataset, connected=False)
+    assert len(whole.for_target(0)) == 1
+
+
+def test_isomorphic_targets_of_one_label_are_mined_once() -> None:
+    rng = np.random.default_rng(5)
+    again = [renumbered(rng, graph) for graph in TREES.graphs]
+    twins = GraphDataset([*TREES.graphs, *again], np.tile(np.asarray(TREES.y), 2))
+    found = mine(twins)
+    assert found.stats.tasks == 40
+    assert all({(t + 40) % 80 for t in item.targets.tolist()} == set(item.targets.tolist()) for item in found)
+    relabelled = GraphDataset(twins.graphs, [*np.asarray(TREES.y), *(["other"] * 40)])
+    assert mine(relabelled).stats.tasks == 80
+
+
+def test_restarts_add_programs_and_keep_the_first_descent() -> None:
+    plain, more = mine(TREES), mine(TREES, restarts=3)
+    assert more.stats.tasks == 4 * plain.stats.tasks
+    assert {(i.label, i.program) for i in plain} <= {(i.label, i.program) for i in more}
+    assert len(more) > len(plain)
+    recount(more, TREES)
+    assert mine(TREES, restarts=3, seed=1) != more
+
+
+# --- choosing ----------------------------------------------------------------------------------------------
+
+
+def made(scores: list[tuple[str, float, int]]) -> ProgramSet:
+    """Return a set with these labels, scores and sizes of support."""
+    items = [
+        MinedProgram(
+            Program([(f"x{i}", None)]), label, score, np.arange(20) < support, np.array([i]), steps=1
+        )
+        for i, (label, score, support) in enumerate(scores)
+    ]
+    return ProgramSet(items, SetInfo(20, (("a", 5), ("b", 15)), False, 0, 0, {}, 20))
+
+
+def test_top_ranks_by_score_then_support_then_target() -> None:
+    found = made([("a", 0.5, 3), ("b", 0.9, 2), ("b", 0.9, 4), ("a", 0.5, 3), ("a", 0.95, 1)])
+    order = [int(item.targets[0]) for item in found.top(5)]
+    assert order == [4, 2, 1, 0, 3]
+    assert [int(item.targets[0]) for item in found.top(2)] == [4, 2]
+    assert len(found.top(100)) == 5
+    assert len(found.top(0)) == 0
+    assert len(found.top(0.1)) == 2  # of the 20 graphs
+    assert len(found.top(0.001)) == 1
+    assert [int(i.targets[0]) for i in found.top(1, per_label=True)] == [4, 2]
+    assert [int(i.targets[0]) for i in found.top(0.2, per_label=True)] == [4, 2, 1]  # 1 of 5, 3 of 15
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, 0.0, True, "3", float("nan")])
+def test_top_refuses_what_is_no_number(k: object) -> None:
+    with pytest.raises(MiningError, match="top: k: expected"):
+        made([("a", 0.5, 3)]).top(k)  # type: ignore[arg-type]
+
+
+def test_filter_by_support_and_lift() -> None:
+    found = made([("a", 0.29, 3), ("a", 0.31, 1), ("b", 0.89, 2), ("b", 0.91, 4)])
+    assert [int(i.targets[0]) for i in found.filter(min_support=2)] == [0, 2, 3]
+    assert [int(i.targets[0]) for i in found.filter(min_lift=1.2)] == [1, 3]  # 1.2 × 0.25 and 1.2 × 0.75
+    assert len(found.filter()) == 4
+
+
+def test_mine_filters_as_filter_does(programs: ProgramSet) -> None:
+    assert mine(TREES, min_support=3, min_lift=1.2) == programs.filter(3, 1.2)
+
+
+def test_a_set_is_a_sequence(programs: ProgramSet) -> None:
+    assert len(programs[:5]) == 5
+    assert isinstance(programs[:5], ProgramSet)
+    assert programs[0] in programs
+    assert list(programs[1:3]) == [programs[1], programs[2]]
+    assert programs.supports.shape == (40, len(programs))
+    assert programs.scores.tolist() == [item.score for item in programs]
+    assert programs[:0].supports.shape == (40, 0)
+
+
+# --- views and files ---------------------------------------------------------------------------------------
+
+
+def test_views(programs: ProgramSet) -> None:
+    assert repr(programs).startswith("<ProgramSet of 'random trees': ")
+    text = programs.summary()
+    assert f"{len(programs)} programs from 40 of 40 graphs of random trees" in text
+    assert re.search(r"ring: \d+ programs for 14 graphs, best score 0\.\d{4}", text)
+    assert "ε = 0.1, greedy, connected" in text
+    table = programs.describe(3)
+    assert "score" in table
+    assert len(re.findall(r"^│ +\d", table, re.MULTILINE)) == 3
+
+
+def test_saved_and_loaded_is_the_same(programs: ProgramSet, tmp_path: Path) -> None:
+    path = tmp_path / "trees.gdl"
+    programs.save(path)
+    loaded = ProgramSet.load(path)
+    assert loaded == programs
+    assert loaded.to_text().encode() == path.read_bytes()
+    assert loaded.labels == programs.labels
+    recount(loaded, TREES)
+    assert [path] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "labels", [[0, 1, 1], [0.5, -1.0, 0.5], [True, False, True], ["a b", 'say "x"', "é"], [-7, 3, 10**12]]
+)
+def test_labels_of_every_kind_come_back(labels: list[Any]) -> None:
+    graphs = [Graph([[float(i)], [1.0]], [[0, 1]]) for i in range(3)]
+    found = mine(GraphDataset(graphs, labels, name='odd\n"name"'))
+    loaded = ProgramSet.from_text(found.to_text())
+    assert loaded == found
+    assert [type(label) for label in loaded.labels] == [type(label) for label in labels[: len(loaded)]]
+
+
+def test_a_schema_is_kept_and_gives_words() -> None:
+    schema = Schema((Feature("atom", "nominal", {0.0: "C", 1.0: "N"}),), (), {0: "no", 1: "yes"})
+    graphs = [Graph([[0.0], [1.0]], [[0, 1]], schema=schema), Graph([[0.0], [0.0]], [[0, 1]], schema=schema)]
+    found = mine(GraphDataset(graphs, [1, 0]))
+    text = found.to_text()
+    assert ProgramSet.from_text(text).schema == schema
+    assert len(re.findall(r"^// .*contain", text, re.MULTILINE)) == len(found)
+    assert "yes" in found.describe()
+
+
+def test_a_file_reads_as_plain_gdl(programs: ProgramSet) -> None:
+    from gdlnn import parse_programs
+
+    parsed = parse_programs(programs.to_text())
+    assert [item.program for item in parsed] == programs.programs
+    assert parsed[0].metadata["score"] == programs[0].score
+
+
+@pytest.mark.parametrize(
+    ("find", "put", "message"),
+    [
+        ("// gdlnn programs ", "// ", "x.gdl, line 1: expected '// gdlnn programs ' and JSON"),
+        ('"n_graphs": 40', '"graphs": 40', "a missing entry: 'n_graphs'"),
+        ('{"format": 1', '{"format": 9', "expected format 1, got 9"),
+        ('{"format"', '["format"', "expected the data of the set as JSON"),
+        ("score: ", "points: ", "program 'p1': score: expected float or int, got None"),
+        ('label: "', 'label: "no', "program 'p1': label: expected one of"),
+        ('support: "', 'support: "99,', "program 'p1': support: expected rows from 0 to 39, got '99'"),
+        ("targets: [", "targets: [400, ", "program 'p1': targets: expected rows from 0 to 39"),
+        ("node x0 <[", "node x0 <[0.0, 0.0], [", "interval"),
+        ("node x0", "nod x0", "x.gdl: line"),
+    ],
+)
+def test_a_broken_file_is_refused(
+    programs: ProgramSet, tmp_path: Path, find: str, put: str, message: str
+) -> None:
+    text = programs.to_text()
+    assert find in text
+    (tmp_path / "x.gdl").write_text(text.replace(find, put, 1))
+    with pytest.raises(MiningError, match=re.escape(message)):
+        ProgramSet.load(tmp_path / "x.gdl")
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.gdl").write_bytes(b"\xff\xfe")
+    with pytest.raises(MiningError, match=r"x\.gdl: expected GDL text"):
+        ProgramSet.load(tmp_path / "x.gdl")
