@@ -3,6 +3,7 @@
 // docs/mining.md for why this is exact.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -128,9 +129,10 @@ class Descent {
     std::vector<std::uint64_t> priority_;
 
     // lookahead: what is relaxed at each level, and how many each graph has been found to bear
-    static constexpr int kLevels = 7;
+    static constexpr int kLevels = 14;
     static constexpr std::int32_t kUnlimited = 1 << 20;
     std::vector<Variant> relaxed_;
+    std::array<std::int32_t, kLevels> level_size_{};
     std::vector<std::int32_t> ranking_;
     std::vector<Word> lasting_; // mutations that cannot be applied next
     std::vector<std::int32_t> look_limit_;

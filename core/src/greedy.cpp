@@ -13,6 +13,8 @@ std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 // Lookahead may take this many times the mean of failed searches, and at least so many steps.
 constexpr std::int64_t kLookaheadFactor = 8;
 constexpr std::int64_t kLookaheadSteps = 64;
+// How many fewer mutations each level of lookahead relaxes.
+constexpr double kLevelRatio = 0.7;
 // Up to so many open mutations of one graph are tried together.
 constexpr int kMaxTogether = 5;
 // Below this ε, rounding could order two scores differently from their exact values.
@@ -216,15 +218,24 @@ void Descent::prepare_lookahead() {
     for (const int k : ranking_)
         clear_bit(lasting_.data(), k);
     searcher_.lasting = lasting_.data();
-    std::sort(ranking_.begin(), ranking_.end(), [&](int a, int b) { return better(a, b); });
+    // Likeliest next: the best score by what is known so far, then the order of ties.
+    const auto known_score = [&](int k) {
+        const int pos = positive_count_ + known_pos_[idx(k)];
+        return score_of(pos, pos + negative_count_ + known_neg_[idx(k)]);
+    };
+    std::sort(ranking_.begin(), ranking_.end(), [&](int a, int b) {
+        const double score_a = known_score(a), score_b = known_score(b);
+        return score_a != score_b ? score_a > score_b : a < b;
+    });
     relaxed_.resize(kLevels);
     n_look_levels_ = 0;
-    while (n_look_levels_ < kLevels && (ranking_.size() >> n_look_levels_) > 0)
-        ++n_look_levels_;
+    for (auto size = static_cast<double>(ranking_.size()); n_look_levels_ < kLevels && size >= 1;
+         size *= kLevelRatio)
+        level_size_[idx(n_look_levels_++)] = static_cast<std::int32_t>(size);
     std::size_t done = 0;
     trial_ = current_;
     for (int level = n_look_levels_ - 1; level >= 0; --level) {
-        for (; done < ranking_.size() >> level; ++done)
+        for (; done < idx(level_size_[idx(level)]); ++done)
             trial_.remove(ranking_[done]);
         relaxed_[idx(level)] = trial_;
     }
@@ -257,7 +268,7 @@ bool Descent::look_ahead(int i, int k) {
             limit = std::min(limit + limit / 2 + 1, kUnlimited);
             return true;
         }
-        limit = static_cast<std::int32_t>(ranking_.size() >> level) / 2;
+        limit = level_size_[idx(level)] / 2;
     }
     int n_open = 0;
     for (std::size_t j = 0; j < pw_; ++j) {
