@@ -22,8 +22,8 @@ def objective(
     graphs: Graphs,
     y: npt.ArrayLike,
     *,
-    n_jobs: int | None = 1,
     mean: bool = False,
+    n_jobs: int | None = 1,
 ) -> float:
     """Return how well programs set labels apart: alike within a label, different between labels.
 
@@ -31,16 +31,19 @@ def objective(
     representations, with + where the labels are equal and - where they differ. A representation says which
     programs match; the similarity is the share of programs on which two graphs agree.
 
+    Where labels differ in size, programs that match nothing do well: all graphs are then alike, and most
+    pairs share a label. docs/mining.md has figures.
+
     Parameters
     ----------
     programs
         The programs.
     graphs, y
         The graphs and their labels.
+    mean
+        Divide by the number of pairs, so that data sets of different sizes compare: from -1 to 1.
     n_jobs
         Threads for matching.
-    mean
-        Divide by the number of pairs, so that sets of different sizes compare: from -1 to 1.
     """
     listed = [item.program if isinstance(item, MinedProgram) else item for item in programs]
     if not listed:
@@ -52,7 +55,7 @@ def objective(
             f"objective: y: expected {len(encoded)} labels, one per graph, got shape {labels.shape}"
         )
     value = _signed_agreement(match(listed, encoded, n_jobs), labels)
-    return value / len(encoded) ** 2 if mean and len(encoded) else value
+    return value / max(1, len(labels)) ** 2 if mean else value
 
 
 def _signed_agreement(table: npt.NDArray[np.bool_], labels: npt.NDArray[Any]) -> float:
@@ -62,6 +65,6 @@ def _signed_agreement(table: npt.NDArray[np.bool_], labels: npt.NDArray[Any]) ->
         matched = rows.sum(axis=0, dtype=np.int64)
         return int((matched**2 + (len(rows) - matched) ** 2).sum())
 
-    within = sum(agreeing(table[labels == label]) for label in np.unique(labels))
     n_programs: int = table.shape[1]
+    within = sum(agreeing(table[labels == label]) for label in np.unique(labels))
     return (2 * within - agreeing(table)) / n_programs

@@ -1,0 +1,190 @@
+"""Checkpoints: kills, resumed runs, torn and damaged files, runs that do not fit."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gdlnn import GraphDataset, MiningError, mine
+from gdlnn.mining.checkpoint import KIND, Checkpoint
+from reference.mining_cases import random_trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TREES = random_trees(30)
+KILLS = 10
+
+# What a killed and resumed process does: mine the saved data set, then write the file.
+SCRIPT = """
+import sys
+from gdlnn import GraphDataset, mine
+folder = sys.argv[1]
+dataset = GraphDataset.load(folder + "/data.gdlnn")
+mine(dataset, restarts=2, n_jobs=2, checkpoint=folder + "/run.checkpoint").save(folder + "/out.gdl")
+"""
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line.partition(b" ")[2]) for line in path.read_bytes().splitlines()]
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)])
+
+
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def test_ten_kills_and_the_same_bytes(tmp_path: Path) -> None:
+    dataset = random_trees(100, nodes=18)
+    dataset.save(tmp_path / "data.gdlnn")
+    expected = mine(dataset, restarts=2).to_text().encode()
+    checkpoint, out, rng = tmp_path / "run.checkpoint", tmp_path / "out.gdl", random.Random(0)
+    kills = runs = 0
+    while kills < KILLS:
+        runs += 1
+        assert runs < 3 * KILLS, "mining is over before it can be killed"
+        before, process = size(checkpoint), start(tmp_path)
+        while size(checkpoint) <= before and process.poll() is None:  # past the start, into the mining
+            time.sleep(0.001)
+        time.sleep(rng.random() * 0.03)
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+        if out.exists():  # it was quicker than the kill: begin again
+            assert out.read_bytes() == expected
+            out.unlink()
+            checkpoint.unlink()
+    assert start(tmp_path).wait() == 0
+    assert out.read_bytes() == expected
+    assert len(records(checkpoint)) == 1 + len({r["task"] for r in records(checkpoint)[1:]})
+
+
+def test_a_file_cut_anywhere_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    expected = mine(TREES, checkpoint=path).to_text()
+    content = path.read_bytes()
+    rng = random.Random(1)
+    header = content.index(b"\n") + 1
+    cuts = [0, 1, header // 2, header - 1, header, header + 1, len(content) - 1]
+    for cut in [*cuts, *(rng.randrange(header, len(content)) for _ in range(10))]:
+        path.write_bytes(content[:cut])
+        assert mine(TREES, checkpoint=path).to_text() == expected, f"cut at {cut} of {len(content)}"
+        assert sorted(path.read_bytes().splitlines()) == sorted(content.splitlines())
+
+
+def test_a_finished_run_is_read_and_not_repeated(tmp_path: Path) -> None:
+    first = mine(TREES, checkpoint=tmp_path / "run")
+    content = (tmp_path / "run").read_bytes()
+    again = mine(TREES, checkpoint=tmp_path / "run")
+    assert again == first
+    assert (again.stats.tests, again.stats.tasks) == (first.stats.tests, first.stats.tasks)
+    assert (tmp_path / "run").read_bytes() == content
+
+
+def test_a_stopped_run_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
+    dataset = random_trees(60, nodes=18)
+    stopped = mine(dataset, restarts=2, checkpoint=tmp_path / "run", time_limit=0.02)
+    assert not stopped.complete
+    resumed = mine(dataset, restarts=2, checkpoint=tmp_path / "run", n_jobs=2)
+    assert resumed.complete
+    assert resumed.stopped_by is None
+    assert resumed.to_text() == mine(dataset, restarts=2).to_text()
+
+
+def test_filters_may_change_between_runs(tmp_path: Path) -> None:
+    mine(TREES, checkpoint=tmp_path / "run")
+    assert mine(TREES, min_support=3, checkpoint=tmp_path / "run") == mine(TREES, min_support=3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"epsilon": 1}, "differs in epsilon (0.1 there, 1.0 now)"),
+        (
+            {"seed": 4, "restarts": 1},
+            "differs in the targets; seed (0 there, 4 now); restarts (0 there, 1 now)",
+        ),
+        ({"strategy": "sequential"}, "differs in strategy ('greedy' there, 'sequential' now)"),
+        ({"targets": 5}, "differs in the targets"),
+        ({"step_budget": 7}, "differs in step_budget (20000 there, 7 now)"),
+    ],
+)
+def test_other_settings_are_refused(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+    mine(TREES, checkpoint=tmp_path / "run")
+    content = (tmp_path / "run").read_bytes()
+    with pytest.raises(
+        MiningError, match=re.escape(f"checkpoint run: belongs to another call, which {message}")
+    ):
+        mine(TREES, checkpoint=tmp_path / "run", **changed)
+    assert (tmp_path / "run").read_bytes() == content
+
+
+def test_other_data_is_refused(tmp_path: Path) -> None:
+    mine(TREES, checkpoint=tmp_path / "run")
+    labels = [label.upper() for label in TREES.y.tolist()]  # type: ignore[union-attr]
+    with pytest.raises(MiningError, match="differs in the labels"):
+        mine(GraphDataset(TREES.graphs, labels), checkpoint=tmp_path / "run")
+    with pytest.raises(MiningError, match="differs in the data set"):
+        mine(random_trees(30, seed=9), checkpoint=tmp_path / "run")
+
+
+def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
+    for content in (b"precious\n", b"precious", b"\x00" * 100, b'0 {"a": 1}\n'):
+        (tmp_path / "notes.txt").write_bytes(content)
+        with pytest.raises(
+            MiningError, match=r"checkpoint notes\.txt: expected a checkpoint of mining, got another"
+        ):
+            mine(TREES, checkpoint=tmp_path / "notes.txt")
+        assert (tmp_path / "notes.txt").read_bytes() == content
+
+
+def test_a_damaged_record_in_the_middle_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    mine(TREES, checkpoint=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    place = len(lines[0]) + len(lines[1])
+    lines[2] = lines[2].replace(b'"score":0', b'"score":1')
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(MiningError, match=f"checkpoint run: the record at byte {place} is damaged"):
+        mine(TREES, checkpoint=path)
+
+
+def test_a_sound_line_that_is_no_result_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    mine(TREES, checkpoint=path)
+    body = b'{"task": 1}'
+    with path.open("ab") as file:
+        file.write(b"%08x %s\n" % (zlib.crc32(body), body))
+    with pytest.raises(MiningError, match="is no result"):
+        mine(TREES, checkpoint=path)
+
+
+def test_two_runs_cannot_share_a_file(tmp_path: Path) -> None:
+    header = {"kind": KIND, "format": 1}
+    with (
+        Checkpoint(tmp_path / "run", header),
+        pytest.raises(MiningError, match="checkpoint run: another run is writing to it"),
+    ):
+        Checkpoint(tmp_path / "run", header)
+    Checkpoint(tmp_path / "run", header).close()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MiningError, match="checkpoint run: cannot be opened: No such file"):
+        mine(TREES, checkpoint=tmp_path / "missing" / "run")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(MiningError, match="checkpoint folder: cannot be opened: Is a directory"):
+        mine(TREES, checkpoint=tmp_path / "folder")
+    shutil.rmtree(tmp_path / "folder")
