@@ -259,7 +259,7 @@ bool Descent::look_ahead(int i, int k) {
     auto &limit =
         look_limit_[idx(i)]; // how many relaxed mutations this graph has been found to bear
     int level = 0;
-    while (level<n_look_levels_ &&static_cast<std::int32_t>(ranking_.size() >> level)> limit)
+    while (level < n_look_levels_ && level_size_[idx(level)] > limit)
         ++level;
     if (level < n_look_levels_) {
         trial_ = relaxed_[idx(level)];
