@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEPS := $(VENV)/.deps-installed
 NATIVE := $(VENV)/.native-built
-CORE_SOURCES := $(shell find core -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \)) CMakeLists.txt
+CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include core/src core/bindings -name '*.[ch]pp')
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help setup demo test test-long lint format bench sanitize clean
 
@@ -14,19 +15,18 @@ help: ## Say what each target does
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "GDLNN needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) --version`. Try: make PYTHON=python3.12"; exit 1; }
 	@echo "Creating the virtual environment in $(VENV)"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
+	@$(PYTHON) -m venv $(VENV)
 
+# The tools that build come first: with build isolation every rebuild of the core would fetch them anew.
 $(DEPS): pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "Installing the dependencies (a few minutes the first time)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt scikit-build-core nanobind cmake ninja
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[dev]'
-	@touch $(DEPS) $(NATIVE)
+	@echo "Installing the dependencies and building the core (a few minutes the first time)"
+	@$(PIP) -c constraints.txt pip setuptools scikit-build-core nanobind cmake ninja
+	@$(PIP) -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $(NATIVE) $(DEPS)
 
-$(NATIVE): $(DEPS) $(CORE_SOURCES)
-	@if [ $(NATIVE) -ot $(DEPS) ] || [ -n "$(filter-out $(DEPS),$?)" ]; then echo "Building the core"; \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; fi
-	@touch $(NATIVE)
+$(NATIVE): $(CORE_SOURCES) | $(DEPS)
+	@if [ ! -e $@ ] || [ -n "$$(find $(CORE_SOURCES) -newer $@)" ]; then \
+	  echo "Building the core" && $(PIP) --no-deps --no-build-isolation -e . && touch $@; fi
 
 setup: $(NATIVE) ## Virtual environment, dependencies and the native core
 
