@@ -1,0 +1,138 @@
+"""`gdlnn mine`: programs from a data set into a .gdl file."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
+    DatasetArgument,
+    IdOption,
+    LabelOption,
+    RootOption,
+    SmilesOption,
+)
+from gdlnn.datasets.resolve import resolve_dataset
+from gdlnn.errors import MiningError
+from gdlnn.mining import mine as mine_programs
+
+if TYPE_CHECKING:
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.mining.settings import Targets
+
+INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
+Strategy = Literal["greedy", "sequential"]
+SplitKind = Literal["paper", "random", "stratified", "scaffold"]
+Part = Literal["train", "val", "test", "all"]
+
+
+def mine(
+    dataset: DatasetArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The .gdl file to write.")],
+    epsilon: Annotated[
+        str, typer.Option(help="ε of the score: a number, or 1% of the training graphs.")
+    ] = "0.1",
+    strategy: Annotated[Strategy, typer.Option(help="The paper's search, or the cheaper one.")] = "greedy",
+    connected: Annotated[
+        bool, typer.Option("--connected/--any", help="Keep programs connected, or take the paper literally.")
+    ] = True,
+    targets: Annotated[
+        str,
+        typer.Option(
+            help="Graphs to start from: all, a number, a fraction such as 0.1, or rows such as 3,5,9."
+        ),
+    ] = "all",
+    top: Annotated[str, typer.Option(help="Keep so many of the best: all, a number, or a fraction.")] = "all",
+    min_support: Annotated[int, typer.Option(help="Drop programs that match fewer graphs.")] = 1,
+    min_lift: Annotated[
+        float, typer.Option(help="Drop programs under this multiple of the label's share.")
+    ] = 0.0,
+    step_budget: Annotated[int, typer.Option(help="Most steps of one search.")] = 20_000,
+    restarts: Annotated[int, typer.Option(help="Further descents per target, with random ties.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split, the targets and the ties.")] = 0,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = 1,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds after which to end with what is done.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file for finished descents; the same command goes on from it.")
+    ] = None,
+    split: Annotated[SplitKind, typer.Option(help="How to split the data set.")] = "paper",
+    part: Annotated[Part, typer.Option(help="Which part of the split to mine.")] = "train",
+    smiles: SmilesOption = None,
+    label: LabelOption = None,
+    id_: IdOption = None,
+    root: RootOption = None,
+    show: Annotated[int, typer.Option(help="Print a table of so many of the best programs.")] = 5,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no summary, no table.")] = False,
+) -> None:
+    """Mine programs from a data set and write them as GDL text.
+
+    Ctrl-C and --time-limit end with what is done, which is written and marked incomplete.
+    """
+    if output.is_dir():
+        raise MiningError(f"{output.name}: expected a file to write, got a folder")
+    kept = None if top == "all" else _number(top, "--top")
+    chosen = _targets(targets)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
+    programs = mine_programs(
+        _part(data, split, part, seed),
+        epsilon=epsilon,
+        strategy=strategy,
+        connected=connected,
+        targets=chosen,
+        min_support=min_support,
+        min_lift=min_lift,
+        step_budget=step_budget,
+        n_jobs=jobs,
+        seed=seed,
+        restarts=restarts,
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        progress=not quiet,
+    )
+    summary = programs.summary()
+    if kept is not None:
+        programs = programs.top(kept)
+    programs.save(output)
+    if not quiet:
+        typer.echo(summary)
+        if show > 0 and programs:
+            Console().print(programs.table(show))
+        typer.echo(f"{output.name}: {len(programs)} programs")
+    if not programs.complete:
+        again = " The same command goes on from the checkpoint." if checkpoint else ""
+        typer.echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
+        if programs.stopped_by == "interrupt":
+            raise typer.Exit(INTERRUPTED)
+
+
+def _part(data: GraphDataset, split: SplitKind, part: Part, seed: int) -> GraphDataset:
+    if part == "all":
+        return data
+    train, val, test = data.split(split, seed)
+    return {"train": train, "val": val, "test": test}[part]
+
+
+def _number(text: str, option: str) -> int | float:
+    """Read a number, whole without a point."""
+    try:
+        return float(text) if "." in text or "e" in text.lower() else int(text)
+    except ValueError:
+        raise MiningError(f"{option}: expected all, a number or a fraction, got {text!r}") from None
+
+
+def _targets(text: str) -> Targets:
+    if text == "all":
+        return None
+    if "," not in text:
+        return _number(text, "--targets")
+    try:
+        return [int(row) for row in text.split(",") if row.strip()]
+    except ValueError:
+        raise MiningError(f"--targets: expected rows such as 3,5,9, got {text!r}") from None

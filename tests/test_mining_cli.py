@@ -1,0 +1,123 @@
+"""The command `gdlnn mine`: files, options, early ends, bad input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gdlnn import ProgramSet, mine
+from gdlnn.cli import main
+from reference.mining_cases import random_trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TREES = random_trees(30)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    TREES.save(tmp_path / "trees.gdlds")
+    return str(tmp_path / "trees.gdlds")
+
+
+def run(*words: object) -> int:
+    """Run the command and return its exit code."""
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    return int(end.value.code or 0)
+
+
+def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "programs.gdl"
+    assert run("mine", data, "-o", out, "--part", "all", "--epsilon", "1%", "-j", 2, "--restarts", 1) == 0
+    assert out.read_text() == mine(TREES, epsilon="1%", restarts=1).to_text()
+    printed = capsys.readouterr().out
+    assert "programs from 30 of 30 graphs of random trees" in printed
+    assert "5 best of" in printed
+    assert printed.rstrip().endswith("programs.gdl: " + f"{len(ProgramSet.load(out))} programs")
+
+
+def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "programs.gdl"
+    words = ("mine", data, "-o", out, "--part", "all", "-q")
+    assert run(*words, "--targets", "3,5", "--any", "--strategy", "sequential") == 0
+    assert ProgramSet.load(out) == mine(TREES, targets=[3, 5], connected=False, strategy="sequential")
+    assert run(*words, "--targets", "0.5", "--min-support", 2, "--min-lift", 1.2) == 0
+    assert ProgramSet.load(out) == mine(TREES, targets=0.5, min_support=2, min_lift=1.2)
+    assert run(*words, "--top", 4) == 0
+    assert ProgramSet.load(out) == mine(TREES).top(4)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
+    assert run("mine", data, "-o", tmp_path / "p.gdl", "--split", "stratified", "--seed", 3, "-q") == 0
+    train = TREES.split("stratified", 3)[0]
+    assert ProgramSet.load(tmp_path / "p.gdl") == mine(train, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--epsilon", "x"], "epsilon: expected a positive number"),
+        (["--targets", "x"], "--targets: expected all, a number or a fraction, got 'x'"),
+        (["--targets", "1,x"], "--targets: expected rows such as 3,5,9, got '1,x'"),
+        (["--targets", "99"], "targets: expected a number from 1 to 24, got 99"),
+        (["--top", "few"], "--top: expected all, a number or a fraction, got 'few'"),
+        (["-j", "0"], "n_jobs: expected a positive number"),
+    ],
+)
+def test_bad_options(
+    data: str, tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("mine", data, "-o", tmp_path / "p.gdl", *words) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "p.gdl").exists()
+
+
+def test_a_folder_is_no_output(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("mine", data, "-o", tmp_path) == 2
+    assert "expected a file to write, got a folder" in capsys.readouterr().err
+
+
+def test_a_time_limit_writes_what_is_done(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "p.gdl"
+    words = ("mine", data, "-o", out, "--part", "all", "--restarts", 8, "--checkpoint", tmp_path / "c")
+    assert run(*words, "--time-limit", 0.02) == 0
+    captured = capsys.readouterr()
+    assert "stopped by time limit: p.gdl is incomplete. The same command goes on" in captured.err
+    assert not ProgramSet.load(out).complete
+    assert run(*words, "-q") == 0
+    assert out.read_text() == mine(TREES, restarts=8).to_text()
+
+
+def test_ctrl_c_writes_what_is_done(tmp_path: Path) -> None:
+    random_trees(300, nodes=24).save(tmp_path / "many.gdlds")
+    out, checkpoint = tmp_path / "p.gdl", tmp_path / "c"
+    words = ["mine", str(tmp_path / "many.gdlds"), "-o", str(out), "--restarts", "100", "-q"]
+    command = [
+        sys.executable,
+        "-c",
+        "from gdlnn.cli import main; main()",
+        *words,
+        "--checkpoint",
+        str(checkpoint),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ))
+    while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"stopped by interrupt: p.gdl is incomplete" in errors
+    assert b"Traceback" not in errors
+    assert not ProgramSet.load(out).complete
