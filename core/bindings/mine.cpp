@@ -90,7 +90,8 @@ void register_mine(nb::module_ &m) {
         .def_prop_ro("tests", [](const MinedProgram &p) { return p.stats.tests; })
         .def_prop_ro("searches", [](const MinedProgram &p) { return p.stats.searches; })
         .def_prop_ro("steps", [](const MinedProgram &p) { return p.stats.steps; })
-        .def_prop_ro("unknown", [](const MinedProgram &p) { return p.stats.unknown; });
+        .def_prop_ro("unknown", [](const MinedProgram &p) { return p.stats.unknown; })
+        .def_prop_ro("seconds", [](const MinedProgram &p) { return p.stats.seconds; });
     nb::class_<Job>(m, "MiningJob",
                     "Mines tasks on threads of its own; poll hands out results as they come.")
         .def(nb::init<const GraphSet &, Vector<std::int32_t>, int, double, bool, bool, std::int64_t,

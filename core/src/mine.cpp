@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -11,6 +12,17 @@ namespace gdlnn {
 namespace {
 
 std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
+
+// Processor time of this thread, or the time of day where a system does not count it.
+double thread_seconds() {
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    timespec now{};
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0)
+        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+#endif
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
 
 } // namespace
 
@@ -69,7 +81,9 @@ void MiningJob::work() {
             const std::size_t task = next_.fetch_add(1);
             if (task >= tasks_.size() || stop_)
                 break;
+            const double start = thread_seconds();
             MinedProgram result = miner.mine(tasks_[task]);
+            result.stats.seconds = thread_seconds() - start;
             result.task = static_cast<int>(task);
             if (result.stopped)
                 break;

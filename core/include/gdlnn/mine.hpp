@@ -41,6 +41,7 @@ struct MineStats {
         0; // (mutation, graph) questions and first questions that were searched for
     std::int64_t searches = 0; // searches run, lookahead included
     std::int64_t steps = 0;    // nodes placed, over all searches
+    double seconds = 0;        // processor time of the thread
     std::int64_t unknown = 0;  // searches that ran out of budget, lookahead aside
 };
 

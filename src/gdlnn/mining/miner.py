@@ -163,6 +163,7 @@ class _Clock:
             searches=sum(r.searches for r in listed),
             unknown=sum(r.unknown for r in listed),
             unresolved=sum(r.unresolved for r in listed),
+            descent_seconds=sum(r.seconds for r in listed),
             cpu_seconds=time.process_time() - self._cpu,
             wall_seconds=time.monotonic() - self._wall,
         )

@@ -93,8 +93,10 @@ class MiningStats:
         Questions whose search ran out of budget.
     unresolved
         Graphs on which a finished program stayed unknown, over all programs.
+    descent_seconds
+        Processor time of the descents, wherever and whenever they ran.
     cpu_seconds, wall_seconds
-        Time of this process, without what an earlier run left in a checkpoint or an executor did elsewhere.
+        Time of this call in this process.
     """
 
     tasks: int = 0
@@ -102,6 +104,7 @@ class MiningStats:
     searches: int = 0
     unknown: int = 0
     unresolved: int = 0
+    descent_seconds: float = 0.0
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
 

@@ -35,6 +35,8 @@ class TaskResult:
         Graphs on which the answer is not known even with the larger budget; taken as not matched.
     tests, searches, unknown
         Questions asked, searches run, and questions whose search ran out of budget.
+    seconds
+        Processor time of the descent.
     """
 
     task: int
@@ -46,6 +48,7 @@ class TaskResult:
     tests: int
     searches: int
     unknown: int
+    seconds: float
 
     @classmethod
     def from_native(cls, task: int, graph: Graph, mined: _core.MinedProgram) -> Self:
@@ -61,6 +64,7 @@ class TaskResult:
             mined.tests,
             mined.searches,
             mined.unknown,
+            getattr(mined, "seconds", 0.0),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def summary(programs: ProgramSet) -> str:
     if stats.tasks:
         lines.append(
             f"  {stats.tasks} descents, {stats.tests} tests, {stats.unknown_share:.2%} unknown, "
-            f"{stats.cpu_seconds:.1f} s CPU, {stats.wall_seconds:.1f} s"
+            f"{stats.descent_seconds:.1f} s of descents, {stats.wall_seconds:.1f} s in all"
         )
     return "\n".join(lines)
 
