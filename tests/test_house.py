@@ -1,0 +1,158 @@
+"""The house as a whole: pages say what is true, public names are documented, no machine leaves its marks."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import gdlnn
+from gdlnn.cli import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], key=lambda page: page.relative_to(ROOT).as_posix()
+)
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+# What the code on a page takes for granted.
+GIVEN = {
+    "docs/gdl.md": """
+from gdlnn import Feature, Program, Schema
+text = "node x <[3.0, 4.0]> node y <[2.0, 2.0]> node z <[1.0, 1.0]> edge (x, y) edge (y, z)"
+p = program = Program.parse(text)
+p = Program.parse("node x <[1, 2]> node y <[1, 2]> edge (x, y) <[0, 1]>")
+schema = Schema((Feature("atom", "nominal", {1: "C", 2: "N", 3: "O"}),))
+""",
+}
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path, *languages: str) -> Iterator[str]:
+    for info, body in FENCE.findall(page.read_text(encoding="utf-8")):
+        if info.strip() in languages:
+            yield body
+
+
+# --- the pages ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page, "python"))], ids=name_of)
+def test_the_python_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The blocks of a page run one after another; those of ```python norun do not."""
+    code = list(blocks(page, "python"))
+    if any(re.search(r"^[^#]*load_dataset\(", line) for block in code for line in block.splitlines()):
+        request.getfixturevalue("data_dir")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__page__"}
+    exec(GIVEN.get(name_of(page), ""), names)
+    for block in code:
+        try:
+            exec(compile(block, name_of(page), "exec"), names)
+        except Exception as error:
+            raise AssertionError(f"{name_of(page)}: {error!r} in\n{block}") from error
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{name_of(page)}: {target}"
+
+
+def test_commands_on_the_pages_exist() -> None:
+    known = {command.name for command in app.registered_commands}
+    known |= {group.name for group in app.registered_groups}
+    told = {
+        (command, name_of(page))
+        for page in PAGES
+        for text in [page.read_text(encoding="utf-8")]
+        for command in re.findall(r"(?:^|`)gdlnn ([a-z]+)", text, re.MULTILINE)
+    }
+    assert {(command, page) for command, page in told if command not in known} == set()
+    assert ("demo", "CHANGELOG.md") in told
+
+
+def test_the_gdl_of_the_readme_is_gdl() -> None:
+    assert [gdlnn.parse_programs(block) for block in blocks(ROOT / "README.md", "gdl")]
+
+
+# --- names ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in gdlnn.__all__ if name != "__version__"])
+def test_every_public_name_is_documented(name: str) -> None:
+    value = getattr(gdlnn, name)
+    assert (value.__doc__ or "").strip()
+    if isinstance(value, type) and issubclass(value, Exception):
+        from gdlnn import errors
+
+        told = errors.__doc__ or ""
+    else:
+        told = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if page.name != "CHANGELOG.md")
+    assert re.search(rf"\b{name}\b", told), f"{name} stands in no page"
+
+
+# --- files ----------------------------------------------------------------------------------------------
+
+SOURCES = ("src", "core", "tests", "benchmarks", "docs", "examples", ".ci")
+OF_ONE_MACHINE = re.compile(
+    r"(?<![\w.$}])/(?:root|home|work|Users)/\w|/opt/(?:pypi|wheels)|--(?:extra-)?index-url|--find-links"
+)
+
+
+def text_files() -> Iterator[Path]:
+    yield from (path for path in ROOT.iterdir() if path.is_file())
+    for folder in SOURCES:
+        yield from (path for path in (ROOT / folder).rglob("*") if path.is_file())
+
+
+def test_nothing_of_one_machine_is_kept() -> None:
+    found = []
+    for path in text_files():
+        if path == Path(__file__) or path.suffix in {".so", ".pyc", ".png"}:
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found += [f"{path.relative_to(ROOT)}: {hit.group()}" for hit in OF_ONE_MACHINE.finditer(text)]
+    assert found == []
+
+
+def test_what_is_depended_on_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    wanted += [item for extra in project["project"]["optional-dependencies"].values() for item in extra]
+
+    def plain(requirement: str) -> str:
+        return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; ]", requirement)[0]).lower()
+
+    pinned = {
+        plain(line)
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line and not line.startswith("#")
+    }
+    assert {plain(item) for item in wanted} - {"gdlnn"} <= pinned
+
+
+def test_make_help_tells_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert phony
+    for target in " ".join(phony).split():
+        assert re.search(rf"^{target}:.*## \S", makefile, re.MULTILINE), target
+
+
+def test_what_is_no_module_is_packaged() -> None:
+    package = Path(gdlnn.__file__).parent
+    assert (package / "py.typed").is_file()
+    assert (package / "gdl" / "grammar.lark").is_file()
