@@ -9,6 +9,8 @@ namespace gdlnn {
 namespace {
 
 constexpr std::int64_t kStopInterval = 1024;
+constexpr std::int64_t kPocketsAfter =
+    500; // steps before a search is thought hard enough to look for pockets
 
 } // namespace
 
@@ -38,6 +40,7 @@ void Searcher::bind(const Pattern &pattern, std::vector<std::uint32_t> *root_bia
     grow(pending_, pattern.incidences.size() * w + w);
     grow(pending_var_, pattern.incidences.size() + 1);
     grow(blocked_start_, n + 2);
+    grow(pocket_vars_, 2 * idx(var_words_));
     grow(owner_, idx(set_.max_nodes()));
     grow(level_of_, n);
     touches_.assign(n, 0);
@@ -296,6 +299,15 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
         }
     };
 
+    const auto in_pocket = [&]() {
+        if constexpr (Explain) {
+            fill_words(constraints(level_ + 1), pw, 0);
+            fill_words(levels(level_ + 1), var_words_, 0);
+            return pocketed<W>(constraints(level_ + 1), levels(level_ + 1));
+        } else {
+            return pocketed<W>(nullptr, nullptr);
+        }
+    };
     unfinished_ = true;
     if (!resume) {
         if (n_alive_ == 0)
@@ -324,6 +336,7 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
             }
         }
         const int x = level_var_[idx(level_)];
+        bool explained = false;
         if (v >= 0) {
             ++steps_;
             set_bit(tried_.data() + idx(level_) * idx(w), v);
@@ -333,20 +346,40 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
                     matched_ = true;
                     return Answer::yes;
                 }
-                descend();
-            } else if constexpr (Explain) {
-                if (root_bias_)
-                    ++(*root_bias_)[idx(p_->incidences[idx(blocked)].other)];
-                blocked_.push_back({v, blocked});
+                if (steps_ < kPocketsAfter || !g_->has_masks || !in_pocket()) {
+                    descend();
+                    continue;
+                }
+                undo<W>(level_);
+                if constexpr (!Explain)
+                    continue;
+                // The row after this level holds the reasons: the next level would have used it.
+                Word *l = levels(level_ + 1);
+                if (test_bit(l, x)) {
+                    clear_bit(l, x);
+                    or_words(constraints(level_), constraints(level_ + 1), pw);
+                    or_words(levels(level_), l, var_words_);
+                    continue;
+                }
+                std::swap(row_[idx(level_)], row_[idx(level_ + 1)]);
+                explained = true;
+            } else {
+                if constexpr (Explain) {
+                    if (root_bias_)
+                        ++(*root_bias_)[idx(p_->incidences[idx(blocked)].other)];
+                    blocked_.push_back({v, blocked});
+                }
+                continue;
             }
-            continue;
         }
         if constexpr (Explain) {
-            explain_blocked<W>(x, constraints(level_), levels(level_));
-            Word *untried = scratch_.data() + w;
-            for (int j = 0; j < w; ++j)
-                untried[j] = g_->all[idx(j)] & ~tried_[idx(level_ * w + j)];
-            explain<W>(x, untried, constraints(level_), levels(level_));
+            if (!explained) {
+                explain_blocked<W>(x, constraints(level_), levels(level_));
+                Word *untried = scratch_.data() + w;
+                for (int j = 0; j < w; ++j)
+                    untried[j] = g_->all[idx(j)] & ~tried_[idx(level_ * w + j)];
+                explain<W>(x, untried, constraints(level_), levels(level_));
+            }
         }
         // This level has failed, for the reasons in its row.
         for (;;) {

@@ -89,6 +89,11 @@ class Searcher {
     template <int W> void explain_loops(int y, Word *rest, Word *constraints);
     template <int W> void explain_degree(int y, Word *rest, Word *constraints);
     void explain_size();
+    template <int W> bool pocketed(Word *constraints, Word *levels);
+    template <int W>
+    void explain_pocket(const Word *group, const Incidence &link, const Word *around,
+                        Word *constraints, Word *levels);
+    int group_of(int x, Word *group);
 
     void select(const Word *off);
 
@@ -122,6 +127,8 @@ class Searcher {
     };
     std::vector<Blocked> blocked_; // per level, the values that left a neighbour without candidates
     std::vector<std::size_t> blocked_start_;
+    std::vector<Word> pocket_vars_;
+    std::vector<std::int32_t> pocket_stack_;
     const Word *conflict_ = nullptr;
 };
 
