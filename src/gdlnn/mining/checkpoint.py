@@ -173,6 +173,14 @@ class Checkpoint:
             raise MiningError(f"{where}: belongs to another call, which differs in {'; '.join(said)}")
 
 
+def read_records(path: str | os.PathLike[str]) -> list[tuple[int, float]]:
+    """Return the task and the processor time of each finished descent in a file; none where there is no file."""
+    if not Path(path).exists():
+        return []
+    found = [_payload(line) for line in Path(path).read_bytes().splitlines()[1:]]
+    return [(record["task"], record["seconds"]) for record in found if record is not None]
+
+
 def _record(value: Mapping[str, Any]) -> bytes:
     body = json.dumps(value, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(body), body)
