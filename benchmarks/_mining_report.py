@@ -12,16 +12,16 @@ def report(found: Figures, command: str) -> str:
     parts = [
         "# What mining costs",
         (
-            f"Written by `{command}` ({found['machine']}). One thread, CPU seconds; a target's time is that of all "
-            "its descents. *Whole set* is the whole call of `mine()`, set-up and canonical forms included."
+            f"Written by `{command}` ({found['machine']}). One thread, CPU seconds; a target's time is "
+            "that of all its descents. *Whole set* is the whole call of `mine()`, set-up and canonical forms included."
         ),
         _cost_table(found["costs"], found["aims"]),
     ]
     if "memory" in found:
         memory = found["memory"]
         parts.append(
-            f"Memory: {memory['name']} with {memory['threads']} threads peaks at {memory['peak_mb']:.0f} MB, Python and "
-            f"the data set included ({memory['n_targets']} targets)."
+            f"Memory: {memory['name']} with {memory['threads']} threads peaks at {memory['peak_mb']:.0f} MB, "
+            f"Python and the data set included ({memory['n_targets']} targets)."
         )
     if "curve" in found:
         parts += ["## Cost against the number of graphs", _curve(found["curve"])]
@@ -78,8 +78,8 @@ def _curve(curve: Figures) -> str:
     ]
     table = _table(["graphs", "ms per target", "tests per target"], rows)
     return (
-        f"{curve['n_targets']} targets of {curve['name']}, mined with 1/8 to all of its training graphs, each part "
-        f"within the next.\n\n{table}\n\nFitted: cost ∝ |D|^{curve['exponent']:.2f}."
+        f"{curve['n_targets']} targets of {curve['name']}, mined with 1/8 to all of its training graphs, "
+        f"each part within the next.\n\n{table}\n\nFitted: cost ∝ |D|^{curve['exponent']:.2f}."
     )
 
 
@@ -94,7 +94,7 @@ def _objective(found: list[Figures]) -> str:
             )
     table = _table(["data set", "k", "top k mined", "k random ones", "all graphs alike"], rows)
     return (
-        "The paper's objective per pair of graphs, on the training set, for the k best programs and for as many random "
-        "connected pieces of training graphs with the same numbers of nodes (mean and range of 5 seeds). *All graphs "
-        f"alike* is what programs get that match nothing.\n\n{table}"
+        "The paper's objective per pair of graphs, on the training set, for the k best programs and for as many "
+        "random connected pieces of training graphs with the same numbers of nodes (mean and range of 5 "
+        f"seeds). *All graphs alike* is what programs get that match nothing.\n\n{table}"
     )

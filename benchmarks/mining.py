@@ -4,8 +4,8 @@
 
     python -m benchmarks mining [--datasets NAME …] [--epsilon 0.1] [--targets N] [--out docs/mining-cost.md]
 
-Each figure is kept as JSON when it is there, and descents in a checkpoint as they come, so that a run that was
-stopped goes on. Figures of another build of the core are measured again.
+Each figure is kept as JSON when it is there, and descents in a checkpoint as they come, so that a run
+that was stopped goes on. Figures of another build of the core are measured again.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _core_hash() -> str:
 
 
 def _kept(title: str, measure: Callable[..., dict[str, Any]], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return a figure that is there, or measure it in a process of its own, whose peak of memory is its own."""
+    """Return a figure that is there, or measure it in a process of its own, for the peak of memory."""
     key = {**{k: v for k, v in arguments.items() if k != "root"}, "core": _core_hash()}
     stem = hashlib.sha256(json.dumps([title, key]).encode()).hexdigest()[:12]
     path = RESULTS / f"{title.replace(' ', '-')}-{stem}.json"
@@ -188,7 +188,7 @@ def measure_memory(epsilon: str, root: str, checkpoint: str) -> dict[str, Any]:
     """Measure the peak of memory with two threads."""
     name, threads, n_targets = MEMORY
     train = _train(name, root)
-    mine(train, epsilon, targets=n_targets, n_jobs=threads)
+    mine(train, epsilon, targets=n_targets, n_jobs=threads, checkpoint=checkpoint)
     return {"name": name, "threads": threads, "n_targets": n_targets, "peak_mb": _peak_mb()}
 
 

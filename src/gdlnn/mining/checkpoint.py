@@ -174,7 +174,7 @@ class Checkpoint:
 
 
 def read_records(path: str | os.PathLike[str]) -> list[tuple[int, float]]:
-    """Return the task and the processor time of each finished descent in a file; none where there is no file."""
+    """Return task and processor time of each finished descent in a file; none where there is no file."""
     if not Path(path).exists():
         return []
     found = [_payload(line) for line in Path(path).read_bytes().splitlines()[1:]]
