@@ -19,7 +19,7 @@ from gdlnn.model.columns import merged_columns
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
 from gdlnn.model.layer import Activation, GDLTransformer
-from gdlnn.model.mined import Epsilons, mine_each
+from gdlnn.model.mined import MINING_PARAMETERS, Epsilons, mine_each
 from gdlnn.model.validation import Validation, training_and_validation
 
 if TYPE_CHECKING:
@@ -33,10 +33,6 @@ BoolArray = npt.NDArray[np.bool_]
 HEAD_PARAMETERS = (
     *("dropout", "input_dropout", "learning_rate", "weight_decay", "epochs", "patience"),
     *("batch_size", "class_weight", "seed", "device"),
-)
-MINING_PARAMETERS = (
-    *("strategy", "connected", "targets", "min_support", "min_lift", "restarts", "step_budget"),
-    *("seed", "n_jobs", "progress"),
 )
 logger = logging.getLogger(__name__)
 
@@ -207,18 +203,23 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.unique(train.y)
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
-        sets = self._mined(train) if programs is None else _given(programs, train)
+        if programs is None:
+            sets = mine_each(train, self.epsilon, self._mining_parameters(), self.checkpoint)
+        else:
+            sets = _given(programs, train)
         self.programs_ = self._columns(sets)
         self.schema_ = train.schema
-        self.layer_ = GDLTransformer(
-            self.programs_, self.activation, self.log_counts, self.pooled, self.n_jobs
-        ).fit(train)
+        self.choice_: dict[str, Any] = {}
+        self.metrics_: dict[str, Any] = {}
+        self.layer_ = GDLTransformer(self.programs_, **self._layer_parameters()).fit(train)
         self._fit_head(train, val)
         return self
 
-    def _mined(self, train: GraphDataset) -> list[ProgramSet]:
-        options = {name: getattr(self, name) for name in MINING_PARAMETERS}
-        return mine_each(train, self.epsilon, options, self.checkpoint)
+    def _layer_parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("activation", "log_counts", "pooled", "n_jobs")}
+
+    def _mining_parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in MINING_PARAMETERS}
 
     def _columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         columns = merged_columns(sets, merge_equal=self.merge_equal)

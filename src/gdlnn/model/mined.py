@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 Epsilon = float | str
 Epsilons = Epsilon | Sequence[Epsilon]
+MINING_PARAMETERS = (
+    *("strategy", "connected", "targets", "min_support", "min_lift", "restarts", "step_budget"),
+    *("seed", "n_jobs", "progress"),
+)
+"""What estimators pass on to `mine` under the same names."""
 logger = logging.getLogger(__name__)
 
 

@@ -1,4 +1,4 @@
-"""Training of the head: epochs, early stopping, several members; and its predictions."""
+"""Training of the head: all its members side by side, with early stopping; and its predictions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.utils.class_weight import compute_class_weight
-from torch.nn.functional import cross_entropy, dropout
+from torch.nn.functional import cross_entropy, dropout, relu
 
 from gdlnn.model.network import HeadNetwork, Perceptron, choose_device, one_thread, seeded
 
@@ -30,12 +30,9 @@ class Part:
 
 
 def train_network(
-    head: MLPHead,
-    X: FloatArray,
-    codes: IntArray,
-    held_out: tuple[FloatArray, IntArray] | None,
+    head: MLPHead, X: FloatArray, codes: IntArray, held_out: tuple[FloatArray, IntArray] | None
 ) -> tuple[HeadNetwork, list[dict[str, Any]]]:
-    """Train the members of a head one after another; return the network and its history."""
+    """Train the members of a head; return the network and its history."""
     device, n_classes = choose_device(head.device), len(head.classes_)
     mean, scale = _standardisation(X)
 
@@ -49,13 +46,13 @@ def train_network(
     if head.class_weight is not None:
         values = compute_class_weight(head.class_weight, classes=head.classes_, y=head.classes_[codes])
         weights = torch.tensor(values, dtype=torch.float32, device=device)
-    members, history = [], []
-    for member in range(head.members):
-        with one_thread(), seeded((head.seed * MEMBER_SEEDS + member) % 2**63, device):
-            model = Perceptron(X.shape[1], head.hidden, n_classes, head.dropout).to(device)
-            rows = _train_member(head, model, train, val, weights)
-            history += [{"member": member, **row} for row in rows]
-        members.append(model.eval())
+    with one_thread():
+        members = []
+        for member in range(head.members):
+            with seeded((head.seed * MEMBER_SEEDS + member) % 2**63, device):
+                members.append(Perceptron(X.shape[1], head.hidden, n_classes, head.dropout).to(device))
+        with seeded(head.seed, device):
+            history = _train(head, Stack(members), train, val, weights)
     network = HeadNetwork(
         torch.from_numpy(mean.astype(np.float32)), torch.from_numpy(scale.astype(np.float32)), members
     )
@@ -71,65 +68,122 @@ def _standardisation(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(binary, 0.0, mean), np.where(binary | constant, 1.0, scale)
 
 
-def _train_member(
-    head: MLPHead, model: Perceptron, train: Part, val: Part | None, weights: torch.Tensor | None
+def _linear_layers(member: Perceptron) -> list[torch.nn.Linear]:
+    return [layer for layer in member.layers if isinstance(layer, torch.nn.Linear)]
+
+
+class Stack:
+    """The layers of several perceptrons laid one upon another: one step trains them all.
+
+    Steps on small batches cost calls, not arithmetic; so five members take little more than one.
+    """
+
+    def __init__(self, members: list[Perceptron]) -> None:
+        self._members = members
+        linear = [[layer for layer in m.layers if isinstance(layer, torch.nn.Linear)] for m in members]
+        self.weights = [
+            torch.stack([layer.weight.detach().T for layer in level]) for level in zip(*linear, strict=True)
+        ]
+        self.biases = [
+            torch.stack([layer.bias.detach()[None] for layer in level]) for level in zip(*linear, strict=True)
+        ]
+        for tensor in self.parameters():
+            tensor.requires_grad_()
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Return all that is learnt, members along the first axis."""
+        return [*self.weights, *self.biases]
+
+    def logits(self, X: torch.Tensor, share_dropped: float = 0.0) -> torch.Tensor:
+        """Return members × rows × classes."""
+        values = X
+        for level, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            if level:
+                values = dropout(relu(values), share_dropped) if share_dropped else relu(values)
+            values = torch.matmul(values, weight) + bias
+        return values
+
+    def unstack(self, states: list[torch.Tensor]) -> None:
+        """Give the members their layers."""
+        n_levels = len(self.weights)
+        with torch.no_grad():
+            for number, member in enumerate(self._members):
+                linear = _linear_layers(member)
+                for layer, weight, bias in zip(linear, states[:n_levels], states[n_levels:], strict=True):
+                    layer.weight.copy_(weight[number].T)
+                    layer.bias.copy_(bias[number, 0])
+
+
+def _train(
+    head: MLPHead, stack: Stack, train: Part, val: Part | None, weights: torch.Tensor | None
 ) -> list[dict[str, Any]]:
-    """Train one member in place; return a row for every epoch."""
+    """Train the members in place, each up to its own best epoch; return a row for every member and epoch."""
+    parameters = stack.parameters()
     optimiser = torch.optim.Adam(
-        model.parameters(), lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
+        parameters, lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
     )
     history: list[dict[str, Any]] = []
-    best_loss, best_state, since = float("inf"), None, 0
+    best_states = [parameter.detach().clone() for parameter in parameters]
+    best_losses = [float("inf")] * head.members
+    since = [0] * head.members
     for epoch in range(1, head.epochs + 1):
-        row: dict[str, Any] = {"epoch": epoch, "loss": _epoch(head, model, optimiser, train, weights)}
-        history.append(row)
+        losses = _epoch(head, stack, optimiser, train, weights)
+        rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
+        history += rows
         if val is None:
             continue
-        row["val_loss"], row["val_accuracy"] = _evaluate(model, val, weights)
-        since += 1
-        if row["val_loss"] < best_loss:
-            best_loss, since = row["val_loss"], 0
-            best_state = {name: value.clone() for name, value in model.state_dict().items()}
-        if since >= head.patience:
+        for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
+            rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
+            since[i] += 1
+            if loss < best_losses[i]:
+                best_losses[i], since[i] = loss, 0
+                for state, parameter in zip(best_states, parameters, strict=True):
+                    state[i] = parameter.detach()[i]
+        if min(since) >= head.patience:
             break
-    if best_state is not None:
-        model.load_state_dict(best_state)
+    stack.unstack(best_states if val is not None else [p.detach() for p in parameters])
     return history
 
 
+def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
+    """Return the loss of every member."""
+    n_members, n_rows, n_classes = logits.shape
+    flat = cross_entropy(
+        logits.reshape(-1, n_classes), y.repeat(n_members), weight=weights, reduction="none"
+    ).reshape(n_members, n_rows)
+    return flat.mean(dim=1) if weights is None else flat.sum(dim=1) / weights[y].sum()
+
+
 def _epoch(
-    head: MLPHead,
-    model: Perceptron,
-    optimiser: torch.optim.Optimizer,
-    train: Part,
-    weights: torch.Tensor | None,
-) -> float:
-    model.train()
-    total, n = 0.0, len(train.y)
+    head: MLPHead, stack: Stack, optimiser: torch.optim.Optimizer, train: Part, weights: torch.Tensor | None
+) -> list[float]:
+    """Go through the training data once; return the members' mean losses."""
+    n = len(train.y)
     order = torch.randperm(n).to(train.y.device)
+    total = torch.zeros(head.members, device=train.y.device)
     for start in range(0, n, head.batch_size):
         rows = order[start : start + head.batch_size]
         inputs = train.X[rows]
         if head.input_dropout:
             inputs = dropout(inputs, head.input_dropout)
-        loss = cross_entropy(model(inputs), train.y[rows], weight=weights)
+        losses = _losses(stack.logits(inputs, head.dropout), train.y[rows], weights)
         optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        losses.sum().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        total += float(loss.detach()) * len(rows)
-    return total / n
+        total += losses.detach() * len(rows)
+    return [value / n for value in total.tolist()]
 
 
-def _evaluate(model: Perceptron, part: Part, weights: torch.Tensor | None) -> tuple[float, float]:
-    """Return loss and accuracy; a label that was not trained on has no loss and is always wrong."""
-    model.eval()
+def _evaluate(stack: Stack, part: Part, weights: torch.Tensor | None) -> list[tuple[float, float]]:
+    """Return loss and accuracy of every member; a label not trained on has no loss and is always wrong."""
     with torch.no_grad():
-        logits = model(part.X)
+        logits = stack.logits(part.X)
         known = part.y >= 0
-        accuracy = float((logits.argmax(dim=1) == part.y).float().mean())
+        accuracies = (logits.argmax(dim=2) == part.y).float().mean(dim=1).tolist()
         if not bool(known.any()):
-            return float("inf"), accuracy
-        return float(cross_entropy(logits[known], part.y[known], weight=weights)), accuracy
+            return [(float("inf"), accuracy) for accuracy in accuracies]
+        losses = _losses(logits[:, known], part.y[known], weights).tolist()
+    return list(zip(losses, accuracies, strict=True))
 
 
 def log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:

@@ -1,0 +1,274 @@
+"""PL4XGLClassifier: the classifier GDLNN grew out of. The best-scoring program that matches decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gdlnn.errors import ModelError
+from gdlnn.matching import match
+from gdlnn.mining import ProgramSet
+from gdlnn.mining.settings import FINAL_BUDGET, STEP_BUDGET, resolved_epsilon
+from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
+from gdlnn.model.mined import MINING_PARAMETERS, mine_each
+from gdlnn.model.validation import Validation, training_and_validation
+
+if TYPE_CHECKING:
+    import os
+
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.mining import MinedProgram
+    from gdlnn.mining.settings import Strategy, Targets
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+FACTORS = (1.0, 0.98, 0.94, 0.92, 0.90)
+STEPS = (0, 1, 2, 3, 4)
+
+
+class _Setting(NamedTuple):
+    """What is chosen on the validation part."""
+
+    threshold: int
+    default: int
+    penalised: int
+    factor: float
+
+
+class PL4XGLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classify a graph by the best-scoring program that matches it; that program is the explanation.
+
+    Every label gets the best score among its programs that match the graph, and the largest wins (the first
+    label where two are equal). A graph that nothing matches gets the default label: the commonest among such
+    graphs of the validation part, the first label where there are none, as in the public program, and without
+    a validation part the commonest of the training graphs. Two things are chosen on the
+    validation part by accuracy, one after the other, the last of equals: the scores of the label that is most
+    often predicted wrongly are multiplied by 1, .98, .94, .92 or .90; and programs that match fewer than t of
+    its graphs are dropped, t out of int(ε·{0, 1, 2, 3, 4}). With several classes that label is the one which
+    most graphs of other labels are taken for.
+
+    Parameters
+    ----------
+    epsilon, strategy, connected, targets, min_support, min_lift, restarts, step_budget
+        Of mining, see `mine`; by default the cheaper search and the filter of the public PL4XGL program.
+    validation_fraction
+        Share of the training graphs to hold out where `fit` is given no validation part, as for
+        `GDLNNClassifier`.
+    checkpoint, seed, n_jobs, progress
+        As for `GDLNNClassifier`.
+
+    Attributes
+    ----------
+    programs_
+        The programs that were kept.
+    classes_, schema_
+        The labels, and what they and the features are called.
+    default_label_, threshold_, penalised_label_, factor_
+        What was chosen on the validation part.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | str = 0.1,
+        strategy: Strategy = "sequential",
+        connected: bool = True,
+        targets: Targets = None,
+        min_support: int = 2,
+        min_lift: float = 1.2,
+        restarts: int = 0,
+        step_budget: int = STEP_BUDGET,
+        validation_fraction: float = 0.1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+        progress: bool = True,
+    ) -> None:
+        self.epsilon = epsilon
+        self.strategy = strategy
+        self.connected = connected
+        self.targets = targets
+        self.min_support = min_support
+        self.min_lift = min_lift
+        self.restarts = restarts
+        self.step_budget = step_budget
+        self.validation_fraction = validation_fraction
+        self.checkpoint = checkpoint
+        self.seed = seed
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(
+        self,
+        X: GraphsLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        validation: Validation = None,
+        programs: ProgramSet | None = None,
+    ) -> Self:
+        """Mine programs and choose default label, threshold and factor on the validation part.
+
+        Parameters
+        ----------
+        X, y
+            Graphs and labels; without `y` those of the data set.
+        validation
+            A fraction of the training graphs, ``(graphs, y)`` or a data set.
+        programs
+            Programs that were mined from these very graphs before: nothing is mined.
+        """
+        data = as_labelled(X, y)
+        fraction = 0.0 if programs is not None else self.validation_fraction
+        train, val = training_and_validation(data, validation, fraction, self.seed)
+        assert train.y is not None
+        self.classes_, counts = np.unique(train.y, return_counts=True)
+        if len(self.classes_) < 2:
+            raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
+        if programs is None:
+            options = {name: getattr(self, name) for name in MINING_PARAMETERS}
+            programs = mine_each(train, self.epsilon, options, self.checkpoint)[0]
+        else:
+            programs = programs.filter(self.min_support, self.min_lift)
+        setting = _Setting(0, int(counts.argmax()), 0, 1.0)
+        if val is not None and len(val):
+            programs, setting = self._choose(programs, val, len(train))
+        self.programs_, self.schema_ = programs, train.schema
+        self.default_label_ = self.classes_[setting.default]
+        self.penalised_label_ = self.classes_[setting.penalised]
+        self.threshold_, self.factor_ = setting.threshold, setting.factor
+        return self
+
+    def _choose(self, programs: ProgramSet, val: GraphDataset, n_train: int) -> tuple[ProgramSet, _Setting]:
+        assert val.y is not None
+        table = self._match(programs, val.graphs)
+        number = {label: i for i, label in enumerate(self.classes_.tolist())}
+        codes = np.array([number.get(label, -1) for label in val.y.tolist()])
+        scores, labels = programs.scores, self._label_numbers(programs)
+
+        def best_scores(threshold: int) -> FloatArray:
+            kept = table.sum(axis=0) >= threshold
+            return _best_scores(table[:, kept], scores[kept], labels[kept], len(self.classes_))[0]
+
+        def n_right(setting: _Setting) -> int:
+            by_label = _penalise(best_scores(setting.threshold), setting)
+            return int((_predicted(by_label, setting.default) == codes).sum())
+
+        by_label = best_scores(0)
+        default = _default_label(codes, by_label, len(self.classes_))
+        penalised = _most_often_wrong(codes, by_label, len(self.classes_))
+        epsilon = resolved_epsilon(self.epsilon, n_train)
+        thresholds = sorted({int(epsilon * step) for step in STEPS})
+        # As in the public program: first the factor, then the threshold, the last of equals.
+        factor = max(reversed(FACTORS), key=lambda f: n_right(_Setting(0, default, penalised, f)))
+        threshold = max(reversed(thresholds), key=lambda t: n_right(_Setting(t, default, penalised, factor)))
+        kept = table.sum(axis=0) >= threshold
+        chosen = [item for item, keep in zip(programs, kept.tolist(), strict=True) if keep]
+        return (
+            ProgramSet(chosen, programs.info, programs.stats, programs.stopped_by),
+            _Setting(threshold, default, penalised, factor),
+        )
+
+    def _match(self, programs: ProgramSet, graphs: list[Any]) -> BoolArray:
+        if not graphs:
+            return np.zeros((0, len(programs)), dtype=bool)
+        check_fits(graphs, programs.info, "graphs")
+        return match(programs.programs, graphs, self.n_jobs, FINAL_BUDGET, return_unknown=True)[0]
+
+    def _label_numbers(self, programs: ProgramSet) -> IntArray:
+        number = {label: i for i, label in enumerate(self.classes_.tolist())}
+        return np.array([number[label] for label in programs.labels], dtype=np.int64)
+
+    def _decide(self, X: GraphsLike) -> tuple[FloatArray, IntArray]:
+        """Return per graph and label the best score, 0 for none, and the program that has it, -1 for none."""
+        check_is_fitted(self, "programs_")
+        table = self._match(self.programs_, as_graphs(X))
+        by_label, which = _best_scores(
+            table, self.programs_.scores, self._label_numbers(self.programs_), len(self.classes_)
+        )
+        return _penalise(by_label, self._setting()), which
+
+    def _setting(self) -> _Setting:
+        place = self.classes_.tolist().index
+        return _Setting(
+            self.threshold_, place(self.default_label_), place(self.penalised_label_), self.factor_
+        )
+
+    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
+        """Return the label of the best-scoring program that matches, or the default label."""
+        by_label, _ = self._decide(X)
+        return np.asarray(self.classes_[_predicted(by_label, self._setting().default)])
+
+    def predict_proba(self, X: GraphsLike) -> FloatArray:
+        """Return the labels' scores made to add up to 1: an order to rank graphs by, no calibrated chance."""
+        by_label, _ = self._decide(X)
+        nothing = by_label.max(axis=1, initial=0) == 0
+        by_label[nothing, self._setting().default] = 1.0
+        return np.asarray(by_label / by_label.sum(axis=1, keepdims=True))
+
+    def deciding_programs(self, X: GraphsLike) -> list[MinedProgram | None]:
+        """Return for every graph the program that decided, or None where nothing matched."""
+        by_label, which = self._decide(X)
+        winners = _predicted(by_label, self._setting().default)
+        rows = which[np.arange(len(which)), winners].tolist()
+        return [None if row < 0 else self.programs_[row] for row in rows]
+
+    def matched_nothing(self, X: GraphsLike) -> BoolArray:
+        """Say which graphs no program matches."""
+        return np.asarray((self._decide(X)[1] < 0).all(axis=1))
+
+    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy; without `y` on the labels of the data set."""
+        from sklearn.metrics import accuracy_score
+
+        data = as_labelled(X, y, "score")
+        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _best_scores(
+    table: BoolArray, scores: FloatArray, labels: IntArray, n_labels: int
+) -> tuple[FloatArray, IntArray]:
+    """Return per graph and label the best score of a matching program and its column, or 0 and -1."""
+    best = np.zeros((len(table), n_labels))
+    which = np.full((len(table), n_labels), -1, dtype=np.int64)
+    for label in range(n_labels):
+        columns = np.flatnonzero(labels == label)
+        if not len(columns) or not len(table):
+            continue
+        masked = np.where(table[:, columns], scores[columns], 0.0)
+        at = masked.argmax(axis=1)
+        best[:, label] = masked[np.arange(len(table)), at]
+        which[:, label] = np.where(table[:, columns].any(axis=1), columns[at], -1)
+    return best, which
+
+
+def _penalise(by_label: FloatArray, setting: _Setting) -> FloatArray:
+    result = by_label.copy()
+    result[:, setting.penalised] *= setting.factor
+    return result
+
+
+def _predicted(by_label: FloatArray, default: int) -> IntArray:
+    return np.where(by_label.max(axis=1, initial=0) == 0, default, by_label.argmax(axis=1))
+
+
+def _default_label(codes: IntArray, by_label: FloatArray, n_labels: int) -> int:
+    """Return the commonest label among the graphs that nothing matched, the first where there are none."""
+    unmatched = codes[(by_label.max(axis=1, initial=0) == 0) & (codes >= 0)]
+    return int(np.bincount(unmatched, minlength=n_labels).argmax())
+
+
+def _most_often_wrong(codes: IntArray, by_label: FloatArray, n_labels: int) -> int:
+    """Return the label that most graphs of other labels are taken for, unmatched graphs aside."""
+    matched = by_label.max(axis=1, initial=0) > 0
+    predicted = by_label.argmax(axis=1)
+    wrong = predicted[matched & (predicted != codes)]
+    return int(np.bincount(wrong, minlength=n_labels).argmax())
