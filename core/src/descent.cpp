@@ -51,19 +51,13 @@ void Descent::start(const MineTask &task) {
                            g.node_features + (v + 1) * d);
     }
     node_upper_ = node_lower_;
-    // Edges in the order of the graph; the adjacency lists name each with its ends.
-    std::vector<std::int64_t> source(idx(g.m), -1), target(idx(g.m), -1);
-    for (int u = 0; u < g.n; ++u)
-        for (auto i = idx(g.out.start[idx(u)]); i < idx(g.out.start[idx(u + 1)]); ++i)
-            if (source[idx(g.out.edge[i])] < 0) {
-                source[idx(g.out.edge[i])] = u;
-                target[idx(g.out.edge[i])] = g.out.node[i];
-            }
+    // Edges in the order and orientation of the graph: among directed graphs, those of an
+    // undirected target count too.
     ends_.clear();
     edge_numbers_.clear();
     edge_lower_.clear();
     for (int e = 0; e < g.m; ++e) {
-        const auto u = position[idx(source[idx(e)])], v = position[idx(target[idx(e)])];
+        const auto u = position[idx(g.ends[idx(2 * e)])], v = position[idx(g.ends[idx(2 * e + 1)])];
         if (u < 0 || v < 0)
             continue;
         edge_numbers_.push_back(e);

@@ -179,6 +179,7 @@ void GraphSet::encode(EncodedGraph &g, const std::int64_t *edges, std::int64_t f
     link(g, g.out, edges, true, !g.directed);
     if (g.directed)
         link(g, g.in, edges, false, false);
+    g.ends.assign(edges, edges + 2 * g.m);
     for (int e = 0; e < g.m; ++e) {
         if (edges[2 * e] == edges[2 * e + 1]) {
             g.loop_node.push_back(static_cast<std::int32_t>(edges[2 * e]));
@@ -243,9 +244,9 @@ std::size_t GraphSet::bytes() const {
                         bytes_of(type_features_);
     for (const EncodedGraph &g : graphs_)
         total += bytes_of(g.out) + bytes_of(g.in) + bytes_of(g.edge_type) + bytes_of(g.types) +
-                 bytes_of(g.loop_node) + bytes_of(g.loop_edge) + bytes_of(g.rank_masks) +
-                 bytes_of(g.local_values) + bytes_of(g.local_start) + bytes_of(g.local_masks) +
-                 bytes_of(g.all);
+                 bytes_of(g.ends) + bytes_of(g.loop_node) + bytes_of(g.loop_edge) +
+                 bytes_of(g.rank_masks) + bytes_of(g.local_values) + bytes_of(g.local_start) +
+                 bytes_of(g.local_masks) + bytes_of(g.all);
     return total;
 }
 

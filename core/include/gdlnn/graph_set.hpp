@@ -52,6 +52,7 @@ struct EncodedGraph {
         edge_type;                   // global type per edge; empty where there are too many types
     std::vector<std::uint8_t> types; // the global types that occur, where there are masks
     Word type_set = 0;               // the same as a set
+    std::vector<std::int32_t> ends;  // per edge its two nodes, as listed
     std::vector<std::int32_t> loop_node, loop_edge;
     // Per ranked feature, ranks + 1 masks: nodes whose value has at least that rank.
     std::vector<Word> rank_masks;
