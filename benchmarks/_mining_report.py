@@ -13,7 +13,8 @@ def report(found: Figures, command: str) -> str:
         "# What mining costs",
         (
             f"Written by `{command}` ({found['machine']}). One thread, CPU seconds; a target's time is "
-            "that of all its descents. *Whole set* is the whole call of `mine()`, set-up and canonical forms included."
+            "that of all its descents. *Whole set* is the whole call of `mine()`, set-up and canonical forms "
+            "included."
         ),
         _cost_table(found["costs"], found["aims"]),
     ]
@@ -94,7 +95,7 @@ def _objective(found: list[Figures]) -> str:
             )
     table = _table(["data set", "k", "top k mined", "k random ones", "all graphs alike"], rows)
     return (
-        "The paper's objective per pair of graphs, on the training set, for the k best programs and for as many "
-        "random connected pieces of training graphs with the same numbers of nodes (mean and range of 5 "
-        f"seeds). *All graphs alike* is what programs get that match nothing.\n\n{table}"
+        "The paper's objective per pair of graphs, on the training set, for the k best programs and for "
+        "as many random connected pieces of training graphs with the same numbers of nodes (mean and range "
+        f"of 5 seeds). *All graphs alike* is what programs get that match nothing.\n\n{table}"
     )
