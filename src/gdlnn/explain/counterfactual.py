@@ -1,0 +1,173 @@
+"""Counterfactuals: the fewest nodes found whose removal makes the model say something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ExplanationError
+from gdlnn.explain.explanation import plain
+from gdlnn.explain.view import ModelView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gdlnn.graphs import Graph
+    from gdlnn.model import GDLNNClassifier
+
+FloatArray = npt.NDArray[np.float64]
+_PROGRAMS = 10  # programs whose witnesses are looked along in one step
+_MAX_CANDIDATES = 40  # nodes tried in one step
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """Nodes without which the model decides otherwise.
+
+    Attributes
+    ----------
+    graph
+        The graph.
+    nodes
+        The nodes to remove, rising. Put any one of them back and the prediction is the old one again.
+    prediction, probability
+        What the model says of the whole graph.
+    new_prediction, new_probability
+        What it says of the graph without the nodes.
+    n_asked
+        How many graphs the model was asked about.
+    """
+
+    graph: Graph
+    nodes: tuple[int, ...]
+    prediction: Any
+    probability: float
+    new_prediction: Any
+    new_probability: float
+    n_asked: int
+
+    @property
+    def rest(self) -> Graph:
+        """The graph without the nodes; features stay as they were."""
+        kept = np.setdiff1d(np.arange(self.graph.n_nodes), np.array(self.nodes, dtype=np.int64))
+        return self.graph.subgraph(kept)
+
+
+def counterfactual(
+    model: GDLNNClassifier, graph: Graph, *, max_nodes: int | None = None
+) -> Counterfactual | None:
+    """Look for nodes whose removal flips the prediction.
+
+    Step by step the node is removed that costs the predicted class most, among the nodes on which the
+    programs that speak for it most stand now; any node where there are none. Then nodes are put back, one
+    at a time, while the prediction stays flipped. Whatever is returned was asked of the model: the set
+    flips, and no set of one node less inside it does.
+
+    Parameters
+    ----------
+    model
+        The classifier.
+    graph
+        The graph.
+    max_nodes
+        Most nodes to remove before giving up; by default all.
+
+    Returns
+    -------
+    The counterfactual, or None where nothing was found; some graphs have none, such as those that the
+    model would classify alike without any node.
+    """
+    if max_nodes is not None and max_nodes < 1:
+        raise ExplanationError(f"max_nodes: expected at least 1, got {max_nodes}")
+    search = _Search(model, graph)
+    removed = search.descend(graph.n_nodes if max_nodes is None else max_nodes)
+    return None if removed is None else search.result(search.minimise(removed))
+
+
+class _Search:
+    def __init__(self, model: GDLNNClassifier, graph: Graph) -> None:
+        self.model = model
+        self.view = ModelView(model)
+        self.graph = graph
+        self.n_asked = 0
+        table = model.transform([graph])
+        self.first = self.view.probabilities(table)[0]
+        self.position = int(self.first.argmax())
+
+    def ask(self, removals: Sequence[frozenset[int]]) -> tuple[FloatArray, FloatArray]:
+        """Return representations and probabilities of the graph without each set of nodes."""
+        nodes = range(self.graph.n_nodes)
+        graphs = [self.graph.subgraph([v for v in nodes if v not in removed]) for removed in removals]
+        self.n_asked += len(graphs)
+        table = self.model.transform(graphs)
+        return table, self.view.probabilities(table)
+
+    def flips(self, row: FloatArray) -> bool:
+        return int(row.argmax()) != self.position
+
+    def descend(self, max_nodes: int) -> frozenset[int] | None:
+        removed: frozenset[int] = frozenset()
+        table = self.model.transform([self.graph])
+        while len(removed) < max_nodes:
+            candidates = self._candidates(removed, table[0])
+            if not candidates:
+                return None
+            sets = [removed | {node} for node in candidates]
+            tables, rows = self.ask(sets)
+            flipped = [i for i in range(len(sets)) if self.flips(rows[i])]
+            if flipped:
+                return sets[min(flipped, key=lambda i: (rows[i, self.position], candidates[i]))]
+            best = min(range(len(sets)), key=lambda i: (rows[i, self.position], candidates[i]))
+            removed, table = sets[best], tables[best : best + 1]
+        return None
+
+    def _candidates(self, removed: frozenset[int], row: FloatArray) -> list[int]:
+        """Return the nodes on which programs that speak for the class stand, or all where none does."""
+        left = [v for v in range(self.graph.n_nodes) if v not in removed]
+        rest = self.graph.subgraph(left)
+        nodes: set[int] = set()
+        for column in self._speakers(row):
+            witness = self.view.programs[column].find(rest)
+            nodes |= {left[v] for v in (witness or {}).values()}
+            if len(nodes) >= _MAX_CANDIDATES:
+                break
+        return sorted(nodes) or left
+
+    def _speakers(self, row: FloatArray) -> list[int]:
+        """Return the matched programs without which the class would be least likely."""
+        matched = np.flatnonzero(row[: self.view.n_programs] > 0)
+        if not len(matched):
+            return []
+        without = np.repeat(row[None], len(matched), axis=0)
+        without[np.arange(len(matched)), matched] = 0
+        cost = self.view.probabilities(row[None])[0, self.position]
+        gains = cost - self.view.probabilities(without)[:, self.position]
+        order = np.argsort(-gains, kind="stable")[:_PROGRAMS]
+        return [int(matched[i]) for i in order if gains[i] > 0]
+
+    def minimise(self, removed: frozenset[int]) -> frozenset[int]:
+        """Put nodes back until every one of them is needed."""
+        while len(removed) > 1:
+            smaller = [removed - {node} for node in sorted(removed)]
+            _, rows = self.ask(smaller)
+            still = [i for i in range(len(smaller)) if self.flips(rows[i])]
+            if not still:
+                return removed
+            removed = smaller[min(still, key=lambda i: (rows[i, self.position], i))]
+        return removed
+
+    def result(self, removed: frozenset[int]) -> Counterfactual:
+        _, rows = self.ask([removed])
+        new = int(rows[0].argmax())
+        return Counterfactual(
+            graph=self.graph,
+            nodes=tuple(sorted(removed)),
+            prediction=plain(self.view.classes[self.position]),
+            probability=float(self.first[self.position]),
+            new_prediction=plain(self.view.classes[new]),
+            new_probability=float(rows[0, new]),
+            n_asked=self.n_asked,
+        )

@@ -1,0 +1,314 @@
+"""Explanation: which programs decided, where they are in the graph, and how to show that.
+
+How programs are weighed is in `techniques`, pictures and pages are made in `drawing`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ExplanationError, GDLNNError
+from gdlnn.gdl.program import Program
+from gdlnn.graphs import Graph, Schema
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+FORMAT = "gdlnn-explanation"
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a model said what it said of one graph.
+
+    Programs stand from the most to the least important; `weights`, `matched`, `witnesses`, `indices` and
+    `labels` run along with them. A program that does not match the graph may be important too: that it is
+    absent speaks for the class (a positive weight) or against it.
+
+    Attributes
+    ----------
+    graph
+        The graph.
+    prediction, probability
+        The class the model predicts, and its probability.
+    target, target_probability
+        The class that is explained (by default the predicted one), and its probability.
+    programs
+        The important programs.
+    weights
+        How much each speaks for the target class, as it is: matched or absent.
+    matched
+        Whether each matches the graph.
+    witnesses
+        Where each is in the subgraph, variable to node of the graph; None where it does not match.
+    indices, labels
+        The columns of the GDL layer, and the labels the programs were mined for.
+    nodes
+        The nodes of the subgraph, rising: no more than the matched programs need.
+    edges
+        The edges of the graph among them, as pairs of nodes.
+    technique, options, seed
+        How programs were weighed.
+    quality
+        How well the weights describe the model nearby (R² for LIME), or None.
+    complete
+        False where a search ran out of steps, so that the subgraph may be larger than needed.
+    """
+
+    graph: Graph
+    prediction: Any
+    probability: float
+    target: Any
+    target_probability: float
+    programs: tuple[Program, ...]
+    weights: tuple[float, ...]
+    matched: tuple[bool, ...]
+    witnesses: tuple[dict[str, int] | None, ...]
+    indices: tuple[int, ...]
+    labels: tuple[Any, ...]
+    nodes: tuple[int, ...]
+    technique: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    quality: float | None = None
+    complete: bool = True
+
+    # --- the subgraph -------------------------------------------------------------------------------------
+
+    @property
+    def node_mask(self) -> BoolArray:
+        """Which nodes of the graph are in the subgraph."""
+        mask = np.zeros(self.graph.n_nodes, dtype=bool)
+        mask[list(self.nodes)] = True
+        return mask
+
+    @property
+    def edge_mask(self) -> BoolArray:
+        """Which edges of the graph are in the subgraph: those with both ends in it."""
+        mask = self.node_mask
+        return np.asarray(mask[self.graph.edges].all(axis=1)) if self.graph.n_edges else np.zeros(0, bool)
+
+    @property
+    def node_scores(self) -> FloatArray:
+        """How much each node matters: the sizes of the weights of the matched programs that stand on it."""
+        scores = np.zeros(self.graph.n_nodes)
+        for weight, witness in zip(self.weights, self.witnesses, strict=True):
+            if witness:
+                scores[list(witness.values())] += abs(weight)
+        return scores
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """The edges of the subgraph, as pairs of nodes of the graph."""
+        return tuple((int(u), int(v)) for u, v in self.graph.edges[self.edge_mask].tolist())
+
+    @property
+    def subgraph(self) -> Graph:
+        """The subgraph as a graph of its own, renumbered; features stay as they were."""
+        return self.graph.subgraph(np.array(self.nodes, dtype=np.int64))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no important program matched, so that there is no subgraph to show."""
+        return not self.nodes
+
+    # --- in words -----------------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema | None:
+        """What the features and classes are called."""
+        return self.graph.schema
+
+    def class_name(self, label: Any) -> str:
+        """Return what a class is called."""
+        return (self.schema or Schema()).class_name(label)
+
+    def describe(self) -> str:
+        """Say in a few lines what was predicted, and which programs speak for and against it."""
+        lines = [f"{self.class_name(self.prediction)} ({self.probability:.1%})"]
+        if self.target != self.prediction:
+            lines[0] += f"; explained: {self.class_name(self.target)} ({self.target_probability:.1%})"
+        for number, (program, weight, found) in enumerate(
+            zip(self.programs, self.weights, self.matched, strict=True), start=1
+        ):
+            state = "present" if found else "absent"
+            words = program.describe(self.schema, directed=self.graph.directed)
+            lines.append(f"  P{number} {weight:+.4f} {state}: {words}")
+        lines.append(self.subgraph_line())
+        return "\n".join(lines)
+
+    def subgraph_line(self) -> str:
+        """Say how large the subgraph is, or why there is none."""
+        if not self.programs:
+            return "No program matters here, so there is no subgraph."
+        if not any(self.matched):
+            return "None of the important programs matches, so there is no subgraph: absence decided."
+        nodes = ", ".join(map(str, self.nodes))
+        more = "" if self.complete else " (it may be larger than needed: a search ran out of steps)"
+        return f"Subgraph: {len(self.nodes)} of {self.graph.n_nodes} nodes ({nodes}){more}."
+
+    # --- pictures -----------------------------------------------------------------------------------------
+
+    def draw(self, path: str | os.PathLike[str] | None = None, *, legend: bool = True) -> str:
+        """Return the picture as SVG; with `path`, write it there too."""
+        from gdlnn.explain.drawing import draw_explanation, write_text
+
+        svg = draw_explanation(self, legend=legend)
+        if path is not None:
+            write_text(path, svg)
+        return svg
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return a page of its own, with picture, programs and weights; with `path`, write it there too."""
+        from gdlnn.explain.drawing import explanation_page, write_text
+
+        page = explanation_page([self])
+        if path is not None:
+            write_text(path, page)
+        return page
+
+    def _repr_html_(self) -> str:
+        from gdlnn.explain.drawing import explanation_section
+
+        return explanation_section(self)
+
+    # --- JSON ---------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the explanation as plain JSON values, the graph included."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "prediction": plain(self.prediction),
+            "probability": self.probability,
+            "target": plain(self.target),
+            "target_probability": self.target_probability,
+            "technique": self.technique,
+            "options": dict(self.options),
+            "seed": self.seed,
+            "quality": self.quality,
+            "complete": self.complete,
+            "programs": [
+                {
+                    "program": program.to_json(),
+                    "weight": self.weights[i],
+                    "matched": self.matched[i],
+                    "witness": self.witnesses[i],
+                    "index": self.indices[i],
+                    "label": plain(self.labels[i]),
+                    "words": program.describe(self.schema, directed=self.graph.directed),
+                }
+                for i, program in enumerate(self.programs)
+            ],
+            "nodes": list(self.nodes),
+            "edges": [list(edge) for edge in self.edges],
+            "graph": graph_to_json(self.graph),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any] | str | bytes) -> Explanation:
+        """Build an explanation from what `to_json` gave, or from its text."""
+        try:
+            values = json.loads(data) if isinstance(data, str | bytes) else data
+            if not isinstance(values, Mapping) or values.get("format") != FORMAT:
+                raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
+            if values.get("version") != VERSION:
+                got = values.get("version")
+                raise ExplanationError(f"explanation in JSON: expected version {VERSION}, got {got!r}")
+            return cls._from_values(values)
+        except GDLNNError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise ExplanationError(f"explanation in JSON: expected what to_json gives, got {what}") from error
+
+    @classmethod
+    def _from_values(cls, values: Mapping[str, Any]) -> Explanation:
+        items = values["programs"]
+        return cls(
+            graph=graph_from_json(values["graph"]),
+            prediction=values["prediction"],
+            probability=float(values["probability"]),
+            target=values["target"],
+            target_probability=float(values["target_probability"]),
+            programs=tuple(Program.from_json(item["program"]) for item in items),
+            weights=tuple(float(item["weight"]) for item in items),
+            matched=tuple(bool(item["matched"]) for item in items),
+            witnesses=tuple(None if item["witness"] is None else dict(item["witness"]) for item in items),
+            indices=tuple(int(item["index"]) for item in items),
+            labels=tuple(item["label"] for item in items),
+            nodes=tuple(int(node) for node in values["nodes"]),
+            technique=str(values["technique"]),
+            options=dict(values["options"]),
+            seed=int(values["seed"]),
+            quality=None if values["quality"] is None else float(values["quality"]),
+            complete=bool(values["complete"]),
+        )
+
+    def save(self, path: str | os.PathLike[str] | Path) -> None:
+        """Write the JSON; the file appears when it is complete."""
+        from gdlnn.explain.drawing import write_text
+
+        write_text(path, json.dumps(self.to_json(), indent=1) + "\n")
+
+    # --- value --------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Explanation):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        name = f" of {self.graph.name!r}" if self.graph.name is not None else ""
+        return (
+            f"<Explanation{name}: {self.class_name(self.target)} ({self.target_probability:.1%}), "
+            f"{sum(self.matched)} of {len(self.programs)} important programs present, "
+            f"{len(self.nodes)} of {self.graph.n_nodes} nodes>"
+        )
+
+
+def plain(label: Any) -> Any:
+    """Return a label as JSON knows it."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def graph_to_json(graph: Graph) -> dict[str, Any]:
+    """Return a graph as plain JSON values."""
+    return {
+        "name": graph.name,
+        "directed": graph.directed,
+        "node_features": graph.node_features.tolist(),
+        "n_node_features": graph.node_features.shape[1],
+        "edges": graph.edges.tolist(),
+        "edge_features": graph.edge_features.tolist(),
+        "n_edge_features": graph.edge_features.shape[1],
+        "schema": None if graph.schema is None else graph.schema.to_json(),
+    }
+
+
+def graph_from_json(data: Mapping[str, Any]) -> Graph:
+    """Build a graph from what `graph_to_json` gave."""
+    return Graph(
+        np.array(data["node_features"], dtype=np.float64).reshape(-1, data["n_node_features"])
+        if data["n_node_features"]
+        else np.zeros((len(data["node_features"]), 0)),
+        np.array(data["edges"], dtype=np.int64).reshape(-1, 2),
+        np.array(data["edge_features"], dtype=np.float64).reshape(
+            len(data["edges"]), data["n_edge_features"]
+        ),
+        directed=bool(data["directed"]),
+        schema=None if data["schema"] is None else Schema.from_json(data["schema"]),
+        name=data["name"],
+    )

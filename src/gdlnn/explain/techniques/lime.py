@@ -1,0 +1,302 @@
+"""LIME as for tables: resample the representation, weigh samples by closeness, fit a linear model.
+
+The numbers are those of the `lime` package on the same samples (kernel, selection and ridge alike). What
+differs is how they are found: all graphs of a batch share one set of samples, so that the head is asked
+once, and the large ridge regression is solved for all of them together by conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ExplanationError
+from gdlnn.explain.techniques.base import Attribution, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gdlnn.explain.techniques.base import FloatArray
+
+SELECTION_PENALTY = 0.01
+"""Ridge penalty of the fit over all programs, which chooses the important ones (as in `lime`)."""
+FINAL_PENALTY = 1.0
+"""Ridge penalty of the fit over the important programs, which gives the weights (as in `lime`)."""
+WIDTH_PER_ROOT = 0.75
+"""The kernel's width is this times the root of the number of programs (as in `lime`)."""
+_DOUBLE_LIMIT = (
+    4_000_000  # samples × programs; above, single precision is enough to choose and twice as quick
+)
+_BATCH = 256  # graphs solved together; bounds memory
+_MAX_ITERATIONS = 60
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Samples around the training data and what the model says of them, shared by all graphs.
+
+    Attributes
+    ----------
+    samples
+        Representations, samples × programs.
+    probabilities
+        Samples × classes; empty where they differ from graph to graph.
+    centred
+        The samples less their mean, as the solver takes them.
+    inverse
+        Inverse of the regression's matrix with all samples weighed alike, by which the solver is guided.
+    """
+
+    samples: FloatArray
+    probabilities: FloatArray
+    mean: FloatArray
+    centred: npt.NDArray[Any]
+    inverse: npt.NDArray[Any]
+
+
+class Lime:
+    """LIME over the programs.
+
+    Parameters
+    ----------
+    n_samples
+        Representations drawn, the explained one included.
+    kernel_width
+        Width σ of the kernel √exp(−d²/σ²), where d² is the number of programs whose value differs from the
+        explained graph's; by default 0.75·√k.
+    present_only
+        Choose among the programs that match the graph. Where there are hundreds of rare programs, nearly
+        all of them absent, the largest weights belong to absent ones by number alone, and no subgraph is
+        left to show.
+    """
+
+    name = "lime"
+
+    def __init__(
+        self,
+        n_samples: int = 5000,
+        kernel_width: float | None = None,
+        present_only: bool = False,
+    ) -> None:
+        if n_samples < 2:
+            raise ExplanationError(f"lime: n_samples: expected at least 2, got {n_samples}")
+        if kernel_width is not None and not kernel_width > 0:
+            raise ExplanationError(f"lime: kernel_width: expected a positive number, got {kernel_width}")
+        self.n_samples = n_samples
+        self.kernel_width = kernel_width
+        self.present_only = present_only
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the settings."""
+        return {
+            "n_samples": self.n_samples,
+            "kernel_width": self.kernel_width,
+            "present_only": self.present_only,
+        }
+
+    def attribute(self, problem: Problem) -> Attribution:
+        """Weigh the `n_features` programs with the largest weights; the others get zero."""
+        values = problem.values
+        weights = np.zeros_like(values)
+        quality = np.zeros(len(values))
+        if not values.size:
+            return Attribution(weights, quality)
+        around = self.neighbourhood(problem)
+        said = problem.own_probabilities()
+        for first in range(0, len(values), _BATCH):
+            rows = np.arange(first, min(first + _BATCH, len(values)))
+            closeness = self.closeness(around.samples, values[rows])
+            labels, own = _labels(problem, around, rows), said[rows]
+            picks = self._choose(problem, around, values[rows], closeness, labels, own)
+            for i, (row, chosen) in enumerate(zip(rows.tolist(), picks, strict=True)):
+                same = (around.samples[:, chosen] == values[row, chosen]).astype(np.float64)
+                fit, r2 = _final_fit(same, closeness[:, i], labels[:, i], float(own[i]))
+                weights[row, chosen] = fit
+                quality[row] = r2
+        return Attribution(weights, quality)
+
+    def _choose(
+        self,
+        problem: Problem,
+        around: Neighbourhood,
+        values: FloatArray,
+        closeness: FloatArray,
+        labels: FloatArray,
+        own: FloatArray,
+    ) -> list[npt.NDArray[np.int64]]:
+        """Return the important programs of each graph."""
+        if problem.background.is_binary:
+            coefficients = solve_shared(around, values, closeness, labels, own)
+        else:
+            coefficients = solve_each(around.samples, values, closeness, labels, own)
+        sizes = np.abs(coefficients)
+        if self.present_only:
+            sizes[values == 0] = -1.0
+        picks = [np.argsort(-row, kind="stable")[: problem.n_features] for row in sizes]
+        return [pick[row[pick] >= 0] for pick, row in zip(picks, sizes, strict=True)]
+
+    def neighbourhood(self, problem: Problem) -> Neighbourhood:
+        """Return the samples for a model and a seed, drawn once."""
+        key = (self.name, self.n_samples, problem.seed)
+        if problem.cache is not None and key in problem.cache:
+            kept: Neighbourhood = problem.cache[key]
+            return kept
+        rng = np.random.default_rng(problem.seed)
+        samples = problem.background.sample(self.n_samples - 1, rng)
+        probabilities = problem.predict(samples, 0) if problem.shared else np.zeros((len(samples), 0))
+        mean = samples.mean(axis=0)
+        dtype = np.float64 if samples.size <= _DOUBLE_LIMIT else np.float32
+        centred = (samples - mean).astype(dtype)
+        if problem.background.is_binary:
+            matrix = centred.T @ centred
+            matrix[np.diag_indices_from(matrix)] += SELECTION_PENALTY
+            inverse = np.linalg.inv(matrix)
+        else:
+            inverse = np.zeros((0, 0), dtype=dtype)
+        around = Neighbourhood(samples, probabilities, mean, centred, inverse)
+        if problem.cache is not None:
+            for old in [k for k in problem.cache if k[0] == self.name]:
+                del problem.cache[old]  # one at a time: they are large
+            problem.cache[key] = around
+        return around
+
+    def closeness(self, samples: FloatArray, values: FloatArray) -> FloatArray:
+        """Return the weight of each sample for each graph, samples × graphs."""
+        k = values.shape[1]
+        width = WIDTH_PER_ROOT * np.sqrt(k) if self.kernel_width is None else self.kernel_width
+        if ((values == 0) | (values == 1)).all() and samples.max(initial=0.0) <= 1:
+            # The number of programs that differ, without comparing one by one.
+            differing = samples.sum(axis=1)[:, None] + values.sum(axis=1) - 2 * (samples @ values.T)
+        else:
+            differing = np.stack([(samples != row).sum(axis=1) for row in values], axis=1)
+        closeness: FloatArray = np.sqrt(np.exp(-differing / width**2))
+        return closeness
+
+
+def _labels(problem: Problem, around: Neighbourhood, rows: npt.NDArray[np.int64]) -> FloatArray:
+    """Return what the model says of the samples, samples × graphs: asked once, or graph by graph."""
+    if problem.shared:
+        return np.asarray(around.probabilities[:, problem.targets[rows]])
+    columns = [problem.predict(around.samples, i)[:, problem.targets[i]] for i in rows.tolist()]
+    return np.stack(columns, axis=1)
+
+
+def solve_shared(
+    around: Neighbourhood,
+    values: FloatArray,
+    closeness: FloatArray,
+    labels: FloatArray,
+    own: FloatArray,
+) -> FloatArray:
+    """Solve the ridge regression over all programs for many graphs at once; programs match or do not.
+
+    "Equal to the graph's value" is the sample's value itself or one minus it, so that the regression on
+    equality is the one on the samples with some signs turned, and every graph has the same matrix but for
+    the weights of the rows. Those differ little, which makes the inverse for equal weights an excellent
+    guide: a handful of steps of conjugate gradients is enough.
+
+    Parameters
+    ----------
+    around
+        The samples.
+    values
+        Representations of the graphs, graphs × programs.
+    closeness, labels
+        Weight and probability of each sample for each graph, samples × graphs.
+    own
+        The probability of each graph itself, which counts as one more sample of weight one.
+
+    Returns
+    -------
+    Coefficients of equality, graphs × programs.
+    """
+    dtype = around.centred.dtype
+    rows = around.centred
+    weights = closeness.astype(dtype)
+    offsets = (values - around.mean).astype(dtype).T  # the graphs themselves, programs × graphs
+    total = weights.sum(axis=0) + 1
+    centre = (rows.T @ weights + offsets) / total
+    label_mean = ((closeness * labels).sum(axis=0) + own) / (closeness.sum(axis=0) + 1)
+    residuals = (labels - label_mean).astype(dtype)
+    own_residual = (own - label_mean).astype(dtype)
+    # The weighted residuals add up to zero, so that the centre drops out of the right side.
+    right = rows.T @ (weights * residuals) + offsets * own_residual
+
+    def apply(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        result = rows.T @ (weights * (rows @ x))
+        result += offsets * (offsets * x).sum(axis=0)
+        result -= total * centre * (centre * x).sum(axis=0)
+        return np.asarray(result + SELECTION_PENALTY * x)
+
+    solution = _conjugate_gradients(apply, around.inverse, right)
+    signs = 2.0 * values - 1.0
+    return np.asarray(solution.T * signs, dtype=np.float64)
+
+
+def _conjugate_gradients(apply: Any, inverse: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Solve for every column of the right side; a column that is solved stays as it is."""
+    tolerance = 1e-10 if right.dtype == np.float64 else 1e-5
+    x = np.zeros_like(right)
+    residual = right.copy()
+    guided = inverse @ residual
+    direction = guided.copy()
+    size = (residual * guided).sum(axis=0)
+    goal = tolerance**2 * size
+    for _ in range(_MAX_ITERATIONS):
+        active = size > goal
+        if not active.any():
+            break
+        image = apply(direction)
+        curvature = (direction * image).sum(axis=0)
+        step = np.where(active, size / np.where(curvature > 0, curvature, 1), 0).astype(right.dtype)
+        x += step * direction
+        residual -= step * image
+        guided = inverse @ residual
+        fresh = (residual * guided).sum(axis=0)
+        direction = guided + np.where(active, fresh / np.where(size > 0, size, 1), 0) * direction
+        size = np.where(active, fresh, size)
+    return x
+
+
+def solve_each(
+    samples: FloatArray, values: FloatArray, closeness: FloatArray, labels: FloatArray, own: FloatArray
+) -> FloatArray:
+    """Solve the same regression graph by graph, for programs that count."""
+    solutions = []
+    for i, row in enumerate(values):
+        same = (samples == row).astype(np.float64)
+        solutions.append(_ridge(same, closeness[:, i], labels[:, i], float(own[i]), SELECTION_PENALTY)[0])
+    return np.array(solutions).reshape(values.shape)
+
+
+def _ridge(
+    same: FloatArray, closeness: FloatArray, labels: FloatArray, own: float, penalty: float
+) -> tuple[FloatArray, float]:
+    """Fit a ridge regression with a free intercept; the graph itself is one more row of ones."""
+    total = closeness.sum() + 1
+    centre = (closeness @ same + 1) / total
+    label_mean = (closeness @ labels + own) / total
+    rows = same - centre
+    residuals = labels - label_mean
+    matrix = (rows.T * closeness) @ rows + np.outer(1 - centre, 1 - centre)
+    right = rows.T @ (closeness * residuals) + (1 - centre) * (own - label_mean)
+    matrix[np.diag_indices_from(matrix)] += penalty
+    solution = np.linalg.solve(matrix, right)
+    return solution, float(label_mean)
+
+
+def _final_fit(
+    same: FloatArray, closeness: FloatArray, labels: FloatArray, own: float
+) -> tuple[FloatArray, float]:
+    """Return the weights of the chosen programs, and R² of what they say about the samples."""
+    solution, label_mean = _ridge(same, closeness, labels, own, FINAL_PENALTY)
+    centre = (closeness @ same + 1) / (closeness.sum() + 1)
+    errors = labels - label_mean - (same - centre) @ solution
+    own_error = own - label_mean - float((1 - centre) @ solution)
+    spread = closeness @ (labels - label_mean) ** 2 + (own - label_mean) ** 2
+    if spread <= 0:
+        return solution, 1.0  # the model says the same everywhere, and so does the fit
+    return solution, float(1 - (closeness @ errors**2 + own_error**2) / spread)
