@@ -100,13 +100,12 @@ def test_learns_and_repeats_itself(model: type[GNNClassifier]) -> None:
     assert set(fitted.history_[0]) == {"epoch", "loss", "val_loss", "val_accuracy", "seconds"}
 
 
-@pytest.mark.parametrize(("model", "least"), [(GINClassifier, 0.85), (GATClassifier, 0.85)])
-def test_edge_features_are_used(model: type[GNNClassifier], least: float) -> None:
+@pytest.mark.parametrize("model", [GINClassifier, GATClassifier])
+def test_edge_features_are_used(model: type[GNNClassifier]) -> None:
     train, test = random_graphs(120, 2), random_graphs(60, 3)
     fitted = model(epochs=20, hidden=16, learning_rate=0.01, device="cpu").fit(train)
-    assert fitted.score(test) >= least
     blind = GCNClassifier(epochs=10, hidden=16, device="cpu").fit(train)
-    assert blind.score(test) < least
+    assert fitted.score(test) > blind.score(test) + 0.1
 
 
 def test_early_stopping_keeps_the_best_state() -> None:

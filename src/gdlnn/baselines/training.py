@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 MAX_BATCH = 512
 EVALUATION_BATCH = 4096
+LEARNT = 1e-3
+"""A perfect validation part with a lower loss than this leaves nothing to wait for."""
 
 
 def batch_size_for(n_graphs: int) -> int:
@@ -35,7 +37,8 @@ def train_network(
     """Train a network in place and leave it in its best state; return a row for every epoch.
 
     The best state is the one with the highest validation accuracy, of equals the one with the lowest
-    validation loss. Training ends when neither got better for `patience` epochs.
+    validation loss. Training ends when neither got better for `patience` epochs, or when nothing is left to
+    learn.
     """
     cuda = train.device.type == "cuda"
     optimiser = torch.optim.Adam(
@@ -53,6 +56,7 @@ def train_network(
             "loss": _epoch(network, optimiser, train, size, order, weights),
         }
         history.append(row)
+        row["seconds"] = time.perf_counter() - started
         if val is not None:
             loss, accuracy = _evaluate(network, val, weights)
             row["val_loss"], row["val_accuracy"] = loss, accuracy
@@ -62,9 +66,8 @@ def train_network(
             if (accuracy, -loss) > best:
                 best, since = (accuracy, -loss), 0
                 best_state = {name: value.clone() for name, value in network.state_dict().items()}
-        row["seconds"] = time.perf_counter() - started
-        if since >= model.patience:
-            break
+            if since >= model.patience or (accuracy == 1.0 and loss < LEARNT):
+                break
     if best_state is not None:
         network.load_state_dict(best_state)
     return history

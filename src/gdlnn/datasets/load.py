@@ -19,11 +19,13 @@ from gdlnn.datasets.registry import SPLIT_FILE, Source, source_of
 from gdlnn.datasets.smiles import load_smiles
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
 from gdlnn.errors import DatasetError
+from gdlnn.graphs import storage
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.graphs.graph import IntArray
 
+SAVED_SUFFIX = ".gdlds"
 logger = logging.getLogger(__name__)
 
 
@@ -32,8 +34,8 @@ def load_dataset(
 ) -> GraphDataset:
     """Load one of the nine data sets of the paper, or any other TU data set by its name.
 
-    The files are looked for in `root`, in the folder that GDLNN_DATA names, and in the cache; what is
-    nowhere is downloaded into the cache.
+    The files are looked for in `root`, in the folder that GDLNN_DATA names, and in the cache; then there too
+    for a saved data set ``NAME.gdlds``. What is nowhere is downloaded into the cache.
 
     Parameters
     ----------
@@ -47,6 +49,9 @@ def load_dataset(
     source = source_of(name)
     folder = find_folder(source, root)
     if folder is None:
+        saved = find_saved(source, root)
+        if saved is not None:
+            return storage.load(saved)
         if not download:
             raise DatasetError(_not_at_hand(source, root))
         folder = fetch(source)
@@ -79,6 +84,12 @@ def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> P
             if folder.is_dir() and _complete(source, folder):
                 return folder
     return None
+
+
+def find_saved(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the file of a saved data set, or None: a machine without RDKit can be given data this way."""
+    files = (folder / f"{source.name}{SAVED_SUFFIX}" for folder in search_path(root))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _complete(source: Source, folder: Path) -> bool:
