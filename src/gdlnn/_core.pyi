@@ -1,14 +1,14 @@
-"""The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out."""
+# The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-_Float = npt.NDArray[np.float64]
-_Int = npt.NDArray[np.int64]
-_Byte = npt.NDArray[np.uint8]
-_Side = tuple[int, int, bool]
+_Float: TypeAlias = npt.NDArray[np.float64]
+_Int: TypeAlias = npt.NDArray[np.int64]
+_Byte: TypeAlias = npt.NDArray[np.uint8]
+_Side: TypeAlias = tuple[int, int, bool]
 
 class GraphSet:
     def __init__(
@@ -115,6 +115,7 @@ class MiningJob:
     @property
     def running(self) -> bool: ...
     def stop(self) -> None: ...
+
 def canonical_order(
     vertex_colours: npt.NDArray[np.int32],
     edges: npt.NDArray[np.int32],
