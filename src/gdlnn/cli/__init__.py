@@ -1,11 +1,13 @@
 """The command line: one file per command, gathered here."""
 
-from gdlnn.cli import datasets, demo, evaluate, mine
+from gdlnn.cli import datasets, demo, evaluate, mine, predict, train
 from gdlnn.cli.app import app, main
 
 app.command("demo")(demo.demo)
 app.add_typer(datasets.app, name="datasets")
 app.command("mine")(mine.mine)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
 app.add_typer(evaluate.app, name="evaluate")
 
 __all__ = ["app", "main"]

@@ -314,6 +314,15 @@ class Program:
 
         return describe(self, schema, directed=schema is None if directed is None else directed)
 
+    def to_smarts(self, schema: Schema, *, exact: bool = True) -> str:
+        """Return the SMARTS of the program, for molecules; refuse what SMARTS has no words for.
+
+        With ``exact=False`` such conditions are left out, and the SMARTS finds more molecules.
+        """
+        from gdlnn.gdl.smarts import to_smarts
+
+        return to_smarts(self, schema, exact=exact)
+
     def to_json(self) -> dict[str, Any]:
         """Return the program as plain JSON values; an open side is null."""
         from gdlnn.gdl.json_form import program_to_json

@@ -1,0 +1,191 @@
+"""`gdlnn train`: a model from a data set, and how good it is."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
+    DatasetArgument,
+    IdOption,
+    LabelOption,
+    RootOption,
+    SmilesOption,
+)
+from gdlnn.datasets.resolve import resolve_dataset
+from gdlnn.errors import ModelError
+from gdlnn.graphs import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.model import GDLNNClassifier
+
+SplitKind = Literal["paper", "random", "stratified", "scaffold", "none"]
+SCORES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "roc_auc": "ROC-AUC",
+    "mcc": "MCC",
+}
+STRONGEST = 10
+LONGEST = 240
+"""Most characters of a program in words."""
+
+
+def train(
+    dataset: DatasetArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.")],
+    epsilon: Annotated[
+        str | None, typer.Option(help="ε of the score, or several: 0.1,1,1%. Default: the model's own.")
+    ] = None,
+    k: Annotated[
+        str | None, typer.Option(help="How many programs: all, a number, or a fraction of the graphs.")
+    ] = None,
+    head: Annotated[Literal["mlp", "linear"], typer.Option(help="What stands on the GDL layer.")] = "mlp",
+    pooled: Annotated[
+        bool | None, typer.Option("--pooled/--no-pooled", help="Pooled features beside programs.")
+    ] = None,
+    tuned: Annotated[
+        bool, typer.Option("--paper", help="The paper's recipe: ε, k and learning rate by validation.")
+    ] = False,
+    restarts: Annotated[int, typer.Option(help="Further descents per graph, with random ties.")] = 0,
+    split: Annotated[
+        SplitKind, typer.Option(help="How to split the data set; none trains on all of it.")
+    ] = "paper",
+    seed: Annotated[int, typer.Option(help="Seed of the split, of mining and of the head.")] = 0,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A folder for what is done; the same command goes on from it.")
+    ] = None,
+    smiles: SmilesOption = None,
+    label: LabelOption = None,
+    id_: IdOption = None,
+    root: RootOption = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no report.")] = False,
+) -> None:
+    """Train a model on a data set and write it into one file."""
+    if output.is_dir():
+        raise ModelError(f"{output.name}: expected a file to write, got a folder")
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2)
+    if data.y is None:
+        raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
+    parts = {"train": data} if split == "none" else dict(zip(PARTS, data.split(split, seed), strict=True))
+
+    def say(text: str) -> None:
+        if not quiet:
+            typer.echo(text)
+
+    say(_told_parts(data, parts))
+    options: dict[str, Any] = {"head": head, "restarts": restarts, "seed": seed, "n_jobs": jobs}
+    options |= {"progress": not quiet}
+    if epsilon is not None:
+        options["epsilon"] = _epsilons(epsilon)
+    if k is not None:
+        options["k"] = _number_of_programs(k)
+    if pooled is not None:
+        options["pooled"] = pooled
+    model = _fit(parts, options, tuned, checkpoint)
+    say(f"{len(model.programs_)} programs; {_told_choice(model)}")
+    model.metrics_ = _scores(model, parts, say)
+    for line in _told_programs(model):
+        say(line)
+    model.save(output)
+    say(f"{output.name}: written")
+
+
+PARTS = ("train", "val", "test")
+
+
+def _fit(
+    parts: dict[str, GraphDataset], options: dict[str, Any], tuned: bool, checkpoint: Path | None
+) -> GDLNNClassifier:
+    from gdlnn.model import GDLNNClassifier, tune
+
+    if not tuned:
+        model = GDLNNClassifier(checkpoint=checkpoint, **options)
+        return model.fit(parts["train"], validation=parts.get("val"))
+    if "val" not in parts:
+        raise ModelError("--paper: expected a split with a validation part, got --split none")
+    grid: dict[str, Any] = {}
+    if "epsilon" in options:
+        grid["epsilons"] = options.pop("epsilon")
+    if "k" in options:
+        grid["ks"] = (options.pop("k") or 1.0,)
+    base = GDLNNClassifier.paper(**options)
+    found = tune(
+        parts["train"], parts["val"], base, directory=checkpoint, progress=options["progress"], **grid
+    )
+    return found.best_estimator
+
+
+def _told_parts(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
+    source = parts["train"].split_source or "all graphs"
+    sizes = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
+    skipped = f"; {len(data.skipped)} rows were not read" if data.skipped else ""
+    return f"{data.name or 'data set'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
+
+
+def _told_choice(model: GDLNNClassifier) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in model.choice_.items())
+
+
+def _scores(
+    model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Return the scores on validation and test part, and tell them beside those of the commonest label."""
+    from gdlnn.model.scores import classification_scores, majority_scores
+
+    found: dict[str, Any] = {}
+    for name in ("val", "test"):
+        part = parts.get(name)
+        if part is None or not len(part):
+            continue
+        assert part.y is not None
+        own = classification_scores(part.y, model.predict_proba(part), model.classes_)
+        majority = majority_scores(parts["train"], part)
+        found[name] = {"model": own, "majority": majority}
+        say(f"\n{name + ', ' + str(len(part)) + ' graphs':24}{'model':>10}{'majority':>12}")
+        for key, words in SCORES.items():
+            say(f"{words:24}{_shown(own[key]):>10}{_shown(majority[key]):>12}")
+    return found
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _told_programs(model: GDLNNClassifier) -> list[str]:
+    from gdlnn.model.strength import strongest_programs
+
+    schema = model.schema_ or Schema()
+    directed = model.programs_.info.directed
+    lines = ["", "The strongest programs:"]
+    for place, (_, mined, label, strength) in enumerate(strongest_programs(model, STRONGEST), start=1):
+        words = mined.program.describe(model.schema_, directed=directed)
+        words = words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+        lines.append(
+            f"{place:3}. for {schema.class_name(label)} (log odds +{strength:.2f}, in {mined.n_matched} "
+            f"training graphs): {words}"
+        )
+    return [*lines, ""]
+
+
+def _epsilons(text: str) -> tuple[float | str, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    try:
+        return tuple(word if word.endswith("%") else float(word) for word in words)
+    except ValueError:
+        raise ModelError(f"--epsilon: expected numbers or percentages such as 0.1,1%, got {text!r}") from None
+
+
+def _number_of_programs(text: str) -> float | None:
+    if text == "all":
+        return None
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        raise ModelError(f"--k: expected all, a number or a fraction, got {text!r}") from None
