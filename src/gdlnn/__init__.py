@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
     from gdlnn.matching import match
     from gdlnn.mining import MinedProgram, ProgramSet, mine
+    from gdlnn.model import GDLNNClassifier, GDLTransformer, PL4XGLClassifier, load_model, tune
 
     __version__: str
 
@@ -38,8 +39,10 @@ _HOMES = {
     "DownloadError": "gdlnn.errors",
     "ExplanationError": "gdlnn.errors",
     "Feature": "gdlnn.graphs",
+    "GDLNNClassifier": "gdlnn.model",
     "GDLNNError": "gdlnn.errors",
     "GDLSyntaxError": "gdlnn.errors",
+    "GDLTransformer": "gdlnn.model",
     "Graph": "gdlnn.graphs",
     "GraphDataset": "gdlnn.graphs",
     "GraphError": "gdlnn.errors",
@@ -50,6 +53,7 @@ _HOMES = {
     "MissingExtraError": "gdlnn.errors",
     "ModelError": "gdlnn.errors",
     "NamedProgram": "gdlnn.gdl",
+    "PL4XGLClassifier": "gdlnn.model",
     "Program": "gdlnn.gdl",
     "ProgramError": "gdlnn.errors",
     "ProgramSet": "gdlnn.mining",
@@ -58,6 +62,7 @@ _HOMES = {
     "format_programs": "gdlnn.gdl",
     "load_dataset": "gdlnn.datasets",
     "load_jsonl": "gdlnn.datasets",
+    "load_model": "gdlnn.model",
     "load_sdf": "gdlnn.datasets",
     "load_smiles": "gdlnn.datasets",
     "load_tu": "gdlnn.datasets",
@@ -65,6 +70,7 @@ _HOMES = {
     "match": "gdlnn.matching",
     "mine": "gdlnn.mining",
     "parse_programs": "gdlnn.gdl",
+    "tune": "gdlnn.model",
 }
 
 __all__ = [
@@ -72,8 +78,10 @@ __all__ = [
     "DownloadError",
     "ExplanationError",
     "Feature",
+    "GDLNNClassifier",
     "GDLNNError",
     "GDLSyntaxError",
+    "GDLTransformer",
     "Graph",
     "GraphDataset",
     "GraphError",
@@ -84,6 +92,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NamedProgram",
+    "PL4XGLClassifier",
     "Program",
     "ProgramError",
     "ProgramSet",
@@ -93,6 +102,7 @@ __all__ = [
     "format_programs",
     "load_dataset",
     "load_jsonl",
+    "load_model",
     "load_sdf",
     "load_smiles",
     "load_tu",
@@ -100,6 +110,7 @@ __all__ = [
     "match",
     "mine",
     "parse_programs",
+    "tune",
 ]
 
 
