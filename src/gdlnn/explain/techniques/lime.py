@@ -297,6 +297,6 @@ def _final_fit(
     errors = labels - label_mean - (same - centre) @ solution
     own_error = own - label_mean - float((1 - centre) @ solution)
     spread = closeness @ (labels - label_mean) ** 2 + (own - label_mean) ** 2
-    if spread <= 0:
+    if spread <= 1e-24 * (closeness.sum() + 1):
         return solution, 1.0  # the model says the same everywhere, and so does the fit
     return solution, float(1 - (closeness @ errors**2 + own_error**2) / spread)

@@ -1,0 +1,69 @@
+"""Small fitted models for the tests of explanations, made once per process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn import Graph, GraphDataset, make_ba_2motifs
+from gdlnn.model import GDLNNClassifier, PL4XGLClassifier
+
+if TYPE_CHECKING:
+    from gdlnn import ProgramSet
+
+
+@lru_cache(maxsize=1)
+def motif_data() -> tuple[GraphDataset, GraphDataset]:
+    """Return 60 graphs to train on and 20 to explain, all renumbered at random by their maker."""
+    data = make_ba_2motifs(80, seed=3)
+    return data[:60], data[60:]
+
+
+@lru_cache(maxsize=1)
+def motif_programs() -> ProgramSet:
+    """Return the programs of the training graphs."""
+    from gdlnn import mine
+
+    return mine(motif_data()[0], 0.1, progress=False)
+
+
+@lru_cache(maxsize=8)
+def motif_model(head: str = "mlp", pooled: bool = False, activation: Any = "exists") -> GDLNNClassifier:
+    """Return a model of one kind; the programs are the same for all."""
+    model = GDLNNClassifier.paper(
+        head=head,
+        pooled=pooled,
+        activation=activation,
+        k=30,
+        epochs=60,
+        members=2 if pooled else 1,
+        progress=False,
+    )
+    return model.fit(motif_data()[0], programs=motif_programs())
+
+
+@lru_cache(maxsize=1)
+def motif_pl4xgl() -> PL4XGLClassifier:
+    """Return the classifier whose programs decide alone."""
+    train, test = motif_data()
+    return PL4XGLClassifier(strategy="greedy", progress=False).fit(
+        train, validation=test[:10], programs=motif_programs()
+    )
+
+
+def renumbered(graph: Graph, seed: int) -> tuple[Graph, np.ndarray[Any, np.dtype[np.int64]]]:
+    """Return a graph with its nodes in another order, and the new number of each old node."""
+    place = np.random.default_rng(seed).permutation(graph.n_nodes)
+    back = np.argsort(place)
+    edges = place[graph.edges] if graph.n_edges else graph.edges
+    fresh = Graph(
+        graph.node_features[back],
+        edges,
+        graph.edge_features,
+        directed=graph.directed,
+        schema=graph.schema,
+        name=graph.name,
+    )
+    return fresh, place

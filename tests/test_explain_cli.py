@@ -1,0 +1,81 @@
+"""The command `gdlnn explain`: texts, pages, JSON, pictures, bad input."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gdlnn.cli import main
+from gdlnn.explain import Explanation
+from reference.explain_models import motif_data, motif_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("explain")
+    motif_model().save(folder / "model.gdlnn")
+    motif_data()[1].save(folder / "graphs.gdlds")
+    return str(folder / "model.gdlnn"), str(folder / "graphs.gdlds")
+
+
+def run(*words: object) -> int:
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    return int(end.value.code or 0)
+
+
+def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("explain", *files, "--index", 3, "--n-features", 2) == 0
+    shown = capsys.readouterr().out
+    assert "P1" in shown
+    assert "P3" not in shown
+    assert run("explain", *files, "--all", "--technique", "lime_present") == 0
+    assert capsys.readouterr().out.count("P1") == 20
+
+
+def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    assert run("explain", *files, "-i", 2, "--seed", 4, "-o", out) == 0
+    found = Explanation.from_json(out.read_text())
+    expected = motif_model().explain(motif_data()[1].graphs[2], seed=4)
+    assert (found.nodes, found.indices) == (expected.nodes, expected.indices)
+    assert found.weights == pytest.approx(expected.weights, rel=1e-6)
+    assert run("explain", *files, "--all", "-o", out) == 0
+    assert len(json.loads(out.read_text())) == 20
+
+
+def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
+    assert run("explain", *files, "-i", 0, "-i", 1, "-o", tmp_path / "out.html") == 0
+    assert (tmp_path / "out.html").read_text(encoding="utf-8").count("<section>") == 2
+    assert run("explain", *files, "-i", 0, "--target", "house", "-o", tmp_path / "out.svg") == 0
+    assert "house" in (tmp_path / "out.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "expected either --index or --all, since there are 20 graphs"),
+        (("--all", "--index", 1), "expected either --index or --all"),
+        (("--index", 20), "--index: expected a row from 0 to 19, got 20"),
+        (("--index", 0, "--technique", "lyme"), "technique: expected one of lime"),
+        (("--index", 0, "--target", "barn"), "--target: expected one of 0, 1, cycle, house, got 'barn'"),
+        (("--index", 0, "--n-features", 0), "n_features: expected a whole number of at least 1"),
+        (("--index", 0, "-o", "out.png"), "out.png: expected a name in .html, .json or .svg"),
+        (("--all", "-o", "out.svg"), "out.svg: expected one row, since a picture shows one, got 20"),
+    ],
+)
+def test_bad_words(
+    files: tuple[str, str], words: tuple[object, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("explain", *files, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_no_such_model(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("explain", "nothing.gdlnn", files[1], "--all") == 2
+    assert "nothing.gdlnn: expected a model file, got no such file" in capsys.readouterr().err

@@ -1,0 +1,190 @@
+"""Pictures and pages: well-formed, the same every time, nothing on top of anything, nothing fetched."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from gdlnn import Feature, Graph, Program, Schema
+from gdlnn.explain import Explanation, counterfactual
+from gdlnn.explain.drawing import (
+    COLOURS,
+    draw_counterfactual,
+    draw_explanation,
+    draw_program,
+    explanation_page,
+    layout,
+)
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
+from reference.explain_models import motif_data, motif_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def explanation_of(graph: Graph, program: Program, label: str = "active") -> Explanation:
+    """Return an explanation that one program gives."""
+    witness = program.find(graph)
+    return Explanation(
+        graph=graph,
+        prediction=label,
+        probability=0.9,
+        target=label,
+        target_probability=0.9,
+        programs=(program, Program.parse("node x <[99, 99]>" if program.n_node_features == 1 else "node x")),
+        weights=(0.5, -0.25),
+        matched=(witness is not None, False),
+        witnesses=(witness, None),
+        indices=(0, 1),
+        labels=(label, label),
+        nodes=tuple(sorted((witness or {}).values())),
+        technique="by hand",
+    )
+
+
+@pytest.mark.parametrize("legend", [True, False])
+def test_pictures_are_well_formed_and_the_same_every_time(legend: bool) -> None:
+    for e in motif_model().explain(motif_data()[1].graphs[:4], technique="lime_present"):
+        svg = draw_explanation(e, legend=legend)
+        assert svg == draw_explanation(e, legend=legend)
+        root = parsed(svg)
+        assert root.tag.endswith("svg")
+        titles = [node.text or "" for node in root.iter() if node.tag.endswith("title")]
+        assert e.class_name(e.target) in titles[0]
+        assert ("present" in "".join(root.itertext()).replace(titles[0], "")) == legend
+        assert any(colour in svg for colour in COLOURS)
+        assert not re.search(r"(href|src|url)\s*[=(]", svg)
+        assert "nan" not in svg.lower()
+
+
+def test_nodes_do_not_lie_on_one_another() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 5, 12, 40):
+        edges = [(i, int(rng.integers(i))) for i in range(1, n)]
+        places = layout(n, edges)
+        assert places.shape == (n, 2)
+        assert np.array_equal(places, layout(n, edges))
+        gaps = np.linalg.norm(places[:, None] - places[None], axis=2) + 9 * np.eye(n)
+        assert gaps.min() > 0.25
+    assert layout(0, []).shape == (0, 2)
+    apart = layout(4, [(0, 1), (2, 3)])  # two components lie beside each other
+    assert np.abs(apart[:2].mean(axis=0) - apart[2:].mean(axis=0)).max() > 0.9
+
+
+def test_rings_are_drawn_without_crossings() -> None:
+    from gdlnn.explain.drawing.layout import _crossings
+
+    for n in (4, 5, 6, 10):
+        ring = np.array([(i, (i + 1) % n) for i in range(n)])
+        assert _crossings(layout(n, ring), ring) == 0
+    square = np.array([[0.0, 0], [1, 1], [0, 1], [1, 0]])
+    assert _crossings(square, np.array([(0, 1), (2, 3)])) == 1
+
+
+def test_molecules_are_drawn_as_molecules() -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    graph = molecule_graph(chem.MolFromSmiles("c1ccccc1[N+](=O)[O-]"), name="nitrobenzene")
+    program = Program.parse("node x <atom = N> node y <atom = O> edge (x, y)", MOLECULE_SCHEMA)
+    e = explanation_of(graph, program)
+    svg = draw_explanation(e)
+    assert parsed(svg) is not None
+    assert svg.count("class='bond-") >= graph.n_edges
+    assert COLOURS[0].lower() in svg.lower()
+    # An atom that is no element is drawn as a plain graph.
+    schema = Schema((Feature("atom", "nominal", {1: "Xx"}),), (), domain="molecule")
+    odd = Graph([[1.0], [1.0]], [(0, 1)], schema=schema)
+    assert "bond-" not in draw_explanation(explanation_of(odd, Program.parse("node x <[1, 1]>")))
+
+
+def test_graphs_of_every_kind_can_be_drawn() -> None:
+    loop = Graph([[1.0], [2.0], [3.0]], [(0, 0), (0, 1)], directed=True)
+    program = Program.parse("node x <[1, 1]> node y edge (x, y)")
+    svg = draw_explanation(explanation_of(loop, program))
+    assert "<polygon" in svg  # an arrow
+    plain = Graph(np.zeros((3, 0)), [(0, 1), (1, 2)])
+    assert (
+        parsed(draw_explanation(explanation_of(plain, Program.parse("node x node y edge (x, y)"))))
+        is not None
+    )
+    big = Graph(np.zeros((450, 1)), [(i, i + 1) for i in range(449)])
+    assert parsed(draw_explanation(explanation_of(big, Program.parse("node x <[0, 0]>")))) is not None
+
+
+def test_programs_as_diagrams() -> None:
+    schema = Schema(
+        (Feature("atom", "nominal", {1: "C", 2: "N", 3: "O"}), Feature("charge")),
+        (Feature("bond", "nominal", {1: "single", 2: "double"}),),
+        domain="molecule",
+    )
+    program = Program.parse(
+        "node x <atom = N, charge >= 1> node y <atom in {N, O}> node z "
+        "edge (x, y) <bond = double> edge (y, z)",
+        schema,
+    )
+    words = " ".join(parsed(draw_program(program, schema)).itertext())
+    for said in ("N", "charge ≥ 1", "atom not C", "any", "double"):
+        assert said in words
+    assert "value 1 to 2" in draw_program(Program.parse("node x <[1, 2]>"))
+    assert "value ≤ 2" in draw_program(Program.parse("node x <[-inf, 2]>"))
+    assert "matches every graph" in draw_program(Program())
+    assert "<polygon" in draw_program(Program.parse("node x node y edge (x, y)"), directed=True)
+    assert parsed(draw_program(Program.parse("node x edge (x, x)"))) is not None
+    assert "and 2 more" in draw_program(Program.parse(f"node x <{', '.join(['[1, 1]'] * 5)}>"))
+
+
+def test_boxes_of_a_diagram_do_not_overlap() -> None:
+    program = motif_model().programs_[0].program
+    boxes = [
+        tuple(float(node.attrib[key]) for key in ("x", "y", "width", "height"))
+        for node in parsed(draw_program(program, motif_data()[0].schema)).iter()
+        if node.tag.endswith("rect") and node.attrib.get("rx")
+    ]
+    assert len(boxes) == len(program.nodes)
+    for i, (x, y, w, h) in enumerate(boxes):
+        for other_x, other_y, other_w, other_h in boxes[:i]:
+            apart = (x >= other_x + other_w, other_x >= x + w, y >= other_y + other_h, other_y >= y + h)
+            assert any(apart)
+
+
+def test_pages_hold_everything_themselves(tmp_path: Path) -> None:
+    found = motif_model().explain(motif_data()[1].graphs[:2], technique="lime_present")
+    page = explanation_page(found)
+    assert page.count("<section>") == 2
+    assert not re.search(r"(href|src)\s*=|@import|https?://(?!www\.w3\.org/2000/svg)", page)
+    found[0].to_html(tmp_path / "one.html")
+    assert (tmp_path / "one.html").read_text(encoding="utf-8") == found[0].to_html()
+    found[0].draw(tmp_path / "one.svg")
+    found[0].save(tmp_path / "one.json")
+    assert Explanation.from_json((tmp_path / "one.json").read_text()) == found[0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "one.html",
+        "one.json",
+        "one.svg",
+    ]  # nothing half-written
+    assert "<svg" in found[0]._repr_html_()
+
+
+def test_names_cannot_break_out_of_the_markup() -> None:
+    schema = Schema((Feature("<b>", "nominal", {1: "<script>"}),), (), {"<i>": "<img>"})
+    graph = Graph([[1.0]], [], schema=schema, name="</title><script>")
+    e = explanation_of(graph, Program.parse("node x <[1, 1]>"), "<i>")
+    page = explanation_page([e])
+    assert "<script>" not in page
+    assert "<img>" not in page
+    assert parsed(e.draw()) is not None
+
+
+def test_counterfactuals_are_crossed_out() -> None:
+    model = motif_model()
+    found = next(c for c in (counterfactual(model, g) for g in motif_data()[1].graphs) if c is not None)
+    svg = draw_counterfactual(found)
+    assert "→" in svg
+    assert parsed(svg) is not None

@@ -1,0 +1,289 @@
+"""Explanations of fitted models: what they say, that it holds, how they are kept, and bad input."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, GraphDataset
+from gdlnn.errors import ExplanationError, ModelError
+from gdlnn.explain import (
+    Explanation,
+    Lime,
+    Problem,
+    closed_form,
+    closed_forms,
+    counterfactual,
+    explain,
+    explain_model,
+    with_closed_forms,
+)
+from gdlnn.explain.metrics import measure, measure_model, overlap, stability
+from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs, renumbered
+
+TRAIN, TEST = motif_data()
+TECHNIQUES = ("lime", "lime_present", "kernel_shap", "integrated_gradients", "linear")
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("pooled", [False, True])
+def test_the_subgraph_keeps_every_important_program_and_no_node_too_many(
+    technique: str, pooled: bool
+) -> None:
+    model = motif_model("linear" if technique == "linear" else "mlp", pooled)
+    found = model.explain(TEST.graphs[:6], technique=technique)
+    predicted, chances = model.predict(TEST.graphs[:6]), model.predict_proba(TEST.graphs[:6])
+    for row, e in enumerate(found):
+        assert e.prediction == e.target == predicted[row]
+        assert e.probability == pytest.approx(chances[row].max())
+        assert len(e.programs) <= 5
+        assert list(map(abs, e.weights)) == sorted(map(abs, e.weights), reverse=True)
+        for program, matched, witness, index in zip(
+            e.programs, e.matched, e.witnesses, e.indices, strict=True
+        ):
+            assert program == model.programs_[index].program
+            assert matched == program.matches(e.graph)
+            assert not matched or program.matches(e.subgraph)
+            assert (witness is not None) == matched
+            assert set((witness or {}).values()) <= set(e.nodes)
+        held = [p for p, matched in zip(e.programs, e.matched, strict=True) if matched]
+        for node in e.nodes:
+            rest = e.graph.subgraph([v for v in e.nodes if v != node])
+            assert not all(p.matches(rest) for p in held)
+        assert e.edges == tuple(map(tuple, e.graph.edges[e.edge_mask].tolist()))
+        assert np.flatnonzero(e.node_mask).tolist() == list(e.nodes)
+        assert e.subgraph.n_edges == len(e.edges)
+
+
+def test_one_graph_and_a_list_and_again() -> None:
+    model = motif_model()
+    together = model.explain(TEST.graphs[:4], seed=1)
+    assert isinstance(together, list)
+    alone = model.explain(TEST.graphs[2], seed=1)
+    assert isinstance(alone, Explanation)
+    assert alone.nodes == together[2].nodes
+    assert alone.indices == together[2].indices
+    assert alone.weights == pytest.approx(together[2].weights, rel=1e-9)
+    assert model.explain(TEST.graphs[:4], seed=1) == together
+    assert model.explain([]) == []
+    assert explain(model, TEST[:2]) == explain(model, TEST.graphs[:2])
+
+
+def test_a_model_that_is_fitted_again_is_explained_anew() -> None:
+    model = pickle.loads(pickle.dumps(motif_model()))
+    before = model.explain(TEST.graphs[0])
+    model.set_params(seed=5)
+    model.fit(TRAIN, programs=motif_programs())
+    assert model.explain(TEST.graphs[0]).weights != before.weights
+
+
+def test_explanations_of_another_class() -> None:
+    model = motif_model()
+    graph = TEST.graphs[0]
+    own = model.explain(graph)
+    other = next(label for label in (0, 1) if label != own.prediction)
+    found = model.explain(graph, target=other)
+    assert (found.prediction, found.target) == (own.prediction, other)
+    assert found.target_probability == pytest.approx(1 - own.probability, abs=1e-6)
+    assert (
+        np.sign(found.weights).tolist() == (-np.sign(own.weights)).tolist()
+    )  # two classes mirror each other
+    assert "explained:" in found.describe()
+
+
+def test_closed_forms_show_more_of_the_motif() -> None:
+    """Sixty graphs teach little about motifs, but what is put back belongs to them more often than not."""
+    model = motif_model()
+    right = TEST[np.flatnonzero(model.predict(TEST) == TEST.y)]
+    assert right.node_masks is not None
+    found = model.explain(right.graphs, n_features=1, technique="lime_present")
+    used = [i for e in found for i, matched in zip(e.indices, e.matched, strict=True) if matched]
+    closed = with_closed_forms(found, closed_forms(model.programs_, TRAIN, used))
+    plain = overlap([e.node_mask for e in found], right.node_masks)
+    whole = overlap([e.node_mask for e in closed], right.node_masks)
+    assert whole.jaccard > plain.jaccard
+    assert whole.recall > plain.recall
+    for e in closed:
+        assert all(p.matches(e.subgraph) for p, m in zip(e.programs, e.matched, strict=True) if m)
+
+
+def test_renumbering_the_nodes_changes_no_weight() -> None:
+    model = motif_model()
+    moved = [renumbered(g, seed)[0] for seed, g in enumerate(TEST.graphs[:5])]
+    for a, b in zip(model.explain(TEST.graphs[:5]), model.explain(moved), strict=True):
+        assert (a.indices, a.matched) == (b.indices, b.matched)
+        assert a.weights == pytest.approx(b.weights)
+
+
+def test_closed_forms_match_the_same_graphs_and_cannot_grow() -> None:
+    programs = motif_programs()
+    closed = closed_forms(programs, TRAIN, range(6))
+    for index, program in closed.items():
+        mined = programs[index]
+        assert [program.matches(g) for g in TRAIN.graphs] == mined.support.tolist()
+        assert len(program.nodes) >= len(mined.program.nodes)
+        target = TRAIN.graphs[int(mined.targets[0])]
+        support = [g for g, inside in zip(TRAIN.graphs, mined.support, strict=True) if inside]
+        again = closed_form(program, target, support)
+        assert len(again.nodes) == len(program.nodes)
+        assert len(again.edges) == len(program.edges)
+    with pytest.raises(ExplanationError, match="expected the 60 graphs the programs were mined from, got 20"):
+        closed_forms(programs, TEST)
+    with pytest.raises(ExplanationError, match="expected a program that matches its target"):
+        closed_form(programs[0].program, Graph(np.zeros((1, 1)), []), TRAIN.graphs)
+
+
+def test_counterfactuals_flip_and_are_minimal() -> None:
+    for model in (motif_model(), motif_model(pooled=True)):
+        n_found = 0
+        for graph in TEST.graphs[:5]:
+            found = counterfactual(model, graph)
+            if found is None:
+                continue
+            n_found += 1
+            old = model.predict([graph])[0]
+            assert found.prediction == old
+            assert model.predict([found.rest])[0] == found.new_prediction != old
+            assert found.rest.n_nodes == graph.n_nodes - len(found.nodes)
+            for node in found.nodes:
+                kept = [v for v in range(graph.n_nodes) if v not in found.nodes or v == node]
+                assert len(found.nodes) == 1 or model.predict([graph.subgraph(kept)])[0] == old
+        assert n_found >= 2
+        assert counterfactual(model, graph) == counterfactual(model, graph)
+    with pytest.raises(ExplanationError, match="max_nodes: expected at least 1, got 0"):
+        counterfactual(model, TEST.graphs[0], max_nodes=0)
+
+
+def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:
+    model = motif_pl4xgl()
+    found = explain(model, TEST.graphs)
+    for e, decided in zip(found, model.deciding_programs(TEST.graphs), strict=True):
+        if decided is None:
+            assert e.is_empty
+            continue
+        assert e.programs == (decided.program,)
+        assert e.weights == (decided.score,)
+        assert len(e.nodes) == len(decided.program.nodes)
+    assert TEST.y is not None
+    measures = measure(model, found, TEST.y)
+    assert measures.fidelity == 0
+    assert measures.fidelity_minus == 0
+    assert explain(model, TEST.graphs[0]).nodes == found[0].nodes
+
+
+def test_measures_in_one_go() -> None:
+    model = motif_model()
+    measures = measure_model(model, TEST, lambda m, graphs: m.explain(graphs, technique="lime_present"))
+    assert measures.n_graphs == 20
+    assert measures.seconds_per_graph is not None
+    assert measures.nodes is not None
+    assert measures.edges is not None
+    assert 0 <= measures.sparsity <= 1
+    assert measures.accuracy == pytest.approx(model.score(TEST))
+    assert json.loads(json.dumps(measures.to_json()))["nodes"]["n_graphs"] == 20
+    runs = [model.explain(TEST.graphs[:5], seed=seed) for seed in (0, 1)]
+    same = stability([runs[0], runs[0]])
+    assert (same.programs, same.nodes) == (1.0, 1.0)
+    assert 0 <= stability(runs).nodes <= 1
+
+
+def test_global_explanations() -> None:
+    model = motif_model()
+    found = explain_model(model, TEST, n_features=3)
+    assert set(found.classes) == {0, 1}
+    assert sum(found.counts.values()) == 20
+    for label, programs in found.classes.items():
+        importance = [item.importance for item in programs]
+        assert importance == sorted(importance, reverse=True)
+        for item in programs:
+            assert abs(item.mean_weight) <= item.importance + 1e-12
+            for row in item.examples:
+                assert item.program.matches(TEST.graphs[row])
+                assert found.explanations[row].prediction == label
+    assert "house" in found.describe()
+    assert "<svg" in found.to_html()
+    json.dumps(found.to_json())
+
+
+def test_models_that_count_need_a_background() -> None:
+    model = motif_model(activation="count")
+    with pytest.raises(ExplanationError, match="background: expected training graphs"):
+        model.explain(TEST.graphs[0])
+    found = explain(model, TEST.graphs[:2], Lime(n_samples=200), background=TRAIN.graphs)
+    assert [e.technique for e in found] == ["lime", "lime"]
+
+
+def test_any_callable_as_technique() -> None:
+    def by_value(asked: Problem) -> Any:
+        return asked.values
+
+    found = explain(motif_model(), TEST.graphs[0], by_value, n_features=2)
+    assert found.technique == "by_value"
+    assert all(found.matched)
+    nothing = explain(motif_model(), TEST.graphs[0], lambda asked: asked.values * 0)
+    assert nothing.programs == ()
+    assert "no subgraph" in nothing.describe()
+
+
+def test_to_json_and_back() -> None:
+    for e in [*motif_model().explain(TEST.graphs[:2]), *explain(motif_pl4xgl(), TEST.graphs[:1])]:
+        text = json.dumps(e.to_json())
+        again = Explanation.from_json(text)
+        assert again == e
+        assert again == Explanation.from_json(e.to_json())
+        assert again.describe() == e.describe()
+        assert again.draw() == e.draw()
+    for bad, message in (
+        ("{}", "expected an object of the format"),
+        ("[]", "expected an object of the format"),
+        ("nonsense", "expected what to_json gives"),
+        (json.dumps({**e.to_json(), "version": 9}), "expected version 1, got 9"),
+        (json.dumps({"format": "gdlnn-explanation", "version": 1}), "got no 'programs'"),
+        (json.dumps({**e.to_json(), "graph": 3}), "expected what to_json gives"),
+    ):
+        with pytest.raises(ExplanationError, match=message):
+            Explanation.from_json(bad)
+
+
+def test_graphs_that_are_out_of_the_ordinary() -> None:
+    model = motif_model()
+    empty = model.explain(Graph(np.zeros((0, 1)), []))
+    assert empty.is_empty
+    assert "no subgraph" in empty.describe()
+    assert empty.draw().startswith("<svg")
+    many = model.explain(TEST.graphs[0], n_features=10_000)
+    assert len(many.programs) <= len(model.programs_)
+    assert len(many.programs) > 5
+    unnamed = Graph(TEST.graphs[0].node_features, TEST.graphs[0].edges)
+    assert model.explain(unnamed).schema == model.schema_
+
+
+def test_bad_input() -> None:
+    model, graph = motif_model(), TEST.graphs[0]
+    with pytest.raises(ExplanationError, match="technique: expected one of lime"):
+        model.explain(graph, technique="nothing")
+    with pytest.raises(ExplanationError, match="target: expected one of the classes 0, 1, got 7"):
+        model.explain(graph, target=7)
+    with pytest.raises(ExplanationError, match="n_features: expected a whole number of at least 1"):
+        model.explain(graph, n_features=0)
+    with pytest.raises(ExplanationError, match="n_features: expected a whole number of at least 1"):
+        model.explain(graph, n_features=2.5)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"graph 0: expected 1 node feature\(s\), as in training, got 2"):
+        model.explain(Graph([[1.0, 2.0]], []))
+    with pytest.raises(ExplanationError, match="graphs: item 1: expected a Graph, got str"):
+        model.explain([graph, "graph"])
+    with pytest.raises(ExplanationError, match="graphs: expected a Graph or a list of graphs, got int"):
+        model.explain(3)
+    with pytest.raises(
+        ExplanationError, match=r"model: expected a fitted GDLNNClassifier or PL4XGL.*, got a str"
+    ):
+        explain("model", graph)
+
+
+def test_the_data_is_what_the_tests_take_it_for() -> None:
+    assert isinstance(TRAIN, GraphDataset)
+    assert motif_model().score(TEST) >= 0.8

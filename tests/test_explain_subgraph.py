@@ -1,0 +1,119 @@
+"""The subgraph step: Algorithm 2 against the obvious way, minimal, in a fixed order, on any kind of graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, Program
+from gdlnn.errors import ExplanationError, MatchError
+from gdlnn.explain import shrink
+from reference.matcher import matches as reference_matches
+from reference.random_cases import planted_program, random_graph, random_program, random_shape
+
+
+def obvious(graph: Graph, programs: list[Program], order: list[int]) -> list[int]:
+    """Remove nodes one by one while a reference matcher still finds every program that it found at first."""
+    held = [p for p in programs if reference_matches(p, graph)]
+    if not held:
+        return []
+    left = set(range(graph.n_nodes))
+    for node in order:
+        rest = graph.subgraph(sorted(left - {node}))
+        if all(reference_matches(p, rest) for p in held):
+            left.discard(node)
+    return sorted(left)
+
+
+def test_random_graphs_against_the_obvious_way(n_cases: float) -> None:
+    for seed in range(int(250 * n_cases)):
+        rng = np.random.default_rng(seed)
+        shape = random_shape(rng)
+        graph = random_graph(rng, shape, 8)
+        programs = [
+            planted_program(rng, graph, 4) if rng.integers(3) else random_program(rng, shape, 3)
+            for _ in range(int(rng.integers(1, 4)))
+        ]
+        order = rng.permutation(graph.n_nodes).tolist()
+        (found,) = shrink([graph], programs, order=[order])
+        case = f"seed {seed}\n{programs}\n{graph.node_features.tolist()}\n{graph.edges.tolist()}"
+        assert list(found.nodes) == obvious(graph, programs, order), case
+        assert found.complete
+        subgraph = graph.subgraph(list(found.nodes))
+        for program, matched, witness in zip(programs, found.matched, found.witnesses, strict=True):
+            assert matched == program.matches(graph), case
+            if not matched:
+                assert witness is None
+                continue
+            assert program.matches(subgraph), case
+            assert witness is not None
+            assert set(witness.values()) <= set(found.nodes), case
+        held = [p for p, matched in zip(programs, found.matched, strict=True) if matched]
+        for node in found.nodes:  # no single node can go
+            rest = graph.subgraph([v for v in found.nodes if v != node])
+            assert not all(p.matches(rest) for p in held), case
+
+
+def test_large_graphs_take_more_words() -> None:
+    n = 200
+    edges = [(i, i + 1) for i in range(n - 1)]
+    graph = Graph([[float(i % 7)] for i in range(n)], edges)
+    program = Program.parse("node x <[3, 3]> node y <[4, 4]> node z <[5, 5]> edge (x, y) edge (y, z)")
+    (found,) = shrink([graph], [program])
+    assert list(found.nodes) == [192, 193, 194]  # rising order: the last place that is left
+    (first,) = shrink([graph], [program], order=[list(range(n))[::-1]])
+    assert list(first.nodes) == [3, 4, 5]
+
+
+def test_a_batch_gives_what_single_graphs_give() -> None:
+    rng = np.random.default_rng(5)
+    shape = random_shape(rng)
+    graphs = [random_graph(rng, shape, 8) for _ in range(30)]
+    programs = [random_program(rng, shape, 3) for _ in range(4)]
+    use = rng.random((30, 4)) < 0.6
+    together = shrink(graphs, programs, use)
+    assert together == shrink(graphs, programs, use, n_jobs=2)
+    for i, graph in enumerate(graphs):
+        assert shrink([graph], programs, use[i : i + 1]) == together[i : i + 1]
+
+
+def test_nothing_matched_leaves_nothing() -> None:
+    graph = Graph([[1.0], [2.0]], [(0, 1)])
+    (found,) = shrink([graph], [Program.parse("node x <[5, 5]>")])
+    assert found == ((), (False,), (None,), True)
+    (found,) = shrink([graph], [Program()])
+    assert found == ((), (True,), ({},), True)
+    assert shrink([], []) == []
+    (empty,) = shrink([Graph(np.zeros((0, 1)), [])], [Program.parse("node x")])
+    assert empty.nodes == ()
+
+
+def test_features_stay_as_they_were() -> None:
+    # The middle node has degree 3 as a feature; in the subgraph it has two neighbours and still matches.
+    graph = Graph([[1.0], [3.0], [1.0], [1.0]], [(0, 1), (1, 2), (1, 3)])
+    (found,) = shrink([graph], [Program.parse("node x <[3, 3]> node y <[1, 1]> edge (x, y)")])
+    assert found.nodes == (1, 3)
+    assert graph.subgraph([1, 3]).node_features.tolist() == [[3.0], [1.0]]
+
+
+def test_a_search_that_runs_out_of_steps_is_reported() -> None:
+    n = 30
+    graph = Graph(np.zeros((n, 1)), [(i, j) for i in range(n) for j in range(i) if (i * j) % 3 != 1])
+    clique = Graph(np.zeros((9, 1)), [(i, j) for i in range(9) for j in range(i)])
+    (found,) = shrink([graph], [Program.from_graph(clique)], step_budget=5)
+    assert not found.complete
+
+
+def test_bad_input() -> None:
+    graph = Graph([[1.0], [2.0]], [(0, 1)])
+    program = Program.parse("node x")
+    with pytest.raises(
+        ExplanationError, match=r"use: expected shape \(1, 1\), graphs × programs, got \(2, 1\)"
+    ):
+        shrink([graph], [program], np.ones((2, 1)))
+    with pytest.raises(ExplanationError, match="order: graph 0: expected each of its 2 nodes once"):
+        shrink([graph], [program], order=[[0, 0]])
+    with pytest.raises(ExplanationError, match=r"order: expected one row per graph \(1\), got 0"):
+        shrink([graph], [program], order=[])
+    with pytest.raises(MatchError, match="program 0: expected 1 interval"):
+        shrink([graph], [Program.parse("node x <[1, 1], [2, 2]>")])
