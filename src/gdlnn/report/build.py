@@ -1,0 +1,266 @@
+"""Collect what a report says, as plain JSON values. How it looks is decided in `render` and in the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import DatasetError
+from gdlnn.explain import GlobalExplanation, counterfactual, explain_model
+from gdlnn.explain.explanation import plain
+from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.mining.miner import package_version
+from gdlnn.report.pictures import picture
+from gdlnn.report.programs import program_rows
+from gdlnn.report.statistics import brier, calibration, confusion, learning_curve, wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gdlnn.explain import Counterfactual, Explanation
+    from gdlnn.model import GDLNNClassifier
+
+FORMAT = "gdlnn-report"
+VERSION = 1
+MOST_REMOVED = 8  # nodes; what needs more to flip says little
+_GLOBAL = 6  # programs per class in the global explanation
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What goes into a report.
+
+    Attributes
+    ----------
+    technique, n_features, seed
+        How graphs are explained, as for `explain`. The default weighs the programs that a graph contains,
+        since they can be shown in it.
+    max_graphs
+        Most graphs in the gallery; the figures are always over all.
+    max_counterfactuals
+        For how many graphs to look for a counterfactual, wrong predictions first.
+    """
+
+    technique: str = "lime_present"
+    n_features: int = 4
+    seed: int = 0
+    max_graphs: int = 400
+    max_counterfactuals: int = 24
+
+
+def build_report(
+    model: GDLNNClassifier,
+    held_out: GraphDataset,
+    options: ReportOptions | None = None,
+    *,
+    title: str = "",
+    say: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Return everything a report shows of a model on held-out graphs, as plain JSON values.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    held_out
+        Labelled graphs that it was not trained on.
+    options
+        What goes in; see `ReportOptions`.
+    title
+        The headline; by default the name of the data.
+    say
+        Told what is being done, for whoever waits.
+    """
+    options = options or ReportOptions()
+    truth = _labels(held_out)
+    say(f"predicting {len(held_out)} graphs")
+    table = model.transform(held_out)
+    proba = np.asarray(model._ask_head(table, "predict_proba"), dtype=np.float64)
+    matched = table[:, : len(model.programs_)] > 0
+    shown = held_out if len(held_out) <= options.max_graphs else held_out[: options.max_graphs]
+    say(f"explaining {len(shown)} graphs")
+    overall = explain_model(model, shown, options.technique, options.n_features, seed=options.seed)
+    schema = model.schema_ or held_out.schema or Schema()
+    labels = _all_labels(model, truth)
+    say("drawing programs and graphs")
+    cards = [_card(e, proba[i], truth[i], i) for i, e in enumerate(overall.explanations)]
+    say("looking for counterfactuals")
+    _add_counterfactuals(model, cards, overall, options.max_counterfactuals)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": title or held_out.name or model.programs_.info.dataset or "GDLNN",
+        "made_by": f"gdlnn {package_version()}",
+        "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
+        "data": _data(model, held_out),
+        "model": _model(model),
+        "performance": _performance(model, truth, proba, labels),
+        "learning_curve": learning_curve(model.history_),
+        "explained_by": {
+            "technique": options.technique,
+            "n_features": options.n_features,
+            "seed": options.seed,
+        },
+        "programs": program_rows(model, truth, matched, overall.explanations),
+        "global": _global(overall),
+        "graphs": cards,
+    }
+
+
+def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:
+    if held_out.y is None:
+        raise DatasetError("report: expected labelled graphs, got none with a label; name the label's column")
+    if not len(held_out):
+        raise DatasetError("report: expected at least one graph, got an empty part")
+    return np.asarray(held_out.y)
+
+
+def _all_labels(model: GDLNNClassifier, truth: npt.NDArray[Any]) -> list[Any]:
+    known = [plain(label) for label in model.classes_]
+    return known + [label for label in np.unique(truth).tolist() if label not in known]
+
+
+def _data(model: GDLNNClassifier, held_out: GraphDataset) -> dict[str, Any]:
+    info = model.programs_.info
+    return {
+        "training": {
+            "name": info.dataset,
+            "graphs": info.n_graphs,
+            "classes": [[plain(label), count] for label, count in info.label_counts],
+            "fingerprint": info.fingerprint,
+        },
+        "held_out": {
+            **held_out.describe().to_json(),
+            "classes": [
+                [plain(label), int((held_out.y == label).sum())]
+                for label in np.unique(np.asarray(held_out.y))
+            ],
+            "split": held_out.split_source or "all graphs that were given",
+        },
+        "directed": info.directed,
+        "skipped_rows": len(held_out.skipped),
+    }
+
+
+def _model(model: GDLNNClassifier) -> dict[str, Any]:
+    parameters = {
+        name: _jsonable(value)
+        for name, value in model.get_params(deep=False).items()
+        if name not in ("checkpoint", "device", "progress", "n_jobs")
+    }
+    return {"parameters": parameters, "n_programs": len(model.programs_), "choice": _jsonable(model.choice_)}
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    return str(value)
+
+
+def _performance(
+    model: GDLNNClassifier, truth: npt.NDArray[Any], proba: npt.NDArray[np.float64], labels: list[Any]
+) -> dict[str, Any]:
+    from gdlnn.model.scores import classification_scores
+
+    classes = [plain(label) for label in model.classes_]
+    said = np.asarray(model.classes_)[proba.argmax(axis=1)]
+    right = np.asarray(said == truth)
+    counts = model.programs_.info.label_counts
+    majority = max(counts, key=lambda pair: pair[1])[0]
+    n_majority = int((truth == majority).sum())
+    return {
+        "n": len(truth),
+        "n_right": int(right.sum()),
+        "accuracy": float(right.mean()),
+        "accuracy_interval": wilson(int(right.sum()), len(truth)),
+        "scores": classification_scores(truth, proba, np.asarray(model.classes_)),
+        "majority": {
+            "label": plain(majority),
+            "accuracy": n_majority / len(truth),
+            "interval": wilson(n_majority, len(truth)),
+        },
+        "confusion": confusion(truth.tolist(), said.tolist(), labels),
+        "calibration": calibration(proba.max(axis=1), right),
+        "brier": brier(proba, classes, truth.tolist()),
+    }
+
+
+def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": plain(label),
+            "n_graphs": overall.counts[label],
+            "programs": [
+                {
+                    "index": item.index,
+                    "mean_weight": item.mean_weight,
+                    "importance": item.importance,
+                    "coverage": item.coverage,
+                    "frequency": item.frequency,
+                    "examples": list(item.examples),
+                }
+                for item in programs[:_GLOBAL]
+            ],
+        }
+        for label, programs in overall.classes.items()
+    ]
+
+
+def _card(explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, row: int) -> dict[str, Any]:
+    programs = [
+        {
+            "index": index,
+            "weight": weight,
+            "witness": None if witness is None else list(witness.values()),
+            "edges": None
+            if witness is None
+            else [[witness[edge.source], witness[edge.target]] for edge in program.edges],
+        }
+        for index, weight, witness, program in zip(
+            explanation.indices, explanation.weights, explanation.witnesses, explanation.programs, strict=True
+        )
+    ]
+    return {
+        "row": row,
+        "name": explanation.graph.name or f"graph {row}",
+        "truth": plain(truth),
+        "prediction": explanation.prediction,
+        "probability": explanation.probability,
+        "probabilities": [round(float(value), 6) for value in proba],
+        "right": bool(explanation.prediction == plain(truth)),
+        "programs": programs,
+        "nodes": list(explanation.nodes),
+        "quality": explanation.quality,
+        "picture": picture(explanation),
+        "counterfactual": None,
+    }
+
+
+def _add_counterfactuals(
+    model: GDLNNClassifier, cards: list[dict[str, Any]], overall: GlobalExplanation, most: int
+) -> None:
+    """Look for counterfactuals, first of what was predicted wrongly, then from the first graph on."""
+    for card in sorted(cards, key=lambda card: (card["right"], card["row"]))[:most]:
+        graph = overall.explanations[card["row"]].graph
+        found = counterfactual(model, graph, max_nodes=MOST_REMOVED)
+        card["counterfactual"] = _told(found)
+
+
+def _told(found: Counterfactual | None) -> dict[str, Any]:
+    if found is None:
+        return {"nodes": [], "found": False}
+    return {
+        "found": True,
+        "nodes": list(found.nodes),
+        "prediction": found.new_prediction,
+        "probability": found.new_probability,
+    }

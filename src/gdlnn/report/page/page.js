@@ -1,0 +1,213 @@
+// The table of programs and the gallery: sorting, searching, filters, and what a program stands on.
+(() => {
+  const report = JSON.parse(document.getElementById("report-data").textContent);
+  const names = new Map(report.classes.map(c => [c.label, c.name]));
+  const programs = new Map(report.programs.map(p => [p.index, p]));
+  const rank = new Map(report.programs.map((p, i) => [p.index, i + 1]));
+  const byId = id => document.getElementById(id);
+  const PAGE = 24;
+  const state = {key: "weight", down: true, programs: PAGE, graphs: PAGE};
+
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+      else if (value !== false && value != null) made.setAttribute(key, value === true ? "" : value);
+    }
+    made.append(...children.filter(child => child != null));
+    return made;
+  }
+  const name = label => names.get(label) ?? String(label);
+  const percent = value => `${(100 * value).toFixed(1)} %`;
+  const figure = value => value >= 1000 ? "> 999" : value >= 10 ? value.toFixed(0) : value.toPrecision(2);
+  const signed = value => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
+
+  function option(select, value, text) { byId(select).append(element("option", {value}, text)); }
+  report.classes.forEach((c, i) => { option("program-class", i, c.name); option("graph-class", i, c.name); });
+
+  // --- programs ---
+  const keys = {
+    label: p => name(p.label), weight: p => p.weight, score: p => p.score, odds_ratio: p => p.odds_ratio,
+    training: p => p.training[0] / Math.max(1, p.training[1]) - p.training[2] / Math.max(1, p.training[3]),
+    held_out: p => p.held_out[0] / Math.max(1, p.held_out[1]) - p.held_out[2] / Math.max(1, p.held_out[3]),
+  };
+
+  function chosenPrograms() {
+    const words = byId("program-search").value.toLowerCase().trim(), of = byId("program-class").value;
+    const label = of === "" ? null : report.classes[+of].label;
+    const found = report.programs.filter(p => (of === "" || p.label === label) &&
+      (!words || [p.words, p.gdl, p.smarts, p.readable, `p${rank.get(p.index)}`].some(t => t && t.toLowerCase().includes(words))));
+    const key = keys[state.key], sign = state.down ? -1 : 1;
+    return found.sort((a, b) => {
+      const [x, y] = [key(a), key(b)];
+      return sign * (typeof x === "string" ? x.localeCompare(y) : x - y) || rank.get(a.index) - rank.get(b.index);
+    });
+  }
+
+  function support([own, nOwn, others, nOthers]) {
+    return element("td", {class: "number"}, `${own} of ${nOwn}`,
+      element("span", {class: "small"}, `others ${others} of ${nOthers}`));
+  }
+
+  function copyButton(what, text) {
+    const button = element("button", {type: "button", onclick: async () => {
+      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; }
+      catch { window.prompt(`Copy the ${what}`, text); }
+      setTimeout(() => { button.textContent = `Copy ${what}`; }, 1500);
+    }}, `Copy ${what}`);
+    return button;
+  }
+
+  function programRow(p) {
+    const diagram = element("div", {class: "diagram"});
+    diagram.innerHTML = p.diagram || "";
+    const actions = element("div", {class: "actions"},
+      element("button", {type: "button", onclick: () => showGraphsOf(p.index)}, "Show graphs"),
+      copyButton("GDL", p.gdl), p.smarts ? copyButton("SMARTS", p.smarts) : null,
+      element("details", {}, element("summary", {}, p.smarts ? "GDL and SMARTS" : "GDL"),
+        element("pre", {}, p.readable || p.gdl), p.smarts ? element("pre", {}, p.smarts) : null));
+    return element("tr", {"data-index": p.index},
+      element("td", {class: "wide-cell"}, diagram,
+        element("p", {class: "words"}, element("strong", {}, `P${rank.get(p.index)} `), p.words), actions),
+      element("td", {}, element("span", {class: "tag"}, name(p.label))),
+      element("td", {class: "number"}, signed(p.weight)),
+      element("td", {class: "number"}, p.score.toFixed(3)),
+      support(p.training), support(p.held_out),
+      element("td", {class: "number"}, figure(p.odds_ratio),
+        element("span", {class: "small"}, `${figure(p.odds_interval[0])} – ${figure(p.odds_interval[1])}`)));
+  }
+
+  function showPrograms() {
+    const found = chosenPrograms();
+    byId("program-table").tBodies[0].replaceChildren(...found.slice(0, state.programs).map(programRow));
+    byId("program-count").textContent = `${found.length} of ${report.programs.length} programs`;
+    byId("program-more").hidden = found.length <= state.programs;
+    for (const head of document.querySelectorAll("#program-table th[data-key]")) {
+      if (head.dataset.key === state.key) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    }
+  }
+
+  for (const head of document.querySelectorAll("#program-table th[data-key]")) {
+    head.querySelector("button").addEventListener("click", () => {
+      state.down = head.dataset.key === state.key ? !state.down : head.dataset.key !== "label";
+      state.key = head.dataset.key;
+      showPrograms();
+    });
+  }
+  for (const id of ["program-search", "program-class"]) {
+    byId(id).addEventListener("input", () => { state.programs = PAGE; showPrograms(); });
+  }
+  byId("program-more").addEventListener("click", () => { state.programs += 2 * PAGE; showPrograms(); });
+
+  // --- graphs ---
+  const used = new Map();
+  for (const graph of report.graphs) for (const p of graph.programs) used.set(p.index, (used.get(p.index) || 0) + 1);
+  for (const p of report.programs.filter(p => used.has(p.index))) {
+    const words = p.words.length > 60 ? p.words.slice(0, 58) + " …" : p.words;
+    option("graph-program", p.index, `P${rank.get(p.index)} (${used.get(p.index)}): ${words}`);
+  }
+
+  function chosenGraphs() {
+    const of = byId("graph-class").value, right = byId("graph-right").value, program = byId("graph-program").value;
+    const words = byId("graph-search").value.toLowerCase().trim();
+    const label = of === "" ? null : report.classes[+of].label;
+    return report.graphs.filter(g => (of === "" || g.truth === label) && (!right || g.right === (right === "right")) &&
+      (!program || g.programs.some(p => p.index === +program)) && (!words || g.name.toLowerCase().includes(words)));
+  }
+
+  function highlight(card, index) {
+    const svg = card.querySelector("svg");
+    svg.classList.toggle("dim", index != null);
+    for (const halo of svg.querySelectorAll(".halo")) halo.classList.toggle("lit", +halo.dataset.program === index);
+  }
+
+  function chip(card, p, colour) {
+    const program = programs.get(p.index);
+    const mark = element("span", {class: "mark"});
+    if (colour) mark.style.cssText = `background:${colour};border:0`;
+    const state = p.witness ? "present" : "absent";
+    const button = element("button", {type: "button", "aria-pressed": "false", "data-program": p.index,
+      title: `${state}; ${p.weight >= 0 ? "speaks for" : "speaks against"} the prediction`},
+      mark, element("span", {class: "words"}, p.witness ? "" : "absent: ", program.words),
+      element("span", {class: "number"}, signed(p.weight)));
+    const pinned = () => card.querySelector(".chips [aria-pressed=true]");
+    const show = () => highlight(card, p.index);
+    const hide = () => highlight(card, pinned() ? +pinned().dataset.program : null);
+    for (const when of ["mouseenter", "focus"]) button.addEventListener(when, show);
+    for (const when of ["mouseleave", "blur"]) button.addEventListener(when, hide);
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      if (pinned()) pinned().setAttribute("aria-pressed", "false");
+      button.setAttribute("aria-pressed", String(on));
+      show();
+    });
+    return element("li", {}, button);
+  }
+
+  function counterfactual(graph, svg) {
+    const found = graph.counterfactual;
+    if (!found) return null;
+    const told = found.found
+      ? `Without ${found.nodes.length === 1 ? "node" : "the nodes"} ${found.nodes.join(", ")} the model says ` +
+        `${name(found.prediction)} (${percent(found.probability)}). Crossed out above.`
+      : "No few nodes were found whose removal changes the prediction.";
+    return element("details", {ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},
+      element("summary", {}, "What would change it?"), element("p", {}, told));
+  }
+
+  function graphCard(graph) {
+    const card = element("article", {class: "card graph", role: "listitem", "data-row": graph.row});
+    const svg = drawGraph(graph), list = element("ul", {class: "chips"});
+    const bar = element("span");
+    bar.style.width = percent(graph.probability).replace(" ", "");
+    let colours = 0;
+    for (const p of graph.programs) list.append(chip(card, p, p.witness ? COLOURS[colours++ % COLOURS.length] : null));
+    const cut = graph.picture.ids ? `, ${graph.picture.ids.length} shown` : "";
+    card.append(
+      element("header", {}, element("h3", {}, graph.name),
+        element("span", {class: `verdict ${graph.right ? "right" : "wrong"}`}, graph.right ? "✓ right" : "✗ wrong")),
+      svg,
+      element("p", {class: "said"}, element("strong", {}, `${name(graph.prediction)} ${percent(graph.probability)}`),
+        element("span", {class: "quiet"}, `  ${graph.right ? "as it is" : "in truth " + name(graph.truth)} · ${graph.picture.n_nodes} nodes${cut}`)),
+      element("div", {class: "probability", "aria-hidden": "true"}, bar),
+      graph.programs.length ? list : element("p", {class: "quiet"}, "No program that it contains decides."));
+    const unfolded = counterfactual(graph, svg);
+    if (unfolded) card.append(unfolded);
+    return card;
+  }
+
+  function showGraphs() {
+    const found = chosenGraphs(), program = byId("graph-program").value;
+    const cards = found.slice(0, state.graphs).map(graphCard);
+    byId("gallery").replaceChildren(...cards);
+    if (program) for (const card of cards) highlight(card, +program);
+    byId("graph-count").textContent = `${found.length} of ${report.graphs.length} graphs`;
+    byId("graph-more").hidden = found.length <= state.graphs;
+  }
+
+  function showGraphsOf(index) {
+    for (const id of ["graph-class", "graph-right", "graph-search"]) byId(id).value = "";
+    byId("graph-program").value = used.has(index) ? String(index) : "";
+    state.graphs = PAGE;
+    showGraphs();
+    byId("graphs").scrollIntoView();
+    byId("graph-program").focus({preventScroll: true});
+  }
+
+  for (const id of ["graph-class", "graph-right", "graph-program", "graph-search"]) {
+    byId(id).addEventListener("input", () => { state.graphs = PAGE; showGraphs(); });
+  }
+  byId("graph-more").addEventListener("click", () => { state.graphs += 2 * PAGE; showGraphs(); });
+  for (const link of document.querySelectorAll("a[data-program]")) {
+    link.addEventListener("click", () => showGraphsOf(+link.dataset.program));
+  }
+  byId("save-json").addEventListener("click", () => {
+    const url = URL.createObjectURL(new Blob([JSON.stringify(report, null, 1)], {type: "application/json"}));
+    element("a", {href: url, download: "report.json"}).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  });
+
+  showPrograms();
+  showGraphs();
+})();

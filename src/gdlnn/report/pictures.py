@@ -1,0 +1,107 @@
+"""Where nodes go and what is written on them, as numbers: the page draws them, in light and in dark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn.errors import GraphError, MissingExtraError, require
+from gdlnn.explain.drawing.layout import fitted, layout
+from gdlnn.explain.drawing.molecule_picture import is_molecule
+from gdlnn.graphs.molecules import graph_molecule
+
+if TYPE_CHECKING:
+    from gdlnn.explain import Explanation
+    from gdlnn.explain.drawing.layout import FloatArray
+    from gdlnn.graphs import Graph
+
+WIDTH, HEIGHT = 340.0, 230.0
+MOST_NODES = 160
+_BONDS = {"single": 1, "double": 2, "triple": 3, "aromatic": 4}
+
+
+def picture(explanation: Explanation) -> dict[str, Any]:
+    """Return a graph as the page draws it: nodes with places and labels, edges with kinds.
+
+    A graph of more than `MOST_NODES` nodes is cut to what lies near the explanation, and says so.
+    """
+    graph = explanation.graph
+    kept = _near(graph, explanation.nodes)
+    part = graph if len(kept) == graph.n_nodes else graph.subgraph(kept)
+    chemical = is_molecule(graph)
+    places = fitted(_places(part, chemical), WIDTH, HEIGHT, 20, 46 if chemical else 60)
+    return {
+        "kind": "molecule" if chemical else "graph",
+        "n_nodes": graph.n_nodes,
+        "n_edges": graph.n_edges,
+        "directed": graph.directed,
+        "ids": kept if len(kept) < graph.n_nodes else None,
+        "xy": [[round(x, 1), round(y, 1)] for x, y in places.tolist()],
+        "labels": _labels(part, chemical),
+        "edges": part.edges.tolist(),
+        "bonds": _bonds(part) if chemical else None,
+    }
+
+
+def _near(graph: Graph, nodes: tuple[int, ...]) -> list[int]:
+    """Return all nodes, or of a large graph those in widening circles around the explanation."""
+    if graph.n_nodes <= MOST_NODES:
+        return list(range(graph.n_nodes))
+    neighbours: dict[int, list[int]] = {}
+    for u, v in graph.edges.tolist():
+        neighbours.setdefault(u, []).append(v)
+        neighbours.setdefault(v, []).append(u)
+    kept = list(nodes or (0,))[:MOST_NODES]
+    seen = set(kept)
+    for node in kept:  # grows while it is walked: breadth first
+        for other in sorted(neighbours.get(node, ())):
+            if other not in seen and len(kept) < MOST_NODES:
+                seen.add(other)
+                kept.append(other)
+    return sorted(kept)
+
+
+def _places(graph: Graph, chemical: bool) -> FloatArray:
+    if chemical:
+        try:
+            return _as_chemists_do(graph)
+        except (GraphError, MissingExtraError, RuntimeError, ValueError):
+            pass  # the plain layout shows the same nodes
+    return layout(graph.n_nodes, graph.edges)
+
+
+def _as_chemists_do(graph: Graph) -> FloatArray:
+    depict = require("rdkit.Chem.rdDepictor", "chem", "Drawing a molecule")
+    chem = require("rdkit.Chem", "chem", "Drawing a molecule")
+    molecule = graph_molecule(graph)
+    chem.FastFindRings(molecule)
+    depict.Compute2DCoords(molecule, canonOrient=True)
+    places = np.asarray(molecule.GetConformer().GetPositions(), dtype=np.float64)[:, :2]
+    return places * (1.0, -1.0)  # on paper y grows downwards
+
+
+def _labels(graph: Graph, chemical: bool) -> list[str]:
+    """Return what is written on each node: atoms other than carbon, or the first feature where short."""
+    if not graph.node_features.shape[1]:
+        return [""] * graph.n_nodes
+    schema, column = graph.schema, 0
+    if chemical and schema is not None:
+        column = next(i for i, feature in enumerate(schema.node) if feature.name == "atom")
+    labels = []
+    for value in graph.node_features[:, column].tolist():
+        name = schema.node[column].value_name(value) if schema else f"{value:g}"
+        if chemical and name == "C":
+            name = ""
+        labels.append(name if len(name) <= 4 else name[:3])
+    return labels
+
+
+def _bonds(graph: Graph) -> list[int]:
+    """Return the order of every bond; 4 is aromatic."""
+    features = graph.schema.edge if graph.schema else ()
+    column = next((i for i, feature in enumerate(features) if feature.name == "bond"), None)
+    if column is None:
+        return [1] * graph.n_edges
+    names = [features[column].value_name(value) for value in graph.edge_features[:, column].tolist()]
+    return [_BONDS.get(name, 1) for name in names]

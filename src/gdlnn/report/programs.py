@@ -1,0 +1,132 @@
+"""The programs of a model as rows of a table: words, diagram, support, odds ratio, weight, SMARTS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import GDLNNError
+from gdlnn.explain.drawing import draw_program
+from gdlnn.explain.explanation import plain
+from gdlnn.report.statistics import odds_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gdlnn.explain import Explanation
+    from gdlnn.gdl.program import Program
+    from gdlnn.graphs import Schema
+    from gdlnn.mining import MinedProgram
+    from gdlnn.model import GDLNNClassifier
+
+BoolArray = npt.NDArray[np.bool_]
+MOST_DIAGRAMS = 300
+MOST_DRAWN_NODES = 24
+# The page has its own ink and paper, so that diagrams are read in the dark too.
+_COLOURS = {"#1a1a1a": "var(--ink)", "#8c8c8c": "var(--quiet)", "#ffffff": "var(--card)"}
+
+
+def program_rows(
+    model: GDLNNClassifier,
+    truth: npt.NDArray[Any],
+    matched: BoolArray,
+    explanations: Sequence[Explanation],
+) -> list[dict[str, Any]]:
+    """Return a row per program, those that weigh most first.
+
+    Parameters
+    ----------
+    model
+        The fitted model.
+    truth, matched
+        Labels of the held-out graphs, and which programs (columns) match which of them.
+    explanations
+        Explanations of held-out graphs, from which the weights are.
+    """
+    weights = _weights(model, explanations)
+    counts = dict(model.programs_.info.label_counts)
+    epsilon = float(model.programs_.info.settings.get("epsilon", 0.1))
+    rows = [
+        {
+            "index": index,
+            "label": plain(item.label),
+            **_support(item, counts, epsilon, truth, matched[:, index]),
+            "score": item.score,
+            "weight": weights[index],
+            "targets": len(item.targets),
+            "gdl": str(item.program),
+            **_shown(item.program, model.schema_, model.programs_.info.directed),
+        }
+        for index, item in enumerate(model.programs_)
+    ]
+    rows.sort(key=lambda row: (-abs(row["weight"]), -row["score"], row["index"]))
+    directed = model.programs_.info.directed
+    for row in rows[:MOST_DIAGRAMS]:
+        row["diagram"] = diagram(model.programs_[row["index"]].program, model.schema_, directed)
+    return rows
+
+
+def _weights(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[float]:
+    """Return how much each program speaks for the class it was mined for, on average over the graphs."""
+    totals = np.zeros(len(model.programs_))
+    for explanation in explanations:
+        for index, label, weight in zip(
+            explanation.indices, explanation.labels, explanation.weights, strict=True
+        ):
+            totals[index] += weight if explanation.target == label else -weight
+    values: list[float] = (totals / max(1, len(explanations))).tolist()
+    return values
+
+
+def _support(
+    item: MinedProgram, counts: dict[Any, int], epsilon: float, truth: npt.NDArray[Any], matched: BoolArray
+) -> dict[str, Any]:
+    """Return matched graphs of the program's own class and of all others, in training and held out."""
+    n_own = counts.get(item.label, 0)
+    n_others = sum(counts.values()) - n_own
+    own = min(item.n_matched, round(item.score * (item.n_matched + epsilon)))
+    of_class = truth == item.label
+    held = (
+        int(matched[of_class].sum()),
+        int(of_class.sum()),
+        int(matched[~of_class].sum()),
+        int((~of_class).sum()),
+    )
+    per_class = {str(label): int(matched[truth == label].sum()) for label in np.unique(truth).tolist()}
+    ratio, low, high = odds_ratio(*held)
+    return {
+        "training": [own, n_own, item.n_matched - own, n_others],
+        "held_out": list(held),
+        "held_out_per_class": per_class,
+        "odds_ratio": ratio,
+        "odds_interval": [low, high],
+    }
+
+
+def _shown(program: Program, schema: Schema | None, directed: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "words": program.describe(schema, directed=directed),
+        "n_nodes": len(program.nodes),
+        "smarts": None,
+    }
+    if schema is not None:
+        shown["readable"] = program.to_text(schema)
+        if schema.domain == "molecule":
+            try:
+                shown["smarts"] = program.to_smarts(schema)
+            except GDLNNError:
+                pass  # SMARTS has no words for it
+    return shown
+
+
+def diagram(program: Program, schema: Schema | None, directed: bool) -> str:
+    """Return a diagram in the page's own colours; of a very large program none."""
+    if len(program.nodes) > MOST_DRAWN_NODES:
+        return ""
+    svg = draw_program(program, schema, directed=directed)
+    svg = svg.replace("<rect width='100%' height='100%' fill='#ffffff'/>\n", "")
+    for code, variable in _COLOURS.items():
+        svg = svg.replace(f"'{code}'", f"'{variable}'")
+    return svg

@@ -1,0 +1,98 @@
+"""Figures of a report: intervals, odds ratios, calibration, the confusion matrix. Arrays in, plain values out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FloatArray = npt.NDArray[np.float64]
+Z = 1.959963984540054  # of a 95 % interval
+N_BINS = 10
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; unlike the usual one it is never empty at 0 and 1."""
+    if not n:
+        return 0.0, 1.0
+    share, z2 = hits / n, Z * Z
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    reach = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def odds_ratio(own: int, n_own: int, others: int, n_others: int) -> tuple[float, float, float]:
+    """Return how much the odds of a match rise in a class, and the 95 % interval.
+
+    Parameters
+    ----------
+    own, n_own
+        Matched graphs of the class, and all of it.
+    others, n_others
+        The same of all other classes.
+
+    Notes
+    -----
+    Haldane and Anscombe's half is added to each of the four counts, so that a zero does no harm.
+    """
+    cells = [count + 0.5 for count in (own, n_own - own, others, n_others - others)]
+    logarithm = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
+    reach = Z * math.sqrt(sum(1 / cell for cell in cells))
+    return math.exp(logarithm), math.exp(logarithm - reach), math.exp(logarithm + reach)
+
+
+def confusion(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]) -> list[list[int]]:
+    """Return how many graphs of each class (rows) were predicted as each (columns)."""
+    place = {label: i for i, label in enumerate(labels)}
+    table = np.zeros((len(labels), len(labels)), dtype=int)
+    for true, said in zip(truth, predicted, strict=True):
+        table[place[true], place[said]] += 1
+    counts: list[list[int]] = table.tolist()
+    return counts
+
+
+def calibration(confidence: FloatArray, right: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Return how often predictions are right by how probable they were said to be.
+
+    `error` is the expected calibration error: the mean gap between both, weighted by the graphs.
+    """
+    at = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
+    bins, error = [], 0.0
+    for number in range(N_BINS):
+        inside = at == number
+        n = int(inside.sum())
+        if not n:
+            continue
+        said, share = float(confidence[inside].mean()), float(right[inside].mean())
+        bins.append(
+            {"probability": said, "right": share, "n": n, "interval": wilson(int(right[inside].sum()), n)}
+        )
+        error += n / len(at) * abs(said - share)
+    return {"bins": bins, "error": error}
+
+
+def brier(proba: FloatArray, classes: Sequence[Any], truth: Sequence[Any]) -> float:
+    """Return the mean squared distance between probabilities and what was true: 0 at best, 2 at worst."""
+    wanted = np.array([[label == true for label in classes] for true in truth], dtype=np.float64)
+    return float(((proba - wanted) ** 2).sum(axis=1).mean())
+
+
+def learning_curve(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the mean over the members of a head for every epoch that at least one of them ran."""
+    by_epoch: dict[int, list[dict[str, Any]]] = {}
+    for row in history:
+        by_epoch.setdefault(int(row["epoch"]), []).append(row)
+    curve = []
+    for epoch, rows in sorted(by_epoch.items()):
+        point: dict[str, Any] = {"epoch": epoch}
+        for name in ("loss", "val_loss", "val_accuracy"):
+            values = [float(row[name]) for row in rows if row.get(name) is not None]
+            if values:
+                point[name] = float(np.mean(values))
+        curve.append(point)
+    return curve
