@@ -175,6 +175,11 @@ def test_file_round_trip(listed: list[NamedProgram]) -> None:
     assert [repr(list(p.metadata.items())) for p in back] == [repr(list(p.metadata.items())) for p in listed]
 
 
+def test_metadata_keeps_the_sign_of_zero() -> None:
+    (back,) = parse_programs(format_programs([NamedProgram(Program(), "p", {"zero": -0.0})]))
+    assert math.copysign(1, back.metadata["zero"]) == -1
+
+
 def test_a_file_in_the_readable_form() -> None:
     program = Program([("x", [Interval(1, 1), Interval(0, math.inf)])])
     text = format_programs([NamedProgram(program, "p", {"label": "mutagenic"})], MOLECULE)

@@ -180,8 +180,11 @@ def test_a_dead_worker_is_reported() -> None:
 
 
 def test_a_stopped_executor_run_keeps_what_is_done() -> None:
-    with ThreadPoolExecutor(1) as pool:
-        found = mine(MANY, restarts=10, executor=pool, time_limit=0.5)
+    for limit in (0.5, 2, 8):  # a busy machine may finish nothing in half a second
+        with ThreadPoolExecutor(1) as pool:
+            found = mine(MANY, restarts=10, executor=pool, time_limit=limit)
+        if found.stats.tasks:
+            break
     assert found.stopped_by == "time limit"
     assert 0 < found.stats.tasks < 4400
 

@@ -93,7 +93,11 @@ def _number(text: str, offset: int) -> float:
     value = float(text)
     if math.isinf(value) and not text.endswith("inf"):
         raise TextFault(offset, f"expected a number that a double can hold, got {shown(text)}")
-    return value + 0.0  # -0.0 becomes 0.0, so that equal bounds print the same
+    return value
+
+
+def _bound(text: str, offset: int) -> float:
+    return _number(text, offset) + 0.0  # -0.0 becomes 0.0, so that equal bounds print the same
 
 
 def _string(token: Token) -> str:
@@ -130,7 +134,7 @@ class _Builder(Transformer[Token, Any]):
     def value(self, children: list[Token]) -> tuple[int, float | str]:
         token = children[0]
         if token.type == "NUMBER":
-            return _offset(token), _number(token, _offset(token))
+            return _offset(token), _bound(token, _offset(token))
         return self.name(children)
 
     def array(self, children: list[Token]) -> list[Any]:
@@ -155,7 +159,7 @@ class _Builder(Transformer[Token, Any]):
     def intervals(self, children: list[Token]) -> VectorText:
         start, *numbers = children
         offsets = [_offset(token) for token in numbers]
-        bounds = [_number(token, offset) for token, offset in zip(numbers, offsets, strict=True)]
+        bounds = [_bound(token, offset) for token, offset in zip(numbers, offsets, strict=True)]
         return VectorText(_offset(start), bounds, [], offsets, "")
 
     def vector_token(self, children: list[Token]) -> VectorText:
