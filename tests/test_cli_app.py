@@ -22,7 +22,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_demo_shows_programs_words_and_representations() -> None:
-    done = run("demo")
+    done = run("demo", "figure-1")
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
     assert "node x <[3.0, 4.0]>" in text

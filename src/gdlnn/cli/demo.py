@@ -1,60 +1,170 @@
-"""`gdlnn demo`: four small graphs, two programs, and the representations the programs give the graphs."""
+"""`gdlnn demo`: the whole way on one data set, from graphs to a report, told step by step."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gdlnn import Graph, Program
+import typer
 
-# Feature of each node, edges, label.
-GRAPHS = {
-    "G1": ([4.0, 2.0, 1.0, 1.0], [(0, 1), (1, 2), (1, 3)], 1),
-    "G2": ([1.0, 2.0, 1.0, 4.0], [(0, 1), (1, 2), (1, 3)], 2),
-    "G3": ([3.0, 2.0, 1.0, 3.0], [(0, 1), (1, 2), (2, 3)], 1),
-    "G4": ([1.0, 2.0, 1.0, 3.0], [(0, 1), (1, 2), (2, 3)], 2),
-}
+from gdlnn.cli.datasets import JsonOption, RootOption  # noqa: TC001  (typer reads the annotations)
+from gdlnn.cli.figure_1 import show_figure_1
+from gdlnn.cli.report import check_output, tell_result
+from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
+from gdlnn.errors import ModelError
 
-PROGRAMS = {
-    "P1": """
-node x <[3.0, 4.0]>
-node y <[2.0, 2.0]>
-node z <[1.0, 1.0]>
-edge (x, y)
-edge (y, z)
-""",
-    "P2": """
-node x <[1.0, 1.0]>
-node y <[0.0, 5.0]>
-node z <[1.0, 1.0]>
-edge (x, y)
-edge (y, z)
-""",
-}
+if TYPE_CHECKING:
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.model import GDLNNClassifier
+
+FIGURE_1 = "figure-1"
+N_GRAPHS = 400  # of BA-2Motifs: enough for a clear result, few enough for a minute
+MOST_TARGETS = 400
+LONGEST = 180
+"""Most characters of a program in words."""
 
 
-def demo() -> None:
-    """Show how programs turn graphs into representations that can be read."""
-    console = Console()
-    programs = {name: Program.parse(text) for name, text in PROGRAMS.items()}
-    for name, program in programs.items():
-        console.print(f"\n[bold]Program {name}[/bold]")
-        console.print(str(program), markup=False, highlight=False)
-        console.print(program.describe(directed=True), style="italic", markup=False, highlight=False)
+def demo(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="[DATASET]",
+            help=f"A data set; by default BA-2Motifs, made on the spot. {FIGURE_1}: the paper's example.",
+        ),
+    ] = SYNTHETIC,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The report to write.")] = Path(
+        "demo/report.html"
+    ),
+    graphs: Annotated[int, typer.Option(min=40, help="How many graphs of BA-2Motifs to make.")] = N_GRAPHS,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")] = False,
+) -> None:
+    """Make or load graphs, mine programs, train, evaluate on held-out graphs, explain, write a report.
 
-    table = Table(title="\nWhat the programs find", title_justify="left")
-    for column in ("graph", "nodes", "edges", "label", *programs, "representation"):
-        table.add_column(column)
-    for name, (features, edges, label) in GRAPHS.items():
-        graph = Graph([[value] for value in features], edges, directed=True, name=name)
-        row = [program.matches(graph) for program in programs.values()]
-        table.add_row(
-            name,
-            " ".join(f"{value}" for value in features),
-            " ".join(f"{u}→{v}" for u, v in edges),
-            str(label),
-            *("matches" if found else "–" for found in row),
-            f"⟨{', '.join(str(float(found)) for found in row)}⟩",
-        )
-    console.print(table)
-    console.print("\nGraphs of one label get one representation: that is what a classifier builds on.")
+    Example: gdlnn demo, or gdlnn demo MUTAG
+    """
+    if dataset == FIGURE_1:
+        show_figure_1()
+        return
+    check_output(output)
+    steps = Steps(silent=quiet or as_json)
+    data = _graphs(dataset, graphs, seed, root)
+    steps.done(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
+    train, val, test = data.split("stratified" if dataset == SYNTHETIC else "paper", seed)
+    steps.say(f"Split: {len(train)} to learn from, {len(val)} to stop early by, {len(test)} held out")
+    model = _fit(train, val, seed, jobs, steps)
+    made = _report(model, test, output, seed, steps)
+    _tell_deciders(made, steps)
+    steps.say("")
+    tell_result(made, output, as_json=as_json, quiet=quiet)
+    steps.say(f"{steps.seconds():.0f} s in all. Open {output} in a browser.")
+
+
+class Steps:
+    """Tell steps as they are done, with the time each took."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self.silent = silent
+        self.started = self.last = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Tell something."""
+        if not self.silent:
+            typer.echo(text)
+
+    def done(self, text: str) -> None:
+        """Tell what was done, and how long it took."""
+        now = time.monotonic()
+        self.say(f"{text}  ({now - self.last:.1f} s)")
+        self.last = now
+
+    def seconds(self) -> float:
+        """Return the seconds since the start."""
+        return time.monotonic() - self.started
+
+
+def _graphs(dataset: str, n: int, seed: int, root: Path | None) -> GraphDataset:
+    if dataset == SYNTHETIC:
+        from gdlnn.datasets.synthetic import make_ba_2motifs
+
+        return make_ba_2motifs(n, seed)
+    data = resolve_dataset(dataset, root=root)
+    if data.y is None:
+        raise ModelError(f"{dataset}: expected labelled graphs, got none with a label")
+    return data
+
+
+def _classes(data: GraphDataset) -> str:
+    counts = data.describe().class_counts
+    names = data.schema.class_name if data.schema else str
+    return ", ".join(f"{names(label)} ({count})" for label, count in counts.items())
+
+
+def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: Steps) -> GDLNNClassifier:
+    """Mine and train: programs alone, one ε, equal programs merged, so that all is quick and readable."""
+    from gdlnn.mining import mine
+    from gdlnn.model import GDLNNClassifier
+
+    targets = MOST_TARGETS if len(train) > MOST_TARGETS else None
+    steps.say("Mining programs from the training graphs …")
+    mined = mine(train, epsilon=1.0, targets=targets, n_jobs=jobs, seed=seed, progress=False)
+    steps.done(f"Mined {len(mined)} programs; the best of each class:")
+    for label, _ in mined.info.label_counts:
+        best = next((item for item in mined.ranked() if item.label == label), None)
+        if best is not None:
+            name = train.schema.class_name(label) if train.schema else str(label)
+            words = best.program.describe(train.schema, directed=train.directed)
+            steps.say(f"  {name}, in {best.n_matched} graphs: {_shortened(words)}")
+    model = GDLNNClassifier(
+        epsilon=1.0, targets=targets, pooled=False, merge_equal=True, members=3, seed=seed, n_jobs=jobs
+    )
+    model.fit(train, validation=val, programs=mined)
+    steps.done(f"Trained a small network on what {len(model.programs_)} different programs find")
+    return model
+
+
+def _report(
+    model: GDLNNClassifier, test: GraphDataset, output: Path, seed: int, steps: Steps
+) -> dict[str, Any]:
+    from gdlnn.report import ReportOptions, write_report
+
+    made = write_report(model, test, output, ReportOptions(seed=seed, max_counterfactuals=10))
+    found = made["performance"]
+    steps.done(
+        f"Evaluated and explained {found['n']} held-out graphs: {found['n_right']} right, accuracy "
+        f"{found['accuracy']:.1%} (always the commonest class: {found['majority']['accuracy']:.1%})"
+    )
+    return made
+
+
+def _tell_deciders(made: dict[str, Any], steps: Steps) -> None:
+    """Tell the program that decides most for each class, and how one graph is explained."""
+    names = {item["label"]: item["name"] for item in made["classes"]}
+    words = {row["index"]: row["words"] for row in made["programs"]}
+    steps.say("\nWhat decides:")
+    for item in made["global"]:
+        for program in item["programs"][:2]:
+            side = "for" if program["mean_weight"] >= 0 else "against"
+            told = _shortened(words[program["index"]])
+            steps.say(f"  {side} {names[item['label']]} ({program['coverage']:.0%} have it): {told}")
+    steps.say("\nA few graphs:")
+    for label in names:
+        card = next((c for c in made["graphs"] if c["prediction"] == label), None)
+        if card is None:
+            continue
+        steps.say(f"  {card['name']}: {names[label]} ({card['probability']:.1%}), because of {_where(card)}")
+
+
+def _where(card: dict[str, Any]) -> str:
+    n_programs = sum(program["witness"] is not None for program in card["programs"])
+    if not n_programs:
+        return "what it does not contain"
+    return f"{n_programs} programs on {len(card['nodes'])} of its {card['picture']['n_nodes']} nodes"
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"

@@ -51,13 +51,17 @@ class ReportOptions:
     max_counterfactuals: int = 24
 
 
+def silent(text: str) -> None:
+    """Tell nobody."""
+
+
 def build_report(
     model: GDLNNClassifier,
     held_out: GraphDataset,
     options: ReportOptions | None = None,
     *,
     title: str = "",
-    say: Callable[[str], None] = lambda text: None,
+    say: Callable[[str], None] = silent,
 ) -> dict[str, Any]:
     """Return everything a report shows of a model on held-out graphs, as plain JSON values.
 
@@ -77,9 +81,8 @@ def build_report(
     options = options or ReportOptions()
     truth = _labels(held_out)
     say(f"predicting {len(held_out)} graphs")
-    table = model.transform(held_out)
-    proba = np.asarray(model._ask_head(table, "predict_proba"), dtype=np.float64)
-    matched = table[:, : len(model.programs_)] > 0
+    proba = np.asarray(model.predict_proba(held_out), dtype=np.float64)
+    matched = model.transform(held_out)[:, : len(model.programs_)] > 0
     shown = held_out if len(held_out) <= options.max_graphs else held_out[: options.max_graphs]
     say(f"explaining {len(shown)} graphs")
     overall = explain_model(model, shown, options.technique, options.n_features, seed=options.seed)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 WIDTH, HEIGHT = 400, 270
-LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 42
+LEFT, RIGHT, TOP, BOTTOM = 46, 22, 14, 42
 Place = tuple[float, float]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,10 +115,8 @@ def _shown(program: Program, schema: Schema | None, directed: bool) -> dict[str,
     if schema is not None:
         shown["readable"] = program.to_text(schema)
         if schema.domain == "molecule":
-            try:
+            with suppress(GDLNNError):  # SMARTS has no words for everything
                 shown["smarts"] = program.to_smarts(schema)
-            except GDLNNError:
-                pass  # SMARTS has no words for it
     return shown
 
 

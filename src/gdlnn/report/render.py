@@ -10,7 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.explain.drawing import write_text
-from gdlnn.report.build import ReportOptions, build_report
+from gdlnn.report.build import ReportOptions, build_report, silent
 from gdlnn.report.sections import (
     about_section,
     data_section,
@@ -58,8 +58,8 @@ def embedded_json(report: dict[str, Any]) -> str:
 def _subtitle(report: dict[str, Any]) -> str:
     held, training = report["data"]["held_out"], report["data"]["training"]
     return (
-        f"A classifier of {report['model']['n_programs']} readable programs, mined from {training['graphs']} graphs "
-        f"and tried on {held['graphs']} that it had not seen."
+        f"A classifier of {report['model']['n_programs']} readable programs, mined from {training['graphs']} "
+        f"graphs and tried on {held['graphs']} that it had not seen."
     )
 
 
@@ -70,7 +70,7 @@ def write_report(
     options: ReportOptions | None = None,
     *,
     title: str = "",
-    say: Callable[[str], None] = lambda text: None,
+    say: Callable[[str], None] = silent,
 ) -> dict[str, Any]:
     """Write the report of a model on held-out graphs into one HTML file; return what it says.
 

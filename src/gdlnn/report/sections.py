@@ -64,7 +64,8 @@ def data_section(report: Report) -> str:
     training, held = data["training"], data["held_out"]
     counts = {part: dict(map(tuple, data[part]["classes"])) for part in ("training", "held_out")}
     rows = "".join(
-        f"<tr><th scope='row'>{escape(name)}</th>{_share(counts['training'].get(label, 0), training['graphs'])}"
+        f"<tr><th scope='row'>{escape(name)}</th>"
+        f"{_share(counts['training'].get(label, 0), training['graphs'])}"
         f"{_share(counts['held_out'].get(label, 0), held['graphs'])}</tr>"
         for label, name in names.items()
     )
@@ -78,10 +79,11 @@ def data_section(report: Report) -> str:
     if data["skipped_rows"]:
         facts.append(("Rows not read", str(data["skipped_rows"])))
     return (
-        "<div class='two'><div class='card'><h3>Graphs</h3><table class='plain'><thead><tr><th scope='col'>Class</th>"
-        "<th scope='col' class='number'>Training</th><th scope='col' class='number'>Held out</th></tr></thead>"
-        f"<tbody>{rows}</tbody><tfoot><tr><th scope='row'>All</th><td class='number'>{training['graphs']}</td>"
-        f"<td class='number'>{held['graphs']}</td></tr></tfoot></table></div>"
+        "<div class='two'><div class='card'><h3>Graphs</h3><table><thead><tr><th scope='col'>Class</th>"
+        "<th scope='col' class='number'>Training</th><th scope='col' class='number'>Held out</th></tr>"
+        f"</thead><tbody>{rows}</tbody><tfoot><tr><th scope='row'>All</th>"
+        f"<td class='number'>{training['graphs']}</td><td class='number'>{held['graphs']}</td></tr>"
+        f"</tfoot></table></div>"
         f"<div class='card'><h3>About them</h3>{_facts(facts)}</div></div>"
     )
 
@@ -117,10 +119,10 @@ def performance_section(report: Report) -> str:
     return (
         f"<div class='two'><div class='card'><h3>Confusion</h3>{_confusion(report)}</div>"
         f"<div class='card'><h3>Scores</h3>{_facts(facts)}</div>"
-        "<div class='card'><h3>Calibration</h3><p class='quiet'>On the dashed line, a prediction said to be 80 % "
-        f"sure is right in 80 % of the cases.</p>{calibration_chart(found['calibration'])}</div>"
-        "<div class='card'><h3>Learning curve</h3><p class='quiet'>Loss of the head by epoch, mean over its members.</p>"
-        f"{chart}</div></div>"
+        "<div class='card'><h3>Calibration</h3><p class='quiet'>On the dashed line, a prediction said to be "
+        f"80 % sure is right in 80 % of the cases.</p>{calibration_chart(found['calibration'])}</div>"
+        "<div class='card'><h3>Learning curve</h3><p class='quiet'>Loss of the head by epoch, mean over its "
+        f"members.</p>{chart}</div></div>"
     )
 
 
@@ -131,12 +133,13 @@ def _confusion(report: Report) -> str:
     for i, name in enumerate(names.values()):
         total = max(1, sum(table[i]))
         cells = "".join(
-            f"<td class='number cell {'hit' if i == j else 'miss'}' style='--share:{count / total:.3f}'>{count}</td>"
+            f"<td class='number cell {'hit' if i == j else 'miss'}' style='--share:{count / total:.3f}'>"
+            f"{count}</td>"
             for j, count in enumerate(table[i])
         )
         rows.append(f"<tr><th scope='row'>{escape(name)}</th>{cells}</tr>")
     return (
-        "<table class='plain confusion'><caption class='quiet'>Rows: what is true. Columns: what was predicted."
+        "<table class='confusion'><caption class='quiet'>Rows: what is true. Columns: what was predicted."
         f"</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
 
@@ -151,8 +154,8 @@ def global_section(report: Report) -> str:
         cards = "".join(_global_program(p, rows[p["index"]], largest) for p in item["programs"])
         name = escape(names.get(item["label"], str(item["label"])))
         parts.append(
-            f"<div class='card'><h3>{name} <span class='quiet'>predicted for {item['n_graphs']} graphs</span></h3>"
-            f"<ol class='deciders'>{cards or '<li class=quiet>No program decides.</li>'}</ol></div>"
+            f"<div class='card'><h3>{name} <span class='quiet'>predicted for {item['n_graphs']} graphs</span>"
+            f"</h3><ol class='deciders'>{cards or '<li class=quiet>No program decides.</li>'}</ol></div>"
         )
     return f"<div class='two'>{''.join(parts)}</div>"
 
@@ -161,12 +164,17 @@ def _global_program(item: Mapping[str, Any], row: Mapping[str, Any], largest: fl
     weight = item["mean_weight"]
     side = "for" if weight >= 0 else "against"
     return (
-        f"<li><div class='diagram'>{row.get('diagram', '')}</div><p class='words'>{escape(row['words'])}</p>"
+        f"<li><div class='diagram'>{row.get('diagram', '')}</div>"
+        f"<p class='words clamp' title='{escape(row['words'])}'>{escape(row['words'])}</p>"
         f"<div class='weight {side}'><span style='width:{100 * abs(weight) / largest:.0f}%'></span></div>"
-        f"<p class='quiet'>speaks {side} it by {abs(weight):.3f} on average; in {item['coverage']:.0%} of these "
-        f"graphs; decides in {item['frequency']:.0%} · "
+        f"<p class='quiet'>speaks {side} it by {_small(abs(weight))} on average; in {item['coverage']:.0%} "
+        f"of these graphs; decides in {item['frequency']:.0%} · "
         f"<a href='#graphs' data-program='{row['index']}'>show graphs</a></p></li>"
     )
+
+
+def _small(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.01 or not value else f"{value:.1g}"
 
 
 def about_section(report: Report) -> str:
@@ -176,11 +184,11 @@ def about_section(report: Report) -> str:
     explained = report["explained_by"]
     told = (
         f"Graphs are explained by {explained['technique']} with up to {explained['n_features']} programs, "
-        f"seed {explained['seed']}. Odds ratios are of held-out graphs, with half a graph added to each count."
+        f"seed {explained['seed']}. Odds ratios are of held-out graphs, half a graph added to each count."
     )
     return (
         f"<div class='card'><p>{escape(told)}</p><details><summary>Parameters of the model</summary>"
-        f"{_facts(pairs)}</details><p><button type='button' id='save-json'>Save everything as JSON</button></p>"
-        f"<p class='quiet'>Made by {escape(report['made_by'])}. Data fingerprint: "
+        f"{_facts(pairs)}</details><p><button type='button' id='save-json'>Save everything as JSON</button>"
+        f"</p><p class='quiet'>Made by {escape(report['made_by'])}. Data fingerprint: "
         f"<code>{escape(report['data']['training']['fingerprint'][:16] or 'none')}</code>.</p></div>"
     )

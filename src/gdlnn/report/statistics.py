@@ -1,4 +1,4 @@
-"""Figures of a report: intervals, odds ratios, calibration, the confusion matrix. Arrays in, plain values out."""
+"""Figures of a report: intervals, odds ratios, calibration, confusion. Arrays in, plain values out."""
 
 from __future__ import annotations
 

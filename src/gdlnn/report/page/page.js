@@ -20,7 +20,11 @@
   const name = label => names.get(label) ?? String(label);
   const percent = value => `${(100 * value).toFixed(1)} %`;
   const figure = value => value >= 1000 ? "> 999" : value >= 10 ? value.toFixed(0) : value.toPrecision(2);
-  const signed = value => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
+  const signed = value => {
+    const size = Math.abs(value);
+    return (value < 0 ? "−" : "+") + (size >= 0.01 || !size ? size.toFixed(3) : size.toPrecision(1));
+  };
+  const brief = words => words.replace(/^\w+ that contain /, "");
 
   function option(select, value, text) { byId(select).append(element("option", {value}, text)); }
   report.classes.forEach((c, i) => { option("program-class", i, c.name); option("graph-class", i, c.name); });
@@ -104,7 +108,7 @@
   const used = new Map();
   for (const graph of report.graphs) for (const p of graph.programs) used.set(p.index, (used.get(p.index) || 0) + 1);
   for (const p of report.programs.filter(p => used.has(p.index))) {
-    const words = p.words.length > 60 ? p.words.slice(0, 58) + " …" : p.words;
+    const all = brief(p.words), words = all.length > 60 ? all.slice(0, 58) + " …" : all;
     option("graph-program", p.index, `P${rank.get(p.index)} (${used.get(p.index)}): ${words}`);
   }
 
@@ -129,7 +133,7 @@
     const state = p.witness ? "present" : "absent";
     const button = element("button", {type: "button", "aria-pressed": "false", "data-program": p.index,
       title: `${state}; ${p.weight >= 0 ? "speaks for" : "speaks against"} the prediction`},
-      mark, element("span", {class: "words"}, p.witness ? "" : "absent: ", program.words),
+      mark, element("span", {class: "words"}, p.witness ? "" : "absent: ", brief(program.words)),
       element("span", {class: "number"}, signed(p.weight)));
     const pinned = () => card.querySelector(".chips [aria-pressed=true]");
     const show = () => highlight(card, p.index);
@@ -169,7 +173,7 @@
         element("span", {class: `verdict ${graph.right ? "right" : "wrong"}`}, graph.right ? "✓ right" : "✗ wrong")),
       svg,
       element("p", {class: "said"}, element("strong", {}, `${name(graph.prediction)} ${percent(graph.probability)}`),
-        element("span", {class: "quiet"}, `  ${graph.right ? "as it is" : "in truth " + name(graph.truth)} · ${graph.picture.n_nodes} nodes${cut}`)),
+        element("span", {class: "quiet"}, `  ${graph.right ? "" : `in truth ${name(graph.truth)} · `}${graph.picture.n_nodes} nodes${cut}`)),
       element("div", {class: "probability", "aria-hidden": "true"}, bar),
       graph.programs.length ? list : element("p", {class: "quiet"}, "No program that it contains decides."));
     const unfolded = counterfactual(graph, svg);
