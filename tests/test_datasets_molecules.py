@@ -56,7 +56,7 @@ def test_without_a_label_there_is_none(tmp_path: Path) -> None:
     [
         ("x.tsv", TABLE.replace(",", "\t").encode()),
         ("x.csv", TABLE.replace(",", ";").encode()),
-        ("x.csv.gz", gzip.compress(TABLE.encode())),
+        ("x.csv.gz", gzip.compress(TABLE.encode(), mtime=0)),
         ("bom.csv", b"\xef\xbb\xbf" + TABLE.replace("id,smiles,toxic", "smiles,id,toxic").encode()),
         ("crlf.csv", TABLE.replace("\n", "\r\n").encode()),
     ],
