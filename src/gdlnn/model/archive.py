@@ -227,5 +227,6 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     network = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), members)
     network.load_state_dict({key: torch.from_numpy(value) for key, value in tensors.items()})
     head.network_ = network.to(choose_device(head.device)).eval()
-    head.classes_, head.n_features_in_, head.history_ = model.classes_, n_features, model.history_
+    head.classes_ = np.arange(len(model.classes_))
+    head.n_features_in_, head.history_ = n_features, model.history_
     model.head_ = head

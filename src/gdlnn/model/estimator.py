@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -20,11 +21,11 @@ from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.mined import MINING_PARAMETERS, Epsilons, mine_each
-from gdlnn.model.validation import Validation, training_and_validation
+from gdlnn.model.validation import MIN_VALIDATION, Validation, training_and_validation
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gdlnn.mining.settings import Strategy, Targets
 
@@ -62,6 +63,9 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Of the head where it is ours, see `MLPHead`.
     class_weight
         "balanced", weights by label, or None: see `MLPHead`.
+    early_stopping
+        Whether training ends when the validation part gets no better; "auto": where that part has at least
+        `MIN_VALIDATION` graphs, since choices made on fewer are noise.
     validation_fraction
         Share of the training graphs that is held out for early stopping where `fit` is given no validation
         part, provided it comes to `MIN_VALIDATION` graphs: less than that tells too little.
@@ -96,14 +100,15 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         head: Literal["mlp", "linear"] | Any = "mlp",
         hidden: Sequence[int] = (64,),
         dropout: float = 0.5,
-        input_dropout: float = 0.0,
+        input_dropout: float = 0.5,
         learning_rate: float = 0.005,
         weight_decay: float = 5e-4,
-        epochs: int = 100,
+        epochs: int = 80,
         patience: int = 30,
         batch_size: int = 128,
         members: int = 5,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         strategy: Strategy = "greedy",
         connected: bool = True,
@@ -136,6 +141,7 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size = batch_size
         self.members = members
         self.class_weight = class_weight
+        self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.strategy = strategy
         self.connected = connected
@@ -165,8 +171,10 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "dropout": 0.5,
             "learning_rate": 0.005,
             "weight_decay": 0.0,
+            "input_dropout": 0.0,
             "epochs": 500,
             "patience": 100,
+            "early_stopping": True,
         }
         return cls(**{**recipe, **parameters})
 
@@ -187,7 +195,7 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y
             Graphs and labels; without `y` those of the data set.
         validation
-            The part on which early stopping looks: a fraction of the training graphs, ``(graphs, y)`` or a
+            The part that early stopping looks at: a fraction of the training graphs, ``(graphs, y)`` or a
             data set. It is neither mined nor trained on.
         programs
             Programs that were mined from these very graphs before, one set for each ε: nothing is mined.
@@ -209,11 +217,40 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             sets = _given(programs, train)
         self.programs_ = self._columns(sets)
         self.schema_ = train.schema
-        self.choice_: dict[str, Any] = {}
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, **self._layer_parameters()).fit(train)
-        self._fit_head(train, val)
+        watched = val if self._watches(val) else None
+        self._fit_head(train, watched)
+        self.choice_ = self._choice(sets, val, watched)
+        logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
         return self
+
+    def _watches(self, val: GraphDataset | None) -> bool:
+        if self.early_stopping not in (True, False, "auto"):
+            raise ModelError(f"early_stopping: expected True, False or auto, got {self.early_stopping!r}")
+        if val is None or self.early_stopping is False:
+            return False
+        return self.early_stopping is True or len(val) >= MIN_VALIDATION
+
+    def _choice(
+        self, sets: Sequence[ProgramSet], val: GraphDataset | None, watched: GraphDataset | None
+    ) -> dict[str, Any]:
+        """Return in words what was settled while fitting."""
+        epsilons = [float(programs.info.settings.get("epsilon", 0)) for programs in sets]
+        if not isinstance(self.head_, MLPHead):
+            training = type(self.head_).__name__
+        elif watched is not None:
+            training = f"early stopping on {len(watched)} graphs"
+        else:
+            training = f"{self.epochs} epochs"
+            if val is not None:
+                training += f", since {len(val)} validation graphs tell too little"
+        return {
+            "epsilon": epsilons,
+            "k": "all" if self.k is None else self.k,
+            "pooled": self.pooled,
+            "training": training,
+        }
 
     def _layer_parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("activation", "log_counts", "pooled", "n_jobs")}
@@ -237,12 +274,18 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             table = self.layer_.transform(train)
         self.head_ = self._make_head()
+        codes = self._codes(train.y)
         if isinstance(self.head_, MLPHead) and val is not None:
             assert val.y is not None
-            self.head_.fit(table, train.y, validation=(self.layer_.transform(val), val.y))
+            self.head_.fit(table, codes, validation=(self.layer_.transform(val), self._codes(val.y)))
         else:
-            self.head_.fit(table, train.y)
+            self.head_.fit(table, codes)
         self.history_ = getattr(self.head_, "history_", [])
+
+    def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the numbers of labels, which are what the head is trained on; -1 for one not seen."""
+        number = {label: code for code, label in enumerate(self.classes_.tolist())}
+        return np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
 
     def _make_head(self) -> Any:
         if self.head not in ("mlp", "linear"):
@@ -251,6 +294,9 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ModelError(f"head: expected {expected}, got {self.head!r}")
             return clone(self.head)
         options = {name: getattr(self, name) for name in HEAD_PARAMETERS}
+        if isinstance(self.class_weight, Mapping):
+            number = {label: code for code, label in enumerate(self.classes_.tolist())}
+            options["class_weight"] = {number.get(k, -1): weight for k, weight in self.class_weight.items()}
         if self.head == "linear":
             return MLPHead(hidden=(), members=1, **options)
         return MLPHead(hidden=self.hidden, members=self.members, **options)
@@ -266,16 +312,16 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: GraphsLike) -> FloatArray:
         """Return the probability of every class, in the order of `classes_`."""
-        return self._ask_head(self.transform(X), "predict_proba")
+        table = self.transform(X)
+        if not len(table):
+            return np.zeros((0, len(self.classes_)))
+        return np.asarray(self.head_.predict_proba(table))
 
     def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
         """Return the most probable label of every graph."""
-        return self._ask_head(self.transform(X), "predict")
-
-    def _ask_head(self, table: FloatArray, what: str) -> npt.NDArray[Any]:
-        if not len(table):
-            return self.classes_[:0] if what == "predict" else np.zeros((0, len(self.classes_)))
-        return np.asarray(getattr(self.head_, what)(table))
+        table = self.transform(X)
+        codes = self.head_.predict(table) if len(table) else []
+        return np.asarray(self.classes_[np.asarray(codes, dtype=np.int64)])
 
     def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
         """Return the accuracy; without `y` on the labels of the data set."""

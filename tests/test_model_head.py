@@ -1,0 +1,125 @@
+"""The head: scikit-learn's own checks, determinism, early stopping, weights, a linear head that is exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from sklearn.utils.estimator_checks import check_estimator
+
+from gdlnn import ModelError
+from gdlnn.model import MLPHead
+from gdlnn.model.training import _standardisation
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@pytest.fixture
+def data() -> tuple[FloatArray, npt.NDArray[Any]]:
+    rng = np.random.default_rng(0)
+    X = np.hstack([(rng.random((120, 6)) < 0.5).astype(float), 50 + 9 * rng.normal(size=(120, 2))])
+    y = np.where(X[:, 0] + X[:, 1] + (X[:, 6] - 50) / 9 > 1, "yes", "no")
+    return X, y
+
+
+def test_scikit_learn_accepts_it() -> None:
+    check_estimator(MLPHead(epochs=40, hidden=(32,), dropout=0.0), on_skip=None)
+
+
+def test_equal_seeds_give_equal_bits_whatever_the_threads(
+    data: tuple[FloatArray, npt.NDArray[Any]],
+) -> None:
+    before = torch.get_num_threads()
+    state = torch.random.get_rng_state()
+    heads = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        heads.append(MLPHead(epochs=5, members=3, input_dropout=0.3, seed=4).fit(*data))
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    one, two = (head.predict_proba(data[0]) for head in heads)
+    np.testing.assert_array_equal(one, two)
+    other = MLPHead(epochs=5, members=3, input_dropout=0.3, seed=5).fit(*data)
+    assert not np.array_equal(other.predict_proba(data[0]), one)
+
+
+def test_members_are_averaged(data: tuple[FloatArray, npt.NDArray[Any]]) -> None:
+    X, y = data
+    head = MLPHead(epochs=5, members=3).fit(X, y)
+    inputs = head.network_.standardised(torch.from_numpy(X.astype(np.float32)))
+    with torch.no_grad():
+        each = [torch.softmax(member(inputs), dim=1).double().numpy() for member in head.network_.members]
+    np.testing.assert_allclose(head.predict_proba(X), np.mean(each, axis=0), atol=1e-6)
+    assert not np.allclose(each[0], each[1])
+
+
+def test_it_learns_and_stops_when_the_validation_part_gets_no_better(
+    data: tuple[FloatArray, npt.NDArray[Any]],
+) -> None:
+    X, y = data
+    head = MLPHead(epochs=300, patience=10, members=2, dropout=0.2).fit(
+        X[:80], y[:80], validation=(X[80:], y[80:])
+    )
+    assert head.score(X[80:], y[80:]) > 0.85
+    for member in (0, 1):
+        rows = [row for row in head.history_ if row["member"] == member]
+        assert len(rows) < 300
+        assert rows[-1]["epoch"] - min(rows, key=lambda row: row["val_loss"])["epoch"] >= 10
+
+
+def test_validation_labels_that_were_not_trained_on_count_as_wrong(
+    data: tuple[FloatArray, npt.NDArray[Any]],
+) -> None:
+    X, y = data
+    head = MLPHead(epochs=3).fit(X, y, validation=(X[:4], np.array(["never"] * 4)))
+    assert {row["val_accuracy"] for row in head.history_} == {0.0}
+    assert np.isfinite(head.predict_proba(X)).all()
+
+
+def test_balanced_weights_help_a_rare_class() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 1.6).astype(int)
+    plain = MLPHead(epochs=20).fit(X, y).predict(X)
+    balanced = MLPHead(epochs=20, class_weight="balanced").fit(X, y).predict(X)
+    weighted = MLPHead(epochs=20, class_weight={0: 1.0, 1: 40.0}).fit(X, y).predict(X)
+    assert balanced.sum() > plain.sum()
+    assert weighted.sum() >= balanced.sum()
+
+
+def test_a_linear_head_is_its_coefficients(data: tuple[FloatArray, npt.NDArray[Any]]) -> None:
+    X, y = data
+    head = MLPHead(hidden=(), epochs=10).fit(X, y)
+    logits = X @ head.coef_.T + head.intercept_
+    odds = head.predict_log_proba(X)
+    np.testing.assert_allclose(logits[:, 1] - logits[:, 0], odds[:, 1] - odds[:, 0], atol=1e-4)
+    with pytest.raises(AttributeError, match="hidden"):
+        _ = MLPHead(epochs=1).fit(X, y).coef_
+
+
+def test_columns_of_zeros_and_ones_stay_as_they_are() -> None:
+    X = np.array([[0.0, 5.0, 2.0], [1.0, 7.0, 2.0]])
+    mean, scale = _standardisation(X)
+    assert mean.tolist() == [0.0, 6.0, 2.0]
+    assert scale.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"hidden": (0,)}, "hidden: expected sizes of at least 1"),
+        ({"dropout": 1.0}, "dropout: expected a share"),
+        ({"learning_rate": 0}, "learning_rate: expected a number above 0, got 0"),
+        ({"epochs": 0}, "epochs: expected a whole number of at least 1, got 0"),
+        ({"members": True}, "members: expected a whole number"),
+        ({"class_weight": "fair"}, "class_weight: expected balanced"),
+        ({"seed": -1}, "seed: expected a whole number of at least 0"),
+    ],
+)
+def test_bad_parameters(parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        MLPHead(**parameters).fit([[0.0], [1.0]], [0, 1])

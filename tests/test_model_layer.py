@@ -1,0 +1,119 @@
+"""The GDL layer: activations, pooled features, names, errors; as a transformer and as a torch module."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from gdlnn import Feature, Graph, GraphDataset, GraphError, ModelError, Program, Schema, make_ba_2motifs
+from gdlnn.model import GDLLayer, GDLTransformer, PooledFeatures
+
+PROGRAMS = [
+    Program.parse("node x"),
+    Program.parse("node x <[3, inf]>\nnode y\nedge (x, y)"),
+    Program.parse("node x <[2, 2]>\nnode y <[2, 2]>\nnode z <[2, 2]>\nedge (x, y)\nedge (y, z)"),
+]
+TRIANGLE = Graph([[2.0], [2.0], [2.0]], [(0, 1), (1, 2), (0, 2)])
+PATH = Graph([[1.0], [2.0], [1.0]], [(0, 1), (1, 2)])
+
+
+@pytest.fixture(scope="module")
+def motifs() -> GraphDataset:
+    return make_ba_2motifs(20, seed=3)
+
+
+def test_activations_are_those_of_the_programs(motifs: GraphDataset) -> None:
+    exists = GDLTransformer(PROGRAMS).fit_transform(motifs)
+    counts = GDLTransformer(PROGRAMS, "count").fit_transform(motifs)
+    distinct = GDLTransformer(PROGRAMS, "count_subgraphs").fit_transform(motifs)
+    logs = GDLTransformer(PROGRAMS, "count", log_counts=True).fit_transform(motifs)
+    for row, graph in enumerate(motifs):
+        for column, program in enumerate(PROGRAMS):
+            assert exists[row, column] == program.matches(graph)
+            assert counts[row, column] == program.count(graph)
+            assert distinct[row, column] == program.count(graph, distinct=True)
+    np.testing.assert_allclose(logs, np.log1p(counts))
+
+
+def test_counts_that_run_out_of_steps_are_what_was_found(caplog: pytest.LogCaptureFixture) -> None:
+    chain = Program.parse("\n".join(["node a", "node b", "node c", "edge (a, b)", "edge (b, c)"]))
+    layer = GDLTransformer([chain], "count", step_budget=4).fit([TRIANGLE])
+    assert layer.transform([TRIANGLE])[0, 0] < chain.count(TRIANGLE)
+    assert "ran out of steps" in caplog.text
+
+
+def test_names_and_pooled_columns() -> None:
+    schema = Schema((Feature("kind", "nominal", {1.0: "a", 2.0: "b"}),))
+    data = GraphDataset([TRIANGLE, PATH], schema=schema)
+    layer = GDLTransformer(PROGRAMS[:1], pooled=True).fit(data)
+    assert layer.get_feature_names_out().tolist() == [
+        *("program_0", "nodes", "edges", "node kind = a", "node kind = b")
+    ]
+    table = layer.transform(data)
+    np.testing.assert_allclose(table[0], [1, np.log(4), np.log(4), 0, 1])
+    np.testing.assert_allclose(table[1], [1, np.log(4), np.log(3), 2 / 3, 1 / 3])
+
+
+def test_pooled_numbers_and_graphs_without_edges() -> None:
+    graphs = [
+        Graph([[0.5], [1.5]], [(0, 1)], [[7.25]]),
+        Graph([[-2.0]], [], np.zeros((0, 1))),
+    ]
+    pooled = PooledFeatures().fit(graphs)
+    table = pooled.transform(graphs)
+    at = {name: i for i, name in enumerate(pooled.names_)}
+    assert table[0, at["node feature 0 mean"]] == 1.0
+    assert table[0, at["node feature 0 max"]] == 1.5
+    assert table[1, at["node feature 0 sum"]] == -np.log1p(2.0)
+    assert table[1, 2 + 3 :].tolist() == [0.0] * (len(at) - 5)
+    again = PooledFeatures.from_json(pooled.to_json())
+    np.testing.assert_array_equal(again.transform(graphs), table)
+
+
+def test_no_graphs_no_programs() -> None:
+    assert GDLTransformer(PROGRAMS).fit([TRIANGLE]).transform([]).shape == (0, 3)
+    assert GDLTransformer([]).fit([TRIANGLE]).transform([TRIANGLE]).shape == (1, 0)
+
+
+def test_it_works_in_a_pipeline_and_clones(motifs: GraphDataset) -> None:
+    layer = GDLTransformer(PROGRAMS, "count", log_counts=True, pooled=True)
+    model = make_pipeline(clone(layer), LogisticRegression()).fit(motifs.graphs, motifs.y)
+    assert model.predict(motifs.graphs[:3]).shape == (3,)
+    assert clone(layer).get_params()["activation"] == "count"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: GDLTransformer(PROGRAMS, "sometimes").fit([PATH]), "activation: expected one of exists"),  # type: ignore[arg-type]
+        (lambda: GDLTransformer().fit([PATH]), "programs: expected a ProgramSet"),
+        (lambda: GDLTransformer([3]).fit([PATH]), "programs: item 0: expected a program, got int"),  # type: ignore[list-item]
+        (lambda: GDLTransformer(PROGRAMS).fit([PATH]).transform(PATH), "got one Graph"),  # type: ignore[arg-type]
+        (lambda: GDLTransformer(PROGRAMS).fit([PATH]).transform([PATH, 3]), "item 1: expected a Graph"),  # type: ignore[list-item]
+        (lambda: GDLTransformer(PROGRAMS).fit(7), "expected a list of graphs or a GraphDataset, got int"),  # type: ignore[arg-type]
+    ],
+)
+def test_errors_say_what_was_expected(call: object, words: str) -> None:
+    assert callable(call)
+    with pytest.raises(ModelError, match=words):
+        call()
+
+
+def test_errors_are_of_one_family() -> None:
+    assert issubclass(ModelError, ValueError)
+    assert not issubclass(ModelError, GraphError)
+
+
+def test_the_torch_layer_gives_the_same(motifs: GraphDataset) -> None:
+    torch = pytest.importorskip("torch")
+    layer = GDLLayer(PROGRAMS, "count")
+    values = layer.double()(motifs.graphs)
+    np.testing.assert_array_equal(values.numpy(), GDLTransformer(PROGRAMS, "count").fit_transform(motifs))
+    assert values.dtype == torch.float64
+    assert layer.out_features == 3
+    assert not list(layer.parameters())
+    network = torch.nn.Sequential(GDLLayer(PROGRAMS), torch.nn.Linear(3, 2))
+    assert network(motifs.graphs).shape == (20, 2)
