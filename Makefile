@@ -35,6 +35,7 @@ demo: setup ## Run the demo
 
 test: setup ## Lint and all quick tests (under ten minutes on two cores)
 	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300
 	$(BIN)/python -m pytest -m 'not long'
 
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers

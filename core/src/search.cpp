@@ -9,8 +9,11 @@ namespace gdlnn {
 namespace {
 
 constexpr std::int64_t kStopInterval = 1024;
-constexpr std::int64_t kPocketsAfter =
-    500; // steps before a search is thought hard enough to look for pockets
+#ifndef GDLNN_POCKETS_AFTER
+#define GDLNN_POCKETS_AFTER 500
+#endif
+// Steps before a search is thought hard enough to look for pockets.
+constexpr std::int64_t kPocketsAfter = GDLNN_POCKETS_AFTER;
 
 } // namespace
 
