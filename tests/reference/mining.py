@@ -75,16 +75,17 @@ def components(graph: Graph) -> list[list[int]]:
 
 def is_connected(program: Program) -> bool:
     """Whether the program hangs together, directions aside."""
-    if not program.nodes:
-        return True
-    part = {program.variables[0]}
-    while True:
-        more = {
-            w for e in program.edges for w in (e.source, e.target) if e.source in part or e.target in part
-        }
-        if more <= part:
-            return len(part) == len(program.nodes)
+    beside: dict[str, set[str]] = {variable: set() for variable in program.variables}
+    for edge in program.edges:
+        beside[edge.source].add(edge.target)
+        beside[edge.target].add(edge.source)
+    front = list(program.variables[:1])
+    part = set(front)
+    while front:
+        more = beside[front.pop()] - part
         part |= more
+        front += more
+    return len(part) == len(program.nodes)
 
 
 def start_program(graph: Graph, nodes: list[int]) -> Program:
@@ -121,7 +122,7 @@ def offered(program: Program, data: Data, connected: bool) -> list[Mutation]:
         for mutation in mutations(program)
         if mutation.program.nodes
         and not opens_nothing(program, mutation, data)
-        and (not connected or is_connected(mutation.program))
+        and (not connected or mutation.feature is not None or is_connected(mutation.program))
     ]
 
 

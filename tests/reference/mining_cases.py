@@ -55,6 +55,32 @@ def mining_case(seed: int, max_nodes: int = 5) -> MiningCase:
     return MiningCase(seed, graphs, y, epsilon, bool(rng.random() < 0.7), int(rng.integers(2**62)))
 
 
+def large_case(seed: int) -> MiningCase:
+    """Return a case of larger graphs: more than one machine word of nodes, of values, of kinds of edges."""
+    rng = np.random.default_rng([2025, seed])
+    directed, size = bool(rng.integers(2)), int(rng.choice([12, 20, 30, 68]))
+    widths = int(rng.integers(3)), int(rng.integers(2))
+    n_values = int(rng.choice([1, 2, 3, 100])), int(rng.choice([1, 2, 100]))
+    graphs: list[Graph] = []
+    for _ in range(int(rng.integers(4, 10))):
+        n = int(rng.integers(size - 4, size + 5))
+        pairs = {(int(rng.integers(max(0, v - 4), v)), v) for v in range(1, n)}
+        for _ in range(int(rng.integers(4))):
+            u, v = sorted(rng.integers(n, size=2).tolist())
+            pairs.add((u, v))
+        edges = [(v, u) if directed and rng.integers(2) else (u, v) for u, v in sorted(pairs)]
+        values = (
+            rng.integers(count, size=(rows, width)).astype(float)
+            for rows, width, count in zip((n, len(edges)), widths, n_values, strict=True)
+        )
+        graphs.append(Graph(next(values), edges, next(values), directed=directed))
+    shape = Shape(directed, *widths, n_values[0])
+    graphs += [relative(rng, graph, shape) for graph in graphs[: len(graphs) // 2]]
+    y = [int(label) for label in rng.integers(2, size=len(graphs))]
+    epsilon = float(rng.choice(EPSILONS[:3]))
+    return MiningCase(seed, graphs, y, epsilon, bool(rng.random() < 0.7), int(rng.integers(2**62)))
+
+
 def relative(rng: Rng, graph: Graph, shape: Shape) -> Graph:
     """Return a graph like another: renumbered, a value changed, edges lost, perhaps a node more."""
     nodes, links, ends = graph.node_features.copy(), graph.edge_features.copy(), graph.edges.copy()

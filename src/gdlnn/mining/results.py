@@ -64,7 +64,7 @@ class TaskResult:
             mined.tests,
             mined.searches,
             mined.unknown,
-            getattr(mined, "seconds", 0.0),
+            mined.seconds,
         )
 
     def to_json(self) -> dict[str, Any]:
