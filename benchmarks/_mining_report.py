@@ -12,9 +12,9 @@ def report(found: Figures, command: str) -> str:
     parts = [
         "# What mining costs",
         (
-            f"Written by `{command}` ({found['machine']}). One thread, CPU seconds; a target's time is "
-            "that of all its descents. *Whole set* is the whole call of `mine()`, set-up and canonical forms "
-            "included."
+            f"Written by `{command}` ({found['machine']}). CPU seconds over all threads; a target's "
+            "time is that of all its descents. *Whole set* is the whole call of `mine()`, set-up and "
+            "canonical forms included. A ✗ marks a figure that misses its aim."
         ),
         _cost_table(found["costs"], found["aims"]),
     ]

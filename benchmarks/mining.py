@@ -2,7 +2,7 @@
 
 ::
 
-    python -m benchmarks mining [--datasets NAME …] [--epsilon 0.1] [--targets N] [--out docs/mining-cost.md]
+    python -m benchmarks mining [--datasets NAME …] [--epsilon 0.1] [--targets N] [--jobs N] [--out FILE]
 
 Each figure is kept as JSON when it is there, and descents in a checkpoint as they come, so that a run
 that was stopped goes on. Figures of another build of the core are measured again.
@@ -69,20 +69,23 @@ def run(argv: Sequence[str] | None = None) -> None:
     settings = {
         "epsilon": options.epsilon,
         "targets": QUICK_TARGETS if quick else options.targets,
+        "jobs": options.jobs,
         "root": root,
     }
     costs = [_kept(f"cost {name}", measure_cost, {"name": name, **settings}) for name in options.datasets]
     found: dict[str, Any] = {"costs": costs, "aims": AIMS, "machine": _machine()}
+    shared = {"epsilon": options.epsilon, "jobs": options.jobs, "root": root}
     if not quick and options.targets is None:
         if CURVE[0] in options.datasets:
-            found["curve"] = _kept("curve", measure_curve, {"epsilon": options.epsilon, "root": root})
-            found["memory"] = _kept("memory", measure_memory, {"epsilon": options.epsilon, "root": root})
+            found["curve"] = _kept("curve", measure_curve, shared)
+            memory = {"epsilon": options.epsilon, "root": root}
+            found["memory"] = _kept("memory", measure_memory, memory)
         names = [name for name in OBJECTIVE if name in options.datasets]
         found["objective"] = [
             _kept(
                 f"objective {name}",
                 measure_objective,
-                {"name": name, "epsilon": options.epsilon, "root": root},
+                {"name": name, **shared},
             )
             for name in names
         ]
@@ -97,6 +100,9 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--datasets", nargs="+", default=list(AIMS), choices=list(AIMS), metavar="NAME")
     parser.add_argument("--epsilon", default="0.1", help="ε, a number or such as 1%%")
     parser.add_argument("--targets", type=int, help="so many targets of each data set, for a first look")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="threads; each descent counts its own processor time"
+    )
     parser.add_argument("--out", type=Path, help="a Markdown file to write")
     return parser.parse_args([] if argv is None else list(argv))
 
@@ -137,12 +143,14 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure_cost(name: str, epsilon: str, targets: int | None, root: str, checkpoint: str) -> dict[str, Any]:
-    """Mine a training set on one thread; the time of a target is that of all its descents."""
+def measure_cost(
+    name: str, epsilon: str, targets: int | None, jobs: int, root: str, checkpoint: str
+) -> dict[str, Any]:
+    """Mine a training set; the time of a target is the processor time of all its descents."""
     train = _train(name, root)
     before = sum(seconds for _, seconds in read_records(checkpoint))
     start, peak = time.process_time(), _peak_mb()
-    programs = mine(train, epsilon, targets=targets, checkpoint=checkpoint)
+    programs = mine(train, epsilon, targets=targets, n_jobs=jobs, checkpoint=checkpoint)
     cpu = before + time.process_time() - start
     times = np.array([seconds for _, seconds in read_records(checkpoint)])
     return {
@@ -164,7 +172,7 @@ def measure_cost(name: str, epsilon: str, targets: int | None, root: str, checkp
     }
 
 
-def measure_curve(epsilon: str, root: str, checkpoint: str) -> dict[str, Any]:
+def measure_curve(epsilon: str, jobs: int, root: str, checkpoint: str) -> dict[str, Any]:
     """Mine the same targets with parts of a training set, each part within the next."""
     name, parts, n_targets = CURVE
     train = _train(name, root)
@@ -172,7 +180,8 @@ def measure_curve(epsilon: str, root: str, checkpoint: str) -> dict[str, Any]:
     points = []
     for part in parts:
         rows = order[: len(train) // part]
-        programs = mine(train[rows], epsilon, targets=np.arange(n_targets), checkpoint=f"{checkpoint}.{part}")
+        targets = np.arange(n_targets)
+        programs = mine(train[rows], epsilon, targets=targets, n_jobs=jobs, checkpoint=f"{checkpoint}.{part}")
         stats = programs.stats
         points.append({"n_graphs": len(rows), "seconds": stats.descent_seconds, "tests": stats.tests})
     sizes, costs = (np.log([point[key] for point in points]) for key in ("n_graphs", "seconds"))
@@ -192,11 +201,11 @@ def measure_memory(epsilon: str, root: str, checkpoint: str) -> dict[str, Any]:
     return {"name": name, "threads": threads, "n_targets": n_targets, "peak_mb": _peak_mb()}
 
 
-def measure_objective(name: str, epsilon: str, root: str, checkpoint: str) -> dict[str, Any]:
+def measure_objective(name: str, epsilon: str, jobs: int, root: str, checkpoint: str) -> dict[str, Any]:
     """Compare the best mined programs with random connected pieces of the same sizes."""
     train = _train(name, root)
     y = np.asarray(train.y)
-    programs = mine(train, epsilon, checkpoint=checkpoint)
+    programs = mine(train, epsilon, n_jobs=jobs, checkpoint=checkpoint)
     shares = np.unique(y, return_counts=True)[1] / len(y)
     rows = []
     for k in TOP:
