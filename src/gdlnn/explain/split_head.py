@@ -36,9 +36,8 @@ class SplitHead:
         scale: SingleArray,
         n_programs: int,
     ) -> None:
-        self._above = [layers[1:] for layers in members]
-        widths = [len(layers[0][1]) for layers in members]
-        self._cuts = np.cumsum(widths)[:-1]
+        self._n_members = len(members)
+        self._above = [_side_by_side([layers[i] for layers in members]) for i in range(1, len(members[0]))]
         first = np.concatenate([layers[0][0] for layers in members]) / scale
         bias = np.concatenate([layers[0][1] for layers in members]) - first @ mean
         self._of_programs = np.ascontiguousarray(first[:, :n_programs].T)
@@ -60,17 +59,11 @@ class SplitHead:
 
     def probabilities(self, rows: FloatArray, others: FloatArray) -> FloatArray:
         """Return rows × classes for program values and the other features of one graph."""
-        values = self._samples(rows) + (others.astype(np.float32) @ self._of_others + self._bias)
-        total: Any = 0.0
-        for above, part in zip(self._above, np.split(values, self._cuts, axis=1), strict=True):
-            x = part
-            for weight, bias in above:
-                np.maximum(x, 0, out=x)
-                x = np.asarray(x @ weight.T + bias, dtype=np.float32)
-            x = x - x.max(axis=1, keepdims=True)
-            powers = np.exp(x, dtype=np.float64)
-            total = total + powers / powers.sum(axis=1, keepdims=True)
-        return np.asarray(total / len(self._above), dtype=np.float64)
+        x = self._samples(rows) + (others.astype(np.float32) @ self._of_others + self._bias)
+        for weight, bias in self._above:
+            np.maximum(x, 0, out=x)
+            x = np.asarray(x @ weight + bias, dtype=np.float32)
+        return _softmax(x.reshape(len(rows), self._n_members, -1).astype(np.float64))
 
     def _samples(self, rows: FloatArray) -> SingleArray:
         """Return what the samples add to the first layer; the last ones asked about are remembered."""
@@ -80,6 +73,25 @@ class SplitHead:
         if len(rows) > 1:
             self._last = (rows, added)
         return added
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    """Return the mean over members of softmax; class by class, since reductions over so few are slow."""
+    classes = [scores[:, :, i] for i in range(scores.shape[2])]
+    highest = classes[0]
+    for of_class in classes[1:]:
+        highest = np.maximum(highest, of_class)
+    powers = [np.exp(of_class - highest) for of_class in classes]
+    total = sum(powers[1:], powers[0])
+    return np.stack([(power / total).mean(axis=1) for power in powers], axis=1)
+
+
+def _side_by_side(layers: list[tuple[SingleArray, SingleArray]]) -> tuple[SingleArray, SingleArray]:
+    """Return the layers of several perceptrons as one: blocks on the diagonal, zeros elsewhere."""
+    from scipy.linalg import block_diag
+
+    weight = np.ascontiguousarray(block_diag(*(w.T for w, _ in layers)), dtype=np.float32)
+    return weight, np.concatenate([bias for _, bias in layers])
 
 
 def _array(tensor: Any) -> SingleArray:

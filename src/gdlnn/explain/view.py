@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_T = TypeVar("_T")
 # What techniques keep per model; it goes when the model goes, and is dropped when the model is fitted again.
 _CACHES: WeakKeyDictionary[Any, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
 
@@ -49,6 +50,7 @@ class ModelView:
         self.n_programs = len(self.programs)
         self._background_graphs = background
         self._split: SplitHead | None = None
+        self._own_cache: dict[Any, Any] = {}
 
     @property
     def step_budget(self) -> int | None:
@@ -74,18 +76,18 @@ class ModelView:
         """Return the question for a technique, about graphs with these representations."""
         values = np.ascontiguousarray(table[:, : self.n_programs])
         others = np.ascontiguousarray(table[:, self.n_programs :])
-        self._split = SplitHead.of(self.model.head_, self.n_programs) if others.shape[1] else None
+        self._split = self._split_head() if others.shape[1] else None
         return Problem(
             values=values,
             targets=targets,
             predict=lambda rows, graph: self._predict(rows, others, graph),
-            background=self.background(),
+            background=self._kept("background", self.background),
             n_features=n_features,
             seed=seed,
             shared=others.shape[1] == 0,
             network=self._network(others),
             linear=self._linear(),
-            cache=self._cache() if self._background_graphs is None else None,
+            cache=self._cache(),
         )
 
     def probabilities(self, table: FloatArray) -> FloatArray:
@@ -129,7 +131,20 @@ class ModelView:
             weights = np.concatenate([-weights, weights])
         return np.asarray(weights[:, : self.n_programs])
 
+    def _split_head(self) -> SplitHead | None:
+        return self._kept("head", lambda: SplitHead.of(self.model.head_, self.n_programs))
+
+    def _kept(self, name: str, make: Callable[[], _T]) -> _T:
+        """Return what was made for this model before, or make it."""
+        cache = self._cache()
+        if (name,) not in cache:
+            cache[name,] = make()
+        kept: _T = cache[name,]
+        return kept
+
     def _cache(self) -> dict[Any, Any]:
+        if self._background_graphs is not None:
+            return self._own_cache  # another background, other samples
         kept = _CACHES.get(self.model)
         if kept is None or kept[0] is not self.model.head_:
             kept = (self.model.head_, {})

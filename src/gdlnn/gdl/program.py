@@ -236,6 +236,14 @@ class Program:
 
     def arrays(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
         """Return the program as the core takes it, for graphs with these numbers of features."""
+        shape = (n_node_features, n_edge_features)
+        kept: tuple[tuple[int, int], ProgramArrays] | None = self.__dict__.get("_packed")
+        if kept is None or kept[0] != shape:  # a model asks for the same ones with every prediction
+            kept = (shape, self._pack(n_node_features, n_edge_features))
+            self.__dict__["_packed"] = kept
+        return kept[1]
+
+    def _pack(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
         for what, expected, got in (
             ("node", n_node_features, self.n_node_features),
             ("edge", n_edge_features, self.n_edge_features),

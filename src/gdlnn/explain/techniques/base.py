@@ -30,6 +30,8 @@ class Background:
     def __init__(self, values: list[FloatArray], frequencies: list[FloatArray]) -> None:
         self.values = values
         self.frequencies = frequencies
+        self.is_binary = all(np.isin(of_one, (0.0, 1.0)).all() for of_one in values)
+        """Whether every program either matches or does not."""
 
     @classmethod
     def from_shares(cls, shares: FloatArray) -> Background:
@@ -48,11 +50,6 @@ class Background:
         """The mean value of each program."""
         pairs = zip(self.values, self.frequencies, strict=True)
         return np.array([float(values @ shares) for values, shares in pairs])
-
-    @cached_property
-    def is_binary(self) -> bool:
-        """Whether every program either matches or does not."""
-        return all(np.isin(values, (0.0, 1.0)).all() for values in self.values)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw n representations, each program on its own from what it was in training."""

@@ -27,9 +27,8 @@ FINAL_PENALTY = 1.0
 """Ridge penalty of the fit over the important programs, which gives the weights (as in `lime`)."""
 WIDTH_PER_ROOT = 0.75
 """The kernel's width is this times the root of the number of programs (as in `lime`)."""
-_DOUBLE_LIMIT = (
-    4_000_000  # samples × programs; above, single precision is enough to choose and twice as quick
-)
+# Samples × programs; above, single precision is enough to choose and twice as quick.
+_DOUBLE_LIMIT = 500_000
 _BATCH = 256  # graphs solved together; bounds memory
 _MAX_ITERATIONS = 60
 
@@ -48,6 +47,8 @@ class Neighbourhood:
         The samples less their mean, as the solver takes them.
     inverse
         Inverse of the regression's matrix with all samples weighed alike, by which the solver is guided.
+    n_present
+        Per sample how many programs match, where programs match or do not.
     """
 
     samples: FloatArray
@@ -55,6 +56,7 @@ class Neighbourhood:
     mean: FloatArray
     centred: npt.NDArray[Any]
     inverse: npt.NDArray[Any]
+    n_present: npt.NDArray[Any] | None
 
 
 class Lime:
@@ -108,7 +110,7 @@ class Lime:
         said = problem.own_probabilities()
         for first in range(0, len(values), _BATCH):
             rows = np.arange(first, min(first + _BATCH, len(values)))
-            closeness = self.closeness(around.samples, values[rows])
+            closeness = self.closeness(around, values[rows])
             labels, own = _labels(problem, around, rows), said[rows]
             picks = self._choose(problem, around, values[rows], closeness, labels, own)
             for i, (row, chosen) in enumerate(zip(rows.tolist(), picks, strict=True)):
@@ -150,28 +152,31 @@ class Lime:
         mean = samples.mean(axis=0)
         dtype = np.float64 if samples.size <= _DOUBLE_LIMIT else np.float32
         centred = (samples - mean).astype(dtype)
+        inverse, n_present = np.zeros((0, 0), dtype=dtype), None
         if problem.background.is_binary:
             matrix = centred.T @ centred
             matrix[np.diag_indices_from(matrix)] += SELECTION_PENALTY
             inverse = np.linalg.inv(matrix)
-        else:
-            inverse = np.zeros((0, 0), dtype=dtype)
-        around = Neighbourhood(samples, probabilities, mean, centred, inverse)
+            n_present = samples.sum(axis=1)
+        around = Neighbourhood(samples, probabilities, mean, centred, inverse, n_present)
         if problem.cache is not None:
             for old in [k for k in problem.cache if k[0] == self.name]:
                 del problem.cache[old]  # one at a time: they are large
             problem.cache[key] = around
         return around
 
-    def closeness(self, samples: FloatArray, values: FloatArray) -> FloatArray:
+    def closeness(self, around: Neighbourhood, values: FloatArray) -> FloatArray:
         """Return the weight of each sample for each graph, samples × graphs."""
         k = values.shape[1]
         width = WIDTH_PER_ROOT * np.sqrt(k) if self.kernel_width is None else self.kernel_width
-        if ((values == 0) | (values == 1)).all() and samples.max(initial=0.0) <= 1:
-            # The number of programs that differ, without comparing one by one.
-            differing = samples.sum(axis=1)[:, None] + values.sum(axis=1) - 2 * (samples @ values.T)
+        if around.n_present is not None:
+            # The number of programs that differ, without comparing one by one. Rounding undoes the small
+            # errors of single precision: it is a whole number.
+            shift = around.mean @ values.T
+            both = around.centred @ values.T.astype(around.centred.dtype) + shift
+            differing = np.rint(around.n_present[:, None] + values.sum(axis=1) - 2 * both)
         else:
-            differing = np.stack([(samples != row).sum(axis=1) for row in values], axis=1)
+            differing = np.stack([(around.samples != row).sum(axis=1) for row in values], axis=1)
         closeness: FloatArray = np.sqrt(np.exp(-differing / width**2))
         return closeness
 

@@ -1,0 +1,95 @@
+"""How fast explanations are: one graph and a batch of 200 on BACE, end to end, with each step's share."""
+
+from __future__ import annotations
+
+import logging
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn import load_dataset, mine
+from gdlnn.explain import explain, shrink
+from gdlnn.explain.explainer import important
+from gdlnn.explain.techniques import Lime
+from gdlnn.explain.view import ModelView
+from gdlnn.model import GDLNNClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SINGLE_AIM, BATCH_AIM, SUBGRAPH_AIM = 20.0, 2.0, 2.0
+TARGETS = 300  # graphs that are mined from: enough for a model of the usual size
+REPEATS = 40
+
+
+def run() -> None:
+    root = os.environ.get("GDLNN_DATA")
+    if not root or not Path(root).is_dir():
+        print("explain: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        return
+    logging.getLogger("gdlnn").setLevel(logging.ERROR)
+    data = load_dataset("BACE", root, download=False)
+    train, _, test = data.split("paper")
+    graphs = [*test.graphs, *train.graphs][:200]
+    programs = mine(train, 0.1, targets=TARGETS, progress=False)
+    print(f"BACE, mean {np.mean([g.n_nodes for g in graphs]):.0f} nodes; medians in ms, batch in s, one core")
+    print(f"{'model':28}{'k':>6}{'samples':>9}{'one':>8}{'first':>8}", end="")
+    print(f"{'match':>8}{'head':>8}{'LIME':>8}{'subgraph':>10}{'batch of 200':>14}")
+    for name, options in (
+        ("paper, k = 1 % of |D|", {"k": 0.01}),
+        ("paper, all programs", {"k": None}),
+        ("pooled, 5 members", {"k": None, "pooled": True, "members": 5}),
+    ):
+        model = GDLNNClassifier.paper(epochs=20, progress=False, **options).fit(train, programs=programs)
+        _measure(name, model, graphs)
+    print(f"aims: one ≤ {SINGLE_AIM:g} ms, batch ≤ {BATCH_AIM:g} s, subgraph ≤ {SUBGRAPH_AIM:g} ms")
+
+
+def _measure(name: str, model: GDLNNClassifier, graphs: list[Any]) -> None:
+    first = _ms(lambda: explain(model, graphs[0]))  # draws the samples, which later calls share
+    alone = [_ms(lambda g=g: explain(model, g)) for g in graphs[:REPEATS]]  # type: ignore[misc]
+    fresh = Lime()
+    batch = _ms(lambda: explain(model, graphs, fresh, seed=1)) / 1000
+    shares = np.median([_steps(model, g) for g in graphs[:REPEATS]], axis=0)
+    match, head, lime, subgraph = shares.tolist()
+    print(
+        f"{name:28}{len(model.programs_):6}{fresh.n_samples:9}{statistics.median(alone):8.1f}{first:8.0f}",
+        end="",
+    )
+    print(f"{match:8.1f}{head:8.1f}{lime:8.1f}{subgraph:10.2f}{batch:14.2f}")
+
+
+def _steps(model: GDLNNClassifier, graph: Any) -> list[float]:
+    """Return the milliseconds of matching, of the head on the graph itself, of LIME, of the subgraph."""
+    times: list[float] = []
+    view, technique = ModelView(model), Lime()
+
+    def timed(call: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        result = call()
+        times.append(1000 * (time.perf_counter() - start))
+        return result
+
+    table = timed(lambda: model.transform([graph]))
+    chances = timed(lambda: view.probabilities(table))
+    problem = view.problem(table, chances.argmax(axis=1), min(5, view.n_programs), 0)
+    weights = timed(lambda: technique.attribute(problem).weights[0])
+    # Five programs that match, so that there is a subgraph to find.
+    chosen = important(np.where(problem.values[0] > 0, weights + 1e-12, 0.0), 5)
+    picked = [view.programs[i] for i in chosen.tolist()]
+    timed(lambda: shrink([graph], picked))
+    return times
+
+
+def _ms(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return 1000 * (time.perf_counter() - start)
+
+
+if __name__ == "__main__":
+    run()
