@@ -57,7 +57,8 @@ def demo(
     train, val, test = data.split("stratified" if dataset == SYNTHETIC else "paper", seed)
     steps.say(f"Split: {len(train)} to learn from, {len(val)} to stop early by, {len(test)} held out")
     model = _fit(train, val, seed, jobs, steps)
-    made = _report(model, test, output, seed, steps)
+    title = "BA-2Motifs" if dataset == SYNTHETIC else data.name
+    made = _report(model, test, output, seed, title, steps)
     _tell_deciders(made, steps)
     steps.say("")
     tell_result(made, output, as_json=as_json, quiet=quiet)
@@ -128,11 +129,11 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
 
 
 def _report(
-    model: GDLNNClassifier, test: GraphDataset, output: Path, seed: int, steps: Steps
+    model: GDLNNClassifier, test: GraphDataset, output: Path, seed: int, title: str, steps: Steps
 ) -> dict[str, Any]:
     from gdlnn.report import ReportOptions, write_report
 
-    made = write_report(model, test, output, ReportOptions(seed=seed, max_counterfactuals=10))
+    made = write_report(model, test, output, ReportOptions(seed=seed, max_counterfactuals=10), title=title)
     found = made["performance"]
     steps.done(
         f"Evaluated and explained {found['n']} held-out graphs: {found['n_right']} right, accuracy "

@@ -115,9 +115,16 @@ def _shown(program: Program, schema: Schema | None, directed: bool) -> dict[str,
     if schema is not None:
         shown["readable"] = program.to_text(schema)
         if schema.domain == "molecule":
-            with suppress(GDLNNError):  # SMARTS has no words for everything
-                shown["smarts"] = program.to_smarts(schema)
+            shown |= _smarts(program, schema)
     return shown
+
+
+def _smarts(program: Program, schema: Schema) -> dict[str, Any]:
+    """Return a SMARTS, where need be one that leaves out what SMARTS has no words for, and says so."""
+    for exact in (True, False):
+        with suppress(GDLNNError):
+            return {"smarts": program.to_smarts(schema, exact=exact), "smarts_exact": exact}
+    return {}
 
 
 def diagram(program: Program, schema: Schema | None, directed: bool) -> str:

@@ -48,9 +48,13 @@
     });
   }
 
-  function support([own, nOwn, others, nOthers]) {
-    return element("td", {class: "number"}, `${own} of ${nOwn}`,
-      element("span", {class: "small"}, `others ${others} of ${nOthers}`));
+  // The roles say again that these are cells: where the page is narrow, styles make blocks of them.
+  function cell(title, ...content) {
+    return element("td", {class: title ? "number" : "wide-cell", role: "cell", "data-name": title},
+      title ? element("span", {}, ...content) : content[0], ...(title ? [] : content.slice(1)));
+  }
+  function support(title, [own, nOwn, others, nOthers]) {
+    return cell(title, `${own} of ${nOwn}`, element("span", {class: "small"}, `others ${others} of ${nOthers}`));
   }
 
   function copyButton(what, text) {
@@ -67,18 +71,19 @@
     diagram.innerHTML = p.diagram || "";
     const actions = element("div", {class: "actions"},
       element("button", {type: "button", onclick: () => showGraphsOf(p.index)}, "Show graphs"),
-      copyButton("GDL", p.gdl), p.smarts ? copyButton("SMARTS", p.smarts) : null,
+      copyButton("GDL", p.gdl),
+      p.smarts ? copyButton(p.smarts_exact ? "SMARTS" : "broader SMARTS", p.smarts) : null,
       element("details", {}, element("summary", {}, p.smarts ? "GDL and SMARTS" : "GDL"),
-        element("pre", {}, p.readable || p.gdl), p.smarts ? element("pre", {}, p.smarts) : null));
-    return element("tr", {"data-index": p.index},
-      element("td", {class: "wide-cell"}, diagram,
-        element("p", {class: "words"}, element("strong", {}, `P${rank.get(p.index)} `), p.words), actions),
-      element("td", {}, element("span", {class: "tag"}, name(p.label))),
-      element("td", {class: "number"}, signed(p.weight)),
-      element("td", {class: "number"}, p.score.toFixed(3)),
-      support(p.training), support(p.held_out),
-      element("td", {class: "number"}, figure(p.odds_ratio),
-        element("span", {class: "small"}, `${figure(p.odds_interval[0])} – ${figure(p.odds_interval[1])}`)));
+        element("pre", {}, p.readable || p.gdl), p.smarts ? element("pre", {}, p.smarts) : null,
+        p.smarts && !p.smarts_exact
+          ? element("p", {class: "quiet"}, "The SMARTS leaves out what SMARTS has no words for, so it may find more.") : null));
+    const [low, high] = p.odds_interval.map(figure);
+    return element("tr", {"data-index": p.index, role: "row"},
+      cell(null, diagram, element("p", {class: "words"}, element("strong", {}, `P${rank.get(p.index)} `), p.words), actions),
+      cell("For", element("span", {class: "tag"}, name(p.label))),
+      cell("Weight", signed(p.weight)), cell("Score", p.score.toFixed(3)),
+      support("Training", p.training), support("Held out", p.held_out),
+      cell("Odds ratio", figure(p.odds_ratio), element("span", {class: "small"}, `${low} – ${high}`)));
   }
 
   function showPrograms() {

@@ -1,0 +1,40 @@
+"""Small fitted models for the tests of the report: motifs, and three classes of directed paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gdlnn import Graph, GraphDataset, make_ba_2motifs
+from gdlnn.model import GDLNNClassifier
+
+SMALL: dict[str, Any] = {
+    "epsilon": 1.0,
+    "pooled": False,
+    "merge_equal": True,
+    "members": 1,
+    "epochs": 15,
+    "progress": False,
+}
+
+
+def motifs(n: int = 60, seed: int = 0) -> tuple[GDLNNClassifier, GraphDataset]:
+    """Return a model of BA-2Motifs and graphs it was not trained on."""
+    train, val, test = make_ba_2motifs(n, seed).split("stratified", sizes=(0.6, 0.1, 0.3))
+    return GDLNNClassifier(**SMALL).fit(train, validation=val), test
+
+
+def three_classes() -> tuple[GDLNNClassifier, GraphDataset]:
+    """Return a model of directed paths of three kinds, with labels and names that need escaping."""
+    rng = np.random.default_rng(0)
+    graphs, labels = [], []
+    for number in range(30):
+        kind = number % 3
+        values = rng.integers(0, 3, size=(5, 1)).astype(float) + 10.0 * kind
+        edges = [(i, i + 1) for i in range(4)]
+        graphs.append(Graph(values, edges, directed=True, name=f"</script><b>{number}"))
+        labels.append(f"kind <{kind}> & more")
+    data = GraphDataset(graphs, labels, name="<three>")
+    model = GDLNNClassifier(**SMALL).fit(data[:24])
+    return model, data[24:]

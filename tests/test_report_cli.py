@@ -1,0 +1,87 @@
+"""`gdlnn report` and `gdlnn demo`: what they write and print, and what bad input gets."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import gdlnn
+from gdlnn.cli import main
+from reference.report_models import SMALL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATA = "synthetic:ba-2motifs:60:0"
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    train, val, _ = gdlnn.make_ba_2motifs(60, 0).split("paper", 0)
+    path = tmp_path_factory.mktemp("model") / "m.gdlnn"
+    gdlnn.GDLNNClassifier(**SMALL).fit(train, validation=val).save(path)
+    return path
+
+
+def run(*words: str) -> int:
+    try:
+        main(list(words))
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def test_report_writes_a_page_and_says_so(
+    model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "r.html"
+    given = ["report", str(model_file), DATA, "-o", str(page), "--counterfactuals", "1"]
+    assert run(*given) == 0
+    shown = capsys.readouterr()
+    assert "accuracy" in shown.out
+    assert "explaining 6 graphs" in shown.err
+    first = page.read_bytes()
+    assert run(*given, "--json", "--quiet") == 0
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    assert shown.err == ""
+    assert (told["graphs"], told["bytes"]) == (6, len(first))
+    assert page.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["report", "nothing.gdlnn", DATA], "nothing.gdlnn: expected a model file"),
+        (["report", "MODEL", "nowhere.csv"], "nowhere.csv: expected"),
+        (["report", "MODEL", DATA, "-o", "FOLDER"], "expected a file to write, got a folder"),
+        (["report", "MODEL", DATA, "--technique", "magic"], "technique: expected one of"),
+        (["demo", "nowhere.csv", "-o", "FOLDER/r.html"], "nowhere.csv: expected"),
+    ],
+)
+def test_bad_input_is_one_line(
+    change: list[str],
+    said: str,
+    model_file: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [word.replace("MODEL", str(model_file)).replace("FOLDER", str(tmp_path)) for word in change]
+    assert run(*words) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert said in errors[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_ends_with_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "demo" / "report.html"
+    assert run("demo", "--graphs", "60", "-o", str(page), "--jobs", "1") == 0
+    said = capsys.readouterr().out
+    for words in ("60 graphs of cycle (30), house (30)", "Mined ", "Trained ", "What decides:", "accuracy "):
+        assert words in said
+    assert "BA-2Motifs · GDLNN report" in page.read_text(encoding="utf-8")

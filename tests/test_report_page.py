@@ -1,0 +1,212 @@
+"""The report: everything it promises is in it, nothing is fetched, no text breaks out of its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import GraphDataset
+from gdlnn.errors import DatasetError
+from gdlnn.report import ReportOptions, build_report, render_report, write_report
+from gdlnn.report import pictures as report_pictures
+from reference.report_models import motifs, three_classes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gdlnn.model import GDLNNClassifier
+
+OPTIONS = ReportOptions(max_counterfactuals=2)
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+class Checker(HTMLParser):
+    """Elements that are closed in order, identifiers, and addresses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.names: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        for key, value in attrs:
+            if key == "id":
+                self.ids.append(value or "")
+            if key in ("src", "href"):
+                self.addresses.append(value or "")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[GDLNNClassifier, GraphDataset]:
+    return motifs()
+
+
+@pytest.fixture(scope="module")
+def report(fitted: tuple[GDLNNClassifier, GraphDataset]) -> dict[str, Any]:
+    return build_report(*fitted, OPTIONS)
+
+
+def checked(page: str) -> Checker:
+    checker = Checker()
+    checker.feed(page)
+    checker.close()
+    assert checker.open == []
+    assert len(checker.ids) == len(set(checker.ids))
+    return checker
+
+
+def test_figures_are_those_of_the_model(
+    report: dict[str, Any], fitted: tuple[GDLNNClassifier, GraphDataset]
+) -> None:
+    model, test = fitted
+    found = report["performance"]
+    assert found["accuracy"] == pytest.approx(model.score(test))
+    assert found["accuracy_interval"][0] < found["accuracy"] <= found["accuracy_interval"][1]
+    assert sum(map(sum, found["confusion"])) == len(test) == report["data"]["held_out"]["graphs"]
+    assert np.trace(found["confusion"]) == found["n_right"]
+    assert len(report["graphs"]) == len(test)
+    assert sum(row["n"] for row in found["calibration"]["bins"]) == len(test)
+    assert report["learning_curve"][0]["epoch"] == 1
+
+
+def test_programs_are_counted_as_the_model_matches_them(
+    report: dict[str, Any], fitted: tuple[GDLNNClassifier, GraphDataset]
+) -> None:
+    model, test = fitted
+    assert sorted(row["index"] for row in report["programs"]) == list(range(len(model.programs_)))
+    counts = dict(model.programs_.info.label_counts)
+    assert test.y is not None
+    for row in report["programs"]:
+        item = model.programs_[row["index"]]
+        own, n_own, others, n_others = row["training"]
+        assert own + others == item.n_matched
+        assert item.score == pytest.approx(own / (item.n_matched + 1.0))
+        assert (n_own, n_own + n_others) == (counts[item.label], model.programs_.info.n_graphs)
+        matched = np.array([item.program.matches(graph) for graph in test.graphs])
+        of_class = test.y == item.label
+        assert row["held_out"][::2] == [int(matched[of_class].sum()), int(matched[~of_class].sum())]
+        assert row["odds_interval"][0] < row["odds_ratio"] < row["odds_interval"][1]
+    weights = [abs(row["weight"]) for row in report["programs"]]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_witnesses_are_in_the_picture(report: dict[str, Any]) -> None:
+    for card in report["graphs"]:
+        edges = {frozenset(edge) for edge in card["picture"]["edges"]}
+        for program in card["programs"]:
+            if program["witness"] is not None:
+                assert set(program["witness"]) <= set(card["nodes"])
+                assert all(frozenset(edge) in edges for edge in program["edges"])
+
+
+def test_wrong_predictions_get_counterfactuals_first(report: dict[str, Any]) -> None:
+    have = [card for card in report["graphs"] if card["counterfactual"] is not None]
+    assert len(have) == OPTIONS.max_counterfactuals
+    n_wrong = sum(not card["right"] for card in report["graphs"])
+    assert sum(not card["right"] for card in have) == min(n_wrong, len(have))
+
+
+def test_the_page_is_whole_and_fetches_nothing(report: dict[str, Any]) -> None:
+    page = render_report(report)
+    checker = checked(page)
+    assert {"main", "nav", "h1", "svg", "table", "details"} <= checker.names
+    assert all(address.startswith(("#", "data:")) for address in checker.addresses)
+    assert "@import" not in page
+    assert not re.search(r"url\(|https?://(?!www\.w3\.org/)", page)
+    for target in (address for address in checker.addresses if address.startswith("#")):
+        assert target[1:] in checker.ids
+
+
+def test_the_json_inside_is_the_report(report: dict[str, Any]) -> None:
+    page = render_report(report)
+    inside = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', page, re.DOTALL)
+    assert inside
+    assert json.loads(inside.group(1)) == json.loads(json.dumps(report))
+
+
+def test_the_same_call_gives_the_same_report(
+    report: dict[str, Any], fitted: tuple[GDLNNClassifier, GraphDataset]
+) -> None:
+    assert json.dumps(build_report(*fitted, OPTIONS)) == json.dumps(report)
+
+
+def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
+    model, test = three_classes()
+    report = write_report(model, test, tmp_path / "new" / "r.html", OPTIONS, title="<i>T</i>")
+    page = (tmp_path / "new" / "r.html").read_text(encoding="utf-8")
+    checked(page)
+    assert "<i>T</i>" not in page
+    assert "<b>" not in page
+    assert page.count("</script>") == 2
+    assert len(report["classes"]) == 3
+    assert report["data"]["directed"]
+
+
+def test_a_large_graph_is_cut_to_what_lies_near(
+    monkeypatch: pytest.MonkeyPatch, fitted: tuple[GDLNNClassifier, GraphDataset]
+) -> None:
+    monkeypatch.setattr(report_pictures, "MOST_NODES", 12)
+    model, test = fitted
+    for explanation in model.explain(test[:4], technique="lime_present"):
+        drawn = report_pictures.picture(explanation)
+        assert len(drawn["xy"]) == len(drawn["labels"]) == len(drawn["ids"]) == 12
+        assert set(explanation.nodes[:12]) <= set(drawn["ids"])
+        assert drawn["n_nodes"] == explanation.graph.n_nodes
+        assert all(0 <= end < 12 for edge in drawn["edges"] for end in edge)
+
+
+def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:
+    model, test = fitted
+    report = build_report(model, test, ReportOptions(max_graphs=3, max_counterfactuals=0))
+    assert len(report["graphs"]) == 3
+    assert report["performance"]["n"] == len(test)
+
+
+def test_what_cannot_be_reported_on(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:
+    model, test = fitted
+    with pytest.raises(DatasetError, match="expected labelled graphs"):
+        build_report(model, GraphDataset(test.graphs, schema=test.schema))
+    with pytest.raises(DatasetError, match="at least one graph"):
+        build_report(model, test[:0])
+
+
+def test_molecules_are_drawn_as_chemists_do() -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    from gdlnn.explain import Explanation
+    from gdlnn.graphs.molecules import molecule_graph
+
+    graph = molecule_graph(chem.MolFromSmiles("c1ccccc1C(=O)[O-]"), name="benzoate")
+    nothing: tuple[Any, ...] = ()
+    explanation = Explanation(
+        graph, 0, 1.0, 0, 1.0, nothing, nothing, nothing, nothing, nothing, nothing, nothing, "none"
+    )
+    drawn = report_pictures.picture(explanation)
+    assert drawn["kind"] == "molecule"
+    assert drawn["labels"] == [""] * 7 + ["O", "O"]
+    assert sorted(drawn["bonds"]) == [1, 1, 2, *[4] * 6]
+    ring = np.array(drawn["xy"][:6])
+    sides = np.linalg.norm(ring - np.roll(ring, 1, axis=0), axis=1)
+    assert sides.max() - sides.min() < 1  # a regular hexagon
+
+
+def test_the_files_of_the_page_are_packaged() -> None:
+    folder = resources.files("gdlnn.report") / "page"
+    assert {item.name for item in folder.iterdir()} >= {"page.html", "page.css", "draw.js", "page.js"}

@@ -1,0 +1,68 @@
+"""Figures of the report, beside textbook values and simple recounting."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import contingency
+
+from gdlnn.report.statistics import (
+    brier,
+    calibration,
+    confusion,
+    learning_curve,
+    odds_ratio,
+    wilson,
+)
+
+
+def test_wilson_is_that_of_scipy() -> None:
+    from scipy.stats import binomtest
+
+    for hits, n in [(0, 5), (3, 10), (18, 20), (20, 20)]:
+        expected = binomtest(hits, n).proportion_ci(method="wilson")
+        assert wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_odds_ratio_is_that_of_the_table_with_halves() -> None:
+    table = np.array([[12.5, 3.5], [4.5, 20.5]])
+    expected = table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0])
+    ratio, low, high = odds_ratio(12, 15, 4, 24)
+    assert ratio == pytest.approx(expected)
+    reach = 1.959964 * math.sqrt((1 / table).sum())
+    assert (low, high) == pytest.approx((expected * math.exp(-reach), expected * math.exp(reach)), rel=1e-5)
+    sample = contingency.odds_ratio(np.array([[12, 3], [4, 20]]), kind="sample").statistic
+    assert 0.7 < ratio / sample < 1.0  # the halves pull towards 1
+
+
+def test_odds_ratio_of_empty_cells_is_finite() -> None:
+    assert all(math.isfinite(value) for value in odds_ratio(5, 5, 0, 7))
+    assert odds_ratio(0, 0, 0, 0)[0] == 1.0
+
+
+def test_confusion_counts_rows_by_truth() -> None:
+    assert confusion(["a", "a", "b"], ["a", "b", "b"], ["a", "b", "c"]) == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
+
+
+def test_calibration_weighs_bins_by_their_graphs() -> None:
+    found = calibration(np.array([0.95, 0.95, 0.55, 1.0]), np.array([True, True, False, True]))
+    assert [row["n"] for row in found["bins"]] == [1, 3]
+    assert found["error"] == pytest.approx(0.25 * 0.55 + 0.75 * (1 - 2.9 / 3))
+
+
+def test_brier_of_certain_and_wrong_predictions() -> None:
+    assert brier(np.array([[1.0, 0.0], [0.0, 1.0]]), ["a", "b"], ["a", "b"]) == 0
+    assert brier(np.array([[1.0, 0.0]]), ["a", "b"], ["b"]) == 2
+
+
+def test_learning_curve_is_the_mean_over_members() -> None:
+    rows = [
+        {"member": 0, "epoch": 1, "loss": 1.0, "val_loss": 2.0},
+        {"member": 1, "epoch": 1, "loss": 3.0, "val_loss": None},
+        {"member": 0, "epoch": 2, "loss": 0.5},
+    ]
+    assert learning_curve(rows) == [{"epoch": 1, "loss": 2.0, "val_loss": 2.0}, {"epoch": 2, "loss": 0.5}]
+    assert learning_curve([]) == []
