@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,10 +16,11 @@ import numpy.typing as npt
 
 from gdlnn.errors import MiningError
 from gdlnn.gdl.program import Program
+from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.duplicates import refined_colours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gdlnn.graphs import Graph, GraphDataset
     from gdlnn.mining.settings import Settings, Targets
@@ -56,10 +58,11 @@ def make_plan(
     dataset: GraphDataset, codes: npt.NDArray[np.int32], targets: IntArray, settings: Settings
 ) -> Plan:
     """List the tasks, target by target; isomorphic targets (or components) of one label are mined once."""
+    starts = _parts([dataset.graphs[row] for row in targets], settings.connected)
     parts = [
         (row, number, nodes)
-        for row in targets.tolist()
-        for number, nodes in enumerate(_parts(dataset.graphs[row], settings.connected))
+        for row, sets in zip(targets.tolist(), starts, strict=True)
+        for number, nodes in enumerate(sets)
     ]
     first = _first_twins(dataset, codes, [(row, nodes) for row, _, nodes in parts])
     rows: dict[int, set[int]] = defaultdict(set)
@@ -76,29 +79,38 @@ def make_plan(
     return Plan(tuple(tasks), tuple(stands_for), tuple(sorted({row for row, _, _ in parts})))
 
 
-def _parts(graph: Graph, connected: bool) -> list[tuple[int, ...]]:
-    if not graph.n_nodes:
-        return []
-    return connected_components(graph) if connected else [tuple(range(graph.n_nodes))]
+def _parts(graphs: Sequence[Graph], connected: bool) -> Iterator[list[tuple[int, ...]]]:
+    """Give for each graph the sets of nodes that descents start from."""
+    if not connected:
+        yield from ([tuple(range(graph.n_nodes))] if graph.n_nodes else [] for graph in graphs)
+        return
+    roots, offsets = component_roots(graphs)
+    for first, last in pairwise(offsets.tolist()):
+        members: dict[int, list[int]] = defaultdict(list)
+        for node, root in enumerate(roots[first:last].tolist()):
+            members[root].append(node)
+        yield [tuple(nodes) for nodes in members.values()]
 
 
-def connected_components(graph: Graph) -> list[tuple[int, ...]]:
-    """Return the nodes of each connected component, directions aside, in the order of their first nodes."""
-    root = list(range(graph.n_nodes))
+def component_roots(graphs: Sequence[Graph]) -> tuple[IntArray, IntArray]:
+    """Return for each node of all graphs, laid end to end, the first node of its connected component.
 
-    def find(node: int) -> int:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
-    for u, v in graph.edges.tolist():
-        a, b = find(u), find(v)
-        root[max(a, b)] = min(a, b)
-    members: dict[int, list[int]] = defaultdict(list)
-    for node in range(graph.n_nodes):
-        members[find(node)].append(node)
-    return [tuple(nodes) for nodes in members.values()]
+    Directions aside. Every node hands the smallest number it knows to its neighbours until nothing changes;
+    following the numbers found so far makes the rounds few.
+    """
+    arrays = GraphArrays.of(graphs)
+    ends = arrays.global_edges()
+    roots = np.arange(len(arrays.node_features))
+    while True:
+        smallest = roots[ends].min(axis=1)
+        found = roots.copy()
+        for column in (0, 1):
+            np.minimum.at(found, ends[:, column], smallest)
+            np.minimum.at(found, roots[ends[:, column]], smallest)
+        found = found[found]
+        if np.array_equal(found, roots):
+            return roots, arrays.node_offsets
+        roots = found
 
 
 def _first_twins(
