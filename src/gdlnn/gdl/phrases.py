@@ -23,6 +23,7 @@ _NUMBERS = (
 _ATOM_FEATURES = frozenset({"atom", "atom type", "atom_type", "element", "symbol"})
 _BOND_FEATURES = frozenset({"bond", "bond type", "bond_type"})
 _MAX_EXCEPTIONS = 3  # "other than a, b or c" where few values are left out and more than these are left in
+_MAX_NAMED = 8  # values that are named one by one; more are told by their first and last
 _ELEMENTS = {
     "H": "hydrogen",
     "B": "boron",
@@ -178,6 +179,11 @@ def _value_names(interval: Interval, feature: Feature) -> list[str] | str | None
         return None
     if len(outside) <= _MAX_EXCEPTIONS < len(inside):
         return f"other than {listed([_ELEMENTS.get(name, name) for name in outside])}"
+    if len(inside) > _MAX_NAMED:
+        first, last = (_ELEMENTS.get(name, name) for name in (inside[0], inside[-1]))
+        if interval.upper == math.inf:
+            return f"from {first} on"
+        return f"up to {last}" if interval.lower == -math.inf else f"from {first} to {last}"
     return inside
 
 

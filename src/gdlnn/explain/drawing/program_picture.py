@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LETTER, _SMALL, _LINE, _PAD = 6.6, 5.8, 14.0, 6.0
 _MOST_LINES, _MOST_LETTERS = 4, 20
+_MOST_NAMES = 5  # of values; more are told by their first and last
 
 
 def draw_program(
@@ -165,5 +166,7 @@ def _names(interval: Interval, feature: Feature | None) -> str:
     if not inside:
         return ""
     if len(outside) < len(inside):
-        return f"not {', '.join(outside)}"
+        return f"not {', '.join(outside)}" if len(outside) <= _MOST_NAMES else f"{inside[0]} to {inside[-1]}"
+    if len(inside) > _MOST_NAMES:
+        return f"{inside[0]} to {inside[-1]}"
     return ", ".join(inside)
