@@ -312,3 +312,27 @@ def test_documents_without_marks(tmp_path: Path) -> None:
     file.write_text("nothing")
     with pytest.raises(GDLNNError, match=r"page\.md: expected the marks <!-- x:begin -->"):
         replace_part(file, "x", "text")
+
+
+def test_a_folder_of_saved_data_sets_is_found_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = make_ba_2motifs(n=20, seed=4)
+    data.save(tmp_path / "data" / "BA-2Motifs.gdlds")
+    monkeypatch.delenv("GDLNN_DATA", raising=False)
+    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
+    command(
+        *(
+            "evaluate",
+            "accuracy",
+            "--datasets",
+            "ba-2motifs",
+            "--methods",
+            "majority",
+            "--out",
+            str(tmp_path / "out"),
+        ),
+        *("--data", str(tmp_path / "data"), *QUICKLY),
+    )
+    (cell,) = cells(tmp_path / "out").values()
+    assert (cell["dataset"], cell["status"], sum(cell["sizes"])) == ("BA-2Motifs", "ok", 20)
