@@ -19,14 +19,20 @@ from gdlnn.explain.view import ModelView
 from gdlnn.model import GDLNNClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 SINGLE_AIM, BATCH_AIM, SUBGRAPH_AIM = 20.0, 2.0, 2.0
 TARGETS = 300  # graphs that are mined from: enough for a model of the usual size
 REPEATS = 40
 
 
-def run() -> None:
+def run(options: Sequence[str] = ()) -> None:
+    """Measure speed, or with `--study` how well explanations find what is known to matter."""
+    if options:
+        from benchmarks import _explain_study
+
+        _explain_study.run(options)
+        return
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
         print("explain: GDLNN_DATA names no folder with the data sets; nothing is measured")
@@ -39,12 +45,13 @@ def run() -> None:
     print(f"BACE, mean {np.mean([g.n_nodes for g in graphs]):.0f} nodes; medians in ms, batch in s, one core")
     print(f"{'model':28}{'k':>6}{'samples':>9}{'one':>8}{'first':>8}", end="")
     print(f"{'match':>8}{'head':>8}{'LIME':>8}{'subgraph':>10}{'batch of 200':>14}")
-    for name, options in (
+    recipes: tuple[tuple[str, dict[str, Any]], ...] = (
         ("paper, k = 1 % of |D|", {"k": 0.01}),
         ("paper, all programs", {"k": None}),
         ("pooled, 5 members", {"k": None, "pooled": True, "members": 5}),
-    ):
-        model = GDLNNClassifier.paper(epochs=20, progress=False, **options).fit(train, programs=programs)
+    )
+    for name, recipe in recipes:
+        model = GDLNNClassifier.paper(epochs=20, progress=False, **recipe).fit(train, programs=programs)
         _measure(name, model, graphs)
     print(f"aims: one ≤ {SINGLE_AIM:g} ms, batch ≤ {BATCH_AIM:g} s, subgraph ≤ {SUBGRAPH_AIM:g} ms")
 

@@ -20,10 +20,15 @@ LANGUAGE = "Interval NamedProgram Program format_programs parse_programs"
 DATASETS = "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs"
 MATCHING = "match"
 MINING = "MinedProgram ProgramSet mine"
-MEANT = {*f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING}".split(), "__version__"}
+EXPLANATIONS = "Explanation"
+MODEL = "GDLNNClassifier GDLTransformer PL4XGLClassifier load_model tune"
+MEANT = {
+    *f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING} {MODEL} {EXPLANATIONS}".split(),
+    "__version__",
+}
 
 PROGRAM_MEMBERS = """
-    parse from_graph from_json to_json to_text describe canonical matches find witnesses count arrays
+    parse from_graph from_json to_json to_text to_smarts describe canonical matches find witnesses count arrays
     variables n_node_features n_edge_features
 """
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ProgramError,
         UnknownMatchError,
     )
+    from gdlnn.explain import Explanation
     from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
     from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
     from gdlnn.matching import match
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DatasetError": "gdlnn.errors",
     "DownloadError": "gdlnn.errors",
+    "Explanation": "gdlnn.explain",
     "ExplanationError": "gdlnn.errors",
     "Feature": "gdlnn.graphs",
     "GDLNNClassifier": "gdlnn.model",
@@ -76,6 +78,7 @@ _HOMES = {
 __all__ = [
     "DatasetError",
     "DownloadError",
+    "Explanation",
     "ExplanationError",
     "Feature",
     "GDLNNClassifier",

@@ -1,0 +1,219 @@
+"""How well explanations find what is known to matter: motifs in BA-2Motifs, NO2 and NH2 in Mutagenicity.
+
+`python -m benchmarks explain --study BA-2Motifs -o FILE.md` writes a table with the command that made it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gdlnn import Graph, GraphDataset, load_dataset, mine
+from gdlnn.explain import closed_forms, explain, with_closed_forms
+from gdlnn.explain.drawing import write_text
+from gdlnn.explain.metrics import Overlap, overlap
+from gdlnn.model import GDLNNClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gdlnn.explain import Explanation
+
+N_FEATURES = (1, 3, 5, 10)
+DRAWS = 20
+HEADER = "inside | precision | recall | Jaccard | edge Jaccard | AUC"
+
+
+class Study(NamedTuple):
+    """A model and what it is asked about."""
+
+    model: GDLNNClassifier
+    train: GraphDataset
+    val: GraphDataset
+    test: GraphDataset
+    accuracy: float
+
+
+def run(words: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks explain")
+    parser.add_argument("--study", choices=("BA-2Motifs", "Mutagenicity"), required=True)
+    parser.add_argument("-o", "--output", type=Path, help="the Markdown file to write")
+    parser.add_argument("--pictures", type=Path, help="a folder for one picture of each class")
+    parser.add_argument("--targets", type=int, help="graphs to mine from; all by default")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-j", "--jobs", type=int, default=1)
+    options = parser.parse_args(list(words))
+    logging.getLogger("gdlnn").setLevel(logging.ERROR)
+    root = os.environ.get("GDLNN_DATA")
+    if not root or not Path(root).is_dir():
+        print("explain: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        return
+    start = time.perf_counter()
+    study = _study(load_dataset(options.study, root, download=False), options)
+    lines = _motifs(study, options) if options.study == "BA-2Motifs" else _groups(study, options)
+    command = " ".join(("python -m benchmarks explain", *_without_output(words)))
+    sizes = f"{len(study.train)} training graphs, {len(study.model.programs_)} programs"
+    head = f"`{command}`: {sizes}, test accuracy {study.accuracy:.3f}, {time.perf_counter() - start:.0f} s."
+    text = "\n".join([head, "", *lines]) + "\n"
+    print(text)
+    if options.output is not None:
+        write_text(options.output, text)
+
+
+def _without_output(words: Sequence[str]) -> list[str]:
+    skipped = {i + step for i, word in enumerate(words) if word in ("-o", "--output") for step in (0, 1)}
+    return [word for i, word in enumerate(words) if i not in skipped]
+
+
+def _study(data: GraphDataset, options: Any) -> Study:
+    """Mine and train on the graphs as they are; renumber the graphs to explain."""
+    train, val, test = data.split("paper", options.seed)
+    programs = mine(train, 0.1, targets=options.targets, n_jobs=options.jobs, progress=False)
+    model = GDLNNClassifier.paper(k=None, seed=options.seed, n_jobs=options.jobs, progress=False)
+    model.fit(train, validation=val, programs=programs)
+    accuracy = model.score(test)
+    return Study(model, train, renumbered(val, options.seed + 1), renumbered(test, options.seed), accuracy)
+
+
+def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
+    """Return the graphs with their nodes in random order, so that no answer can lie in the numbers."""
+    rng = np.random.default_rng(seed)
+    assert data.node_masks is not None
+    graphs, masks = [], []
+    for graph, mask in zip(data.graphs, data.node_masks, strict=True):
+        place = rng.permutation(graph.n_nodes)
+        back = np.argsort(place)
+        features, edges = graph.node_features[back], place[graph.edges]
+        graphs.append(Graph(features, edges, graph.edge_features, schema=graph.schema, name=graph.name))
+        masks.append(None if mask is None else mask[back])
+    return GraphDataset(graphs, data.y, data.schema, data.name, node_masks=masks, edge_masks=data.edge_masks)
+
+
+# --- BA-2Motifs -----------------------------------------------------------------------------------------
+
+
+def _motifs(study: Study, options: Any) -> list[str]:
+    val, test = (_right(study.model, part) for part in (study.val, study.test))
+    inside = {n: _overlaps(explain(study.model, val.graphs, n_features=n), val)[0].inside for n in N_FEATURES}
+    best = max(N_FEATURES, key=lambda n: (inside[n], -n))
+    shares = ", ".join(f"{n}: {share:.2f}" for n, share in inside.items())
+    right = f"{len(test)} of {len(study.test)} test graphs are classified correctly and explained with LIME."
+    lines = [
+        f"Nodes renumbered at random; {right}",
+        f"`n_features` = {best} is chosen on the validation part (share inside there: {shares}).",
+        "",
+        f"| n_features | subgraph | {HEADER} |",
+        "|---|---|" + "---|" * 6,
+    ]
+    for n in N_FEATURES:
+        found = explain(study.model, test.graphs, n_features=n, seed=options.seed)
+        closed = _closed(study, found)
+        mark = " (chosen)" if n == best else ""
+        lines.append(f"| {n}{mark} | Algorithm 2 | {_cells(found, test)} |")
+        lines.append(f"| {n}{mark} | closed forms | {_cells(closed, test)} |")
+        if n == best and options.pictures is not None:
+            _draw(found, closed, test, options.pictures)
+    return lines
+
+
+def _draw(found: list[Explanation], closed: list[Explanation], test: GraphDataset, folder: Path) -> None:
+    """Draw the first graph of each class, plain and with closed forms."""
+    assert test.y is not None
+    folder.mkdir(parents=True, exist_ok=True)
+    for label in np.unique(test.y).tolist():
+        row = int(np.flatnonzero(test.y == label)[0])
+        name = found[row].class_name(label)
+        found[row].draw(folder / f"ba-2motifs-{name}.svg")
+        closed[row].draw(folder / f"ba-2motifs-{name}-closed.svg")
+
+
+def _right(model: GDLNNClassifier, part: GraphDataset) -> GraphDataset:
+    return part[np.flatnonzero(model.predict(part) == part.y)]
+
+
+# --- Mutagenicity ---------------------------------------------------------------------------------------
+
+
+def _groups(study: Study, options: Any) -> list[str]:
+    test = study.test
+    assert test.node_masks is not None
+    mutagen = next(label for label, name in test.schema.classes.items() if name == "mutagen")  # type: ignore[union-attr]
+    marked = np.array([mask is not None and bool(mask.any()) for mask in test.node_masks])
+    chosen = test[np.flatnonzero(marked & (study.model.predict(test) == mutagen))]
+    lines = [
+        f"{int(marked.sum())} of {len(test)} test graphs have an NO2 or NH2 group.",
+        f"The {len(chosen)} of them that are predicted mutagenic are explained.",
+        "",
+        f"| explanation | n_features | {HEADER} |",
+        "|---|---|" + "---|" * 6,
+    ]
+    for technique in ("lime", "lime_present", "integrated_gradients"):
+        for n in N_FEATURES:
+            found = explain(study.model, chosen.graphs, technique, n, seed=options.seed)
+            lines.append(f"| {technique} | {n} | {_cells(found, chosen)} |")
+            if technique != "lime":
+                lines.append(f"| {technique}, closed forms | {n} | {_cells(_closed(study, found), chosen)} |")
+    sizes = [len(e.nodes) for e in explain(study.model, chosen.graphs, "lime_present", 1, seed=options.seed)]
+    draws = [_random(chosen, sizes, draw) for draw in range(DRAWS)]
+    means = [float(np.nanmean([row[i] for row in draws])) for i in range(6)]
+    lines.append(f"| random nodes, as many as lime_present with 1 | – | {_joined(means)} |")
+    masks = [_heteroatoms(graph) for graph in chosen.graphs]
+    lines.append(f"| all heteroatoms | – | {_joined(_of_masks(chosen, masks))} |")
+    return lines
+
+
+def _heteroatoms(graph: Graph) -> Any:
+    assert graph.schema is not None
+    names = [graph.schema.node[0].value_name(value) for value in graph.node_features[:, 0].tolist()]
+    return np.array([name not in ("C", "H") for name in names])
+
+
+def _random(data: GraphDataset, sizes: list[int], seed: int) -> list[float]:
+    rng = np.random.default_rng(seed)
+    masks = []
+    for graph, size in zip(data.graphs, sizes, strict=True):
+        mask = np.zeros(graph.n_nodes, dtype=bool)
+        mask[rng.permutation(graph.n_nodes)[:size]] = True
+        masks.append(mask)
+    return _of_masks(data, masks)
+
+
+def _of_masks(data: GraphDataset, masks: list[Any]) -> list[float]:
+    assert data.node_masks is not None
+    assert data.edge_masks is not None
+    of_edges = [mask[g.edges].all(axis=1) for mask, g in zip(masks, data.graphs, strict=True)]
+    return _values(overlap(masks, data.node_masks), overlap(of_edges, data.edge_masks))
+
+
+# --- rows -----------------------------------------------------------------------------------------------
+
+
+def _closed(study: Study, found: list[Explanation]) -> list[Explanation]:
+    used = [i for e in found for i, matched in zip(e.indices, e.matched, strict=True) if matched]
+    closed = closed_forms(study.model.programs_, study.train, used)
+    return with_closed_forms(found, closed)
+
+
+def _overlaps(found: list[Explanation], data: GraphDataset) -> tuple[Overlap, Overlap]:
+    assert data.node_masks is not None
+    assert data.edge_masks is not None
+    nodes = overlap([e.node_mask for e in found], data.node_masks, [e.node_scores for e in found])
+    return nodes, overlap([e.edge_mask for e in found], data.edge_masks)
+
+
+def _values(nodes: Overlap, edges: Overlap) -> list[float]:
+    return [nodes.inside, nodes.precision, nodes.recall, nodes.jaccard, edges.jaccard, nodes.auc]
+
+
+def _cells(found: list[Explanation], data: GraphDataset) -> str:
+    return _joined(_values(*_overlaps(found, data)))
+
+
+def _joined(values: Sequence[float]) -> str:
+    return " | ".join(f"{value:.3f}" for value in values)
