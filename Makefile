@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 DEPS := $(VENV)/.deps-installed
 NATIVE := $(VENV)/.native-built
 CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include core/src core/bindings -name '*.[ch]pp')
+GDLNN_CASES ?= 20000
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-long lint format bench sanitize clean
+.PHONY: help setup demo test test-browser test-long lint format bench sanitize clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -38,13 +39,22 @@ test: setup ## Lint and all quick tests (under ten minutes on two cores)
 	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300
 	$(BIN)/python -m pytest -m 'not long'
 
+test-browser: setup ## The report in a browser: installs playwright, and Chromium where apt-get may
+	@$(BIN)/python -c 'import playwright' 2> /dev/null || $(PIP) -c constraints.txt playwright
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+	  apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || \
+	  { echo "No Chromium: install your system's package, for example: sudo apt-get install chromium"; exit 1; }
+	$(BIN)/python -m pytest tests/browser
+
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers
 	GDLNN_TEST_LONG=1 $(BIN)/python -m pytest
 
 sanitize: setup ## The core's own tests under ASan and UBSan
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DGDLNN_BUILD_TESTS=ON -DGDLNN_SANITIZE=ON -DGDLNN_BUILD_BINDINGS=OFF > /dev/null
-	$(BIN)/cmake --build build/sanitize
-	GDLNN_CASES=$${GDLNN_CASES:-20000} build/sanitize/core/core_tests
+	@mkdir -p build
+	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DGDLNN_BUILD_TESTS=ON -DGDLNN_SANITIZE=ON -DGDLNN_BUILD_BINDINGS=OFF > build/sanitize.log || { cat build/sanitize.log; exit 1; }
+	@$(BIN)/cmake --build build/sanitize > build/sanitize.log || { cat build/sanitize.log; exit 1; }
+	GDLNN_CASES=$(GDLNN_CASES) build/sanitize/core/core_tests
 
 lint: setup ## Style, types, direction of imports, C++ format
 	$(BIN)/ruff check .

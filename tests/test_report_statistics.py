@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_brier_of_certain_and_wrong_predictions() -> None:
 
 
 def test_learning_curve_is_the_mean_over_members() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"member": 0, "epoch": 1, "loss": 1.0, "val_loss": 2.0},
         {"member": 1, "epoch": 1, "loss": 3.0, "val_loss": None},
         {"member": 0, "epoch": 2, "loss": 0.5},

@@ -1,8 +1,8 @@
 """Programs as SMARTS, for chemical schemas: what the intervals say in the words of chemists' tools.
 
 SMARTS has words for element, connections, hydrogens, charge, hybridisation, aromaticity, rings and bonds.
-It has none for the winding of a stereo centre, radical electrons, conjugation or the stereo of a bond; where a
-program speaks of those there is no SMARTS that finds the same molecules. Atoms with non-tetrahedral stereo
+It has none for the winding of a stereo centre, radical electrons, conjugation or the stereo of a bond; where
+a program speaks of those there is no SMARTS that finds the same molecules. Atoms with non-tetrahedral stereo
 (``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other") are left aside.
 """
 
