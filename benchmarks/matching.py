@@ -1,0 +1,163 @@
+"""What matching costs: pairs a CPU second beside other libraries, two threads beside one, encoding.
+
+::
+
+    python -m benchmarks matching [--seconds 4]
+
+The tables are those of GDLNN_TRUTH. The other libraries get a random part of each table, `--seconds` of CPU
+each, and their answers are checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from benchmarks._matchers import LONGEST, MATCHERS, candidates, load_truth_table, shape_of
+from gdlnn import Graph, _core
+from gdlnn.gdl.evaluation import NO_BUDGET, fitted_batch
+from gdlnn.graphs.encoding import GraphSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks._matchers import Matcher, TruthTable
+
+TABLES = {"mutag": 1e6, "bbbp": 5e6}
+"""Table to the aim in pairs a CPU second."""
+RATIO, TWO_THREADS, ENCODING_MB, ENCODING_S = 20.0, 1.7, 100.0, 1.0
+N_ENCODED = 4000
+ROUNDS = 9
+
+
+class Line(NamedTuple):
+    """One figure and what was aimed at."""
+
+    what: str
+    figure: str
+    aim: str
+    met: bool | None
+
+
+def best(clock: Callable[[], float], work: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """Return the least time that the work took."""
+    times = []
+    for _ in range(rounds):
+        began = clock()
+        work()
+        times.append(clock() - began)
+    return min(times)
+
+
+def our_rate(table: TruthTable) -> float:
+    """Return our pairs a CPU second, one thread, graphs encoded and programs packed beforehand."""
+    graphs = GraphSet(table.graphs)
+    batch = fitted_batch(table.programs, graphs)
+    answers = _core.exists(graphs.native, batch, NO_BUDGET, 1)
+    if not np.array_equal(answers, table.truth):
+        raise AssertionError("our own answers differ from the truth table")
+    return table.truth.size / best(
+        time.process_time, lambda: _core.exists(graphs.native, batch, NO_BUDGET, 1)
+    )
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError
+
+
+def their_rate(matcher: Matcher, table: TruthTable, seconds: float) -> tuple[float, int, int]:
+    """Return another library's pairs a CPU second, how many it was asked, and how many it gave up on."""
+    graphs = [matcher.build(shape_of(graph), is_program=False) for graph in table.graphs]
+    programs = [matcher.build(shape_of(program), is_program=True) for program in table.programs]
+    spent, asked, given_up = 0.0, 0, 0
+    before = signal.signal(signal.SIGVTALRM, _too_long)
+    try:
+        for g, p in np.random.default_rng(0).permutation(np.argwhere(table.truth >= 0)).tolist():
+            admitted = candidates(table.programs[p], table.graphs[g])
+            answer: Any = None
+            signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+            began = time.process_time()
+            try:
+                answer = matcher.matches(graphs[g], programs[p], admitted)
+            except Exception:  # each library has an error of its own for a callback or a limit that ends it
+                if time.process_time() - began < 0.9 * LONGEST:
+                    raise
+                given_up += 1
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            spent += time.process_time() - began
+            if answer is not None and answer != table.truth[g, p]:
+                raise AssertionError(f"{matcher.name}: program {p} on graph {g}: answered {answer}")
+            asked += 1
+            if spent > seconds:
+                break
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return asked / spent, asked, given_up
+
+
+def table_lines(name: str, table: TruthTable, seconds: float) -> list[Line]:
+    """Measure one table: our rate, theirs, and the ratio to the fastest of them."""
+    ours, aim = our_rate(table), TABLES[name]
+    lines = [Line(f"{name}: pairs a CPU second", f"{ours:,.0f}", f"{aim:,.0f}", ours >= aim)]
+    fastest = 0.0
+    for matcher in MATCHERS:
+        rate, asked, given_up = their_rate(matcher, table, seconds)
+        fastest = max(fastest, rate)
+        note = f", {given_up} given up after {LONGEST} s" if given_up else ""
+        lines.append(Line(f"{name}: {matcher.name} ({asked} pairs{note})", f"{rate:,.0f}", "", None))
+    ratio = ours / fastest
+    return [*lines, Line(f"{name}: ours to the fastest", f"{ratio:,.0f} ×", f"{RATIO:.0f} ×", ratio >= RATIO)]
+
+
+def thread_line(table: TruthTable) -> Line:
+    """Compare the wall time of one and two threads over a table long enough for both."""
+    graphs = GraphSet(table.graphs)
+    batch = fitted_batch(list(table.programs) * 10, graphs)
+    one, two = (
+        best(time.perf_counter, lambda n=n: _core.exists(graphs.native, batch, NO_BUDGET, n), 5)  # type: ignore[misc]
+        for n in (1, 2)
+    )
+    busy = os.getloadavg()[0]
+    what = f"two threads to one (load {busy:.1f} on {os.cpu_count()} cores)"
+    return Line(what, f"{one / two:.2f} ×", f"{TWO_THREADS} × when idle", one / two >= TWO_THREADS)
+
+
+def encoding_lines(graphs: Sequence[Graph]) -> list[Line]:
+    """Encode as many molecules as a large data set has."""
+    many = [graphs[i % len(graphs)] for i in range(N_ENCODED)]
+    seconds = best(time.process_time, lambda: GraphSet(many), 3)
+    megabytes = GraphSet(many).nbytes / 1e6
+    what = f"encoding {N_ENCODED} graphs of {np.mean([g.n_nodes for g in graphs]):.0f} nodes"
+    return [
+        Line(what, f"{megabytes:.1f} MB", f"{ENCODING_MB:.0f} MB", megabytes <= ENCODING_MB),
+        Line(what, f"{seconds:.2f} s", f"{ENCODING_S:.0f} s", seconds <= ENCODING_S),
+    ]
+
+
+def show(lines: Sequence[Line]) -> None:
+    """Print figures beside their aims."""
+    width = max(len(line.what) for line in lines)
+    for line in lines:
+        verdict = {True: "met", False: "not met", None: ""}[line.met]
+        print(f"{line.what:<{width}}  {line.figure:>12}  {line.aim:>15}  {verdict}".rstrip(), flush=True)
+
+
+def run(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks matching")
+    parser.add_argument("--seconds", type=float, default=4.0, help="CPU seconds for each other library")
+    options = parser.parse_args(argv or [])
+    folder = os.environ.get("GDLNN_TRUTH")
+    if not folder or not Path(folder).is_dir():
+        print("left out: GDLNN_TRUTH does not name the folder with the truth tables")
+        return
+    tables = {name: load_truth_table(Path(folder) / f"pl4xgl_matches_{name}.json") for name in TABLES}
+    lines = [line for name, table in tables.items() for line in table_lines(name, table, options.seconds)]
+    show([*lines, thread_line(tables["mutag"]), *encoding_lines(tables["bbbp"].graphs)])
