@@ -30,7 +30,7 @@ def picture(explanation: Explanation) -> dict[str, Any]:
     kept = _near(graph, explanation.nodes)
     part = graph if len(kept) == graph.n_nodes else graph.subgraph(kept)
     chemical = is_molecule(graph)
-    places = fitted(_places(part, chemical), WIDTH, HEIGHT, 20, 46 if chemical else 60)
+    places = fitted(_places(part, chemical), WIDTH, HEIGHT, 20, 30 if chemical else 60)
     return {
         "kind": "molecule" if chemical else "graph",
         "n_nodes": graph.n_nodes,

@@ -12,7 +12,7 @@ function svgElement(name, attributes, parent) {
 
 function drawGraph(graph) {
   const picture = graph.picture, molecule = picture.kind === "molecule";
-  const svg = svgElement("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: picture.kind});
+  const svg = svgElement("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: `drawing ${molecule ? "molecule" : "plain"}`});
   svgElement("title", {}, svg).textContent =
     `${graph.name}: ${picture.n_nodes} nodes, ${picture.n_edges} edges; highlighted: ${graph.nodes.join(", ") || "nothing"}`;
   const place = new Map((picture.ids || picture.xy.map((_, i) => i)).map((id, i) => [id, picture.xy[i]]));
