@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +24,25 @@ if TYPE_CHECKING:
 TREES = random_trees(30)
 KILLS = 10
 
-# What a killed and resumed process does: mine the saved data set, then write the file.
+# What a killed and resumed process does: mine the saved data set, then write the file. Given a number of
+# records and of seconds it kills itself when so many more are written and so much time has passed.
 SCRIPT = """
-import sys
+import os, pathlib, signal, sys, threading, time
 from gdlnn import GraphDataset, mine
-folder = sys.argv[1]
-dataset = GraphDataset.load(folder + "/data.gdlnn")
-mine(dataset, restarts=2, n_jobs=2, checkpoint=folder + "/run.checkpoint").save(folder + "/out.gdl")
+folder = pathlib.Path(sys.argv[1])
+checkpoint = folder / "run.checkpoint"
+def lines():
+    return checkpoint.read_bytes().count(b"\\n") if checkpoint.exists() else 0
+def kill(more, seconds):
+    before = lines()
+    while lines() < before + more:
+        time.sleep(0.0005)
+    time.sleep(seconds)
+    os.kill(os.getpid(), signal.SIGKILL)
+if len(sys.argv) > 2:
+    threading.Thread(target=kill, args=(int(sys.argv[2]), float(sys.argv[3])), daemon=True).start()
+dataset = GraphDataset.load(folder / "data.gdlnn")
+mine(dataset, restarts=2, n_jobs=2, checkpoint=checkpoint).save(folder / "out.gdl")
 """
 
 
@@ -39,12 +50,11 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line.partition(b" ")[2]) for line in path.read_bytes().splitlines()]
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)])
-
-
-def size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def run(folder: Path, *kill: object) -> int:
+    """Run the script to its end, or to its death."""
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(folder), *map(str, kill)], check=False
+    ).returncode
 
 
 def test_ten_kills_and_the_same_bytes(tmp_path: Path) -> None:
@@ -55,18 +65,13 @@ def test_ten_kills_and_the_same_bytes(tmp_path: Path) -> None:
     kills = runs = 0
     while kills < KILLS:
         runs += 1
-        assert runs < 3 * KILLS, "mining is over before it can be killed"
-        before, process = size(checkpoint), start(tmp_path)
-        while size(checkpoint) <= before and process.poll() is None:  # past the start, into the mining
-            time.sleep(0.001)
-        time.sleep(rng.random() * 0.03)
-        process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
+        assert runs < 5 * KILLS, "mining is over before it can be killed"
+        kills += run(tmp_path, rng.randint(1, 15), rng.random() * 0.01) == -signal.SIGKILL
         if out.exists():  # it was quicker than the kill: begin again
             assert out.read_bytes() == expected
             out.unlink()
             checkpoint.unlink()
-    assert start(tmp_path).wait() == 0
+    assert run(tmp_path) == 0
     assert out.read_bytes() == expected
     assert len(records(checkpoint)) == 1 + len({r["task"] for r in records(checkpoint)[1:]})
 
