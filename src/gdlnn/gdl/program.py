@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from dataclasses import dataclass
@@ -346,6 +347,11 @@ class Program:
         from gdlnn.gdl.printer import format_short
 
         return format_short(self)
+
+    def _repr_html_(self) -> str:
+        # Programs know nothing of pictures: notebooks alone come through this door, opened by name.
+        drawing = importlib.import_module("gdlnn.explain.drawing.notebook")
+        return str(drawing.program_html(self))
 
     # --- value ----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,6 +172,11 @@ class Graph:
             f"<Graph{name}: {self.n_nodes} nodes × {self.node_features.shape[1]} features, "
             f"{self.n_edges} {kind} edges × {self.edge_features.shape[1]} features>"
         )
+
+    def _repr_html_(self) -> str:
+        # Graphs know nothing of pictures: notebooks alone come through this door, opened by name.
+        drawing = importlib.import_module("gdlnn.explain.drawing.notebook")
+        return str(drawing.graph_html(self))
 
 
 def _feature_matrix(values: npt.ArrayLike, where: str, of: str) -> FloatArray:
