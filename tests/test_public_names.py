@@ -28,8 +28,8 @@ MEANT = {
 }
 
 PROGRAM_MEMBERS = """
-    parse from_graph from_json to_json to_text to_smarts describe canonical matches find witnesses count arrays
-    variables n_node_features n_edge_features
+    parse from_graph from_json to_json to_text to_smarts describe canonical matches find witnesses count
+    arrays variables n_node_features n_edge_features
 """
 
 

@@ -341,7 +341,15 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- explaining and keeping ---------------------------------------------------------------------------
 
-    def explain(self, graphs: Any, technique: str = "lime", n_features: int = 5, **options: Any) -> Any:
+    def explain(
+        self,
+        graphs: Any,
+        technique: Any = "lime",
+        n_features: int = 5,
+        target: Any = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> Any:
         """Explain predictions by the programs that decide them and the subgraphs these pick out.
 
         Parameters are those of `gdlnn.explain.explain`.
@@ -349,7 +357,7 @@ class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "head_")
         # The model knows nothing of its explanations: this is the one door, opened by name.
         explain = importlib.import_module("gdlnn.explain")
-        return explain.explain(self, graphs, technique=technique, n_features=n_features, **options)
+        return explain.explain(self, graphs, technique, n_features, target, seed, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into one file that `load_model` reads; it holds no code."""
