@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, Interval, Program
-from gdlnn.graphs.encoding import GraphSet
+from gdlnn.graphs.encoding import GraphSet, encoded
 from gdlnn.matching import count_matches, match
 from reference import conflicts, matcher
 
@@ -173,3 +173,26 @@ def test_negative_zero_is_zero() -> None:
     graph = Graph([[-0.0], [0.0], [1.0]], [(0, 1), (1, 2)], [[-0.0], [0.0]])
     program = Program([("x", [(0, 0)]), ("y", [(-1, 0)])], [("x", "y", [(0, 0)])])
     assert program.count(graph) == 2
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_long_chains_that_wind_through_a_graph(directed: bool, n_cases: float) -> None:
+    """Searches long enough for the tests that only hard questions get."""
+    n_hard = 0
+    for seed in range(int(8 * n_cases)):
+        rng = np.random.default_rng([seed, directed])
+        n = int(rng.integers(12, 15))
+        pairs = [(u, v) for u in range(n) for v in range(u) if rng.random() < (0.32 if directed else 0.26)]
+        edges = [(v, u) if rng.random() < 0.5 else (u, v) for u, v in pairs]
+        graph = Graph(np.zeros((n, 0)), edges, directed=directed)
+        size = n - int(rng.integers(3))
+        chain = Graph(np.zeros((size, 0)), [(v, v + 1) for v in range(size - 1)], directed=directed)
+        program = Program.from_graph(chain)
+        expected = matcher.matches(program, graph)
+        assert program.matches(graph) == expected, f"seed {seed}"
+        n_hard += bool(match(program, graph, step_budget=600, return_unknown=True)[1].any())
+        conflict = conflicts.find_conflict(program, encoded(graph))
+        assert (conflict is None) == expected
+        if conflict is not None:
+            conflicts.check_conflict(program, graph, conflict)
+    assert directed or n_hard
