@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 FIGURE_1 = "figure-1"
-N_GRAPHS = 400  # of BA-2Motifs: enough for a clear result, few enough for a minute
+N_GRAPHS = 300  # of BA-2Motifs: enough for a clear result, few enough for a minute
 MOST_TARGETS = 400
 LONGEST = 180
 """Most characters of a program in words."""
@@ -121,7 +121,14 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
             words = best.program.describe(train.schema, directed=train.directed)
             steps.say(f"  {name}, in {best.n_matched} graphs: {_shortened(words)}")
     model = GDLNNClassifier(
-        epsilon=1.0, targets=targets, pooled=False, merge_equal=True, members=3, seed=seed, n_jobs=jobs
+        epsilon=1.0,
+        targets=targets,
+        pooled=False,
+        merge_equal=True,
+        members=3,
+        epochs=60,
+        seed=seed,
+        n_jobs=jobs,
     )
     model.fit(train, validation=val, programs=mined)
     steps.done(f"Trained a small network on what {len(model.programs_)} different programs find")
