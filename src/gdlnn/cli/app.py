@@ -14,7 +14,7 @@ app = typer.Typer(
     help="Graph classification that can be read: programs mined from graphs, explanations as subgraphs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    epilog="Example: gdlnn demo, then open demo/report.html in a browser.",
 )
 
 BAD_INPUT = 2  # exit code; the same as that of a wrong option

@@ -43,10 +43,7 @@ def demo(
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")] = False,
 ) -> None:
-    """Make or load graphs, mine programs, train, evaluate on held-out graphs, explain, write a report.
-
-    Example: gdlnn demo, or gdlnn demo MUTAG
-    """
+    """Make or load graphs, mine programs, train, evaluate on held-out graphs, explain, write a report."""
     if dataset == FIGURE_1:
         show_figure_1()
         return

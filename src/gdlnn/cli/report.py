@@ -56,8 +56,6 @@ def report(
     """Write what a model is made of, how good it is and why it decides as it does, as one HTML file.
 
     The defaults report on the graphs that `gdlnn train` with the same --split and --seed held out.
-
-    Example: gdlnn report model.gdlnn mine.csv --label active -o report.html
     """
     from gdlnn.model import load_model
     from gdlnn.report import ReportOptions, write_report

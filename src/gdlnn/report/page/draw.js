@@ -41,7 +41,7 @@ function drawGraph(graph) {
 }
 
 function nodeRadius(picture, molecule) {
-  if (molecule) return 7;
+  if (molecule) return 5;
   return Math.max(2.5, Math.min(10, 0.19 * Math.sqrt(WIDTH * HEIGHT / Math.max(1, picture.xy.length))));
 }
 
