@@ -75,9 +75,10 @@ def predict(
 
 def _table(model: GDLNNClassifier, data: GraphDataset) -> tuple[list[str], list[list[Any]]]:
     """Return the header and one row for each row of the input, in its order."""
-    probabilities = model.predict_proba(data.graphs)
+    features = model.transform(data.graphs)  # matched once for both questions
+    probabilities = model.head_.predict_proba(features)
     labels = model.classes_[probabilities.argmax(axis=1)].tolist()
-    nothing = model.matched_nothing(data.graphs).tolist()
+    nothing = (features[:, : len(model.programs_)] == 0).all(axis=1).tolist()
     header = ["row", "id", *(["smiles"] if data.smiles is not None else []), "label", "probability"]
     header += [f"p({label})" for label in model.classes_.tolist()]
     header += ["matched_nothing", "reason"]

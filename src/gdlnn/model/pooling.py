@@ -64,17 +64,19 @@ class PooledFeatures:
     def transform(self, X: GraphsLike) -> FloatArray:
         """Return one row of pooled features per graph."""
         graphs = as_graphs(X)
-        result = np.zeros((len(graphs), len(self.names_)))
-        for row, graph in zip(result, graphs, strict=True):
-            row[:2] = np.log1p([graph.n_nodes, graph.n_edges])
-            at = 2
-            for of in ("node", "edge"):
-                for column, values in zip(_features(graph, of).T, self.values_[of], strict=False):
-                    width = len(STATISTICS) if values is None else len(values)
-                    if len(column):
-                        row[at : at + width] = _pool(column, values)
-                    at += width
-        return result
+        sizes = {of: np.array([len(_features(graph, of)) for graph in graphs]) for of in ("node", "edge")}
+        columns = [np.log1p(sizes[of])[:, None] for of in ("node", "edge")]
+        for of in ("node", "edge"):
+            # Graphs without nodes (or edges) have no say in how many features there are, and pool to zeros.
+            full = np.flatnonzero(sizes[of])
+            tables = [_features(graphs[i], of) for i in full]
+            width = len(self.values_[of])
+            table = np.concatenate(tables) if tables else np.zeros((0, width))
+            for feature, values in enumerate(self.values_[of]):
+                pooled = np.zeros((len(graphs), len(STATISTICS) if values is None else len(values)))
+                pooled[full] = _pool(table[:, feature], sizes[of][full], values)
+                columns.append(pooled)
+        return np.hstack(columns) if graphs else np.zeros((0, len(self.names_)))
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt as plain JSON values."""
@@ -111,8 +113,16 @@ def _values(feature: Feature, column: FloatArray) -> list[float] | None:
     return None
 
 
-def _pool(column: FloatArray, values: list[float] | None) -> FloatArray:
-    if values is not None:
-        return np.asarray((column[:, None] == np.asarray(values)).mean(axis=0), dtype=np.float64)
-    total = column.sum()
-    return np.array([column.mean(), column.max(), np.sign(total) * np.log1p(abs(total))])
+def _pool(column: FloatArray, sizes: npt.NDArray[np.int64], values: list[float] | None) -> FloatArray:
+    """Pool a feature of all graphs at once; `sizes` says how many values belong to each, at least one."""
+    if values is None:
+        starts = np.cumsum(sizes) - sizes
+        totals = np.add.reduceat(column, starts) if len(sizes) else np.zeros(0)
+        largest = np.maximum.reduceat(column, starts) if len(sizes) else np.zeros(0)
+        return np.stack([totals / sizes, largest, np.sign(totals) * np.log1p(np.abs(totals))], axis=1)
+    known = np.asarray(values)
+    code = np.minimum(np.searchsorted(known, column), len(known) - 1)
+    seen = known[code] == column
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    counts = np.bincount((owner * len(known) + code)[seen], minlength=len(sizes) * len(known))
+    return np.asarray(counts.reshape(len(sizes), len(known)) / sizes[:, None])

@@ -1,0 +1,166 @@
+"""Programs as SMARTS: RDKit finds the same molecules, or the export is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine
+from gdlnn.datasets.names import SCHEMAS
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
+from gdlnn.matching import match
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Chem = pytest.importorskip("rdkit.Chem")
+
+MOLECULES = [
+    *("C", "CC", "CCO", "c1ccccc1", "c1ccncc1", "CC(=O)O", "CC(=O)[O-]", "C[N+](C)(C)C", "C#N", "C=C=C"),
+    *(
+        "[nH]1cccc1",
+        "CS(=O)(=O)C",
+        "FC(F)(F)c1ccccc1Cl",
+        "C1CC1",
+        "OC1CCNC1",
+        "[Na+].[Cl-]",
+        "P(Cl)(Cl)(Cl)(Cl)Cl",
+    ),
+    *(
+        "C[C@H](N)C(=O)O",
+        "C/C=C/C",
+        "[2H]C",
+        "O=C1c2ccccc2C(=O)N1",
+        "S(F)(F)(F)(F)(F)F",
+        "C[Si](C)(C)C",
+        "*CC",
+    ),
+]
+NODE = [feature.name for feature in MOLECULE_SCHEMA.node]
+EDGE = [feature.name for feature in MOLECULE_SCHEMA.edge]
+
+
+def vector(names: list[str], conditions: dict[str, tuple[float, float]]) -> list[tuple[float, float]]:
+    return [conditions.get(name, (-np.inf, np.inf)) for name in names]
+
+
+def agree(program: Program, molecules: list[Any], schema: Schema = MOLECULE_SCHEMA) -> bool:
+    """Whether the SMARTS of a program finds what the program matches."""
+    pattern = Chem.MolFromSmarts(program.to_smarts(schema))
+    assert pattern is not None, program.to_smarts(schema)
+    found = [molecule.HasSubstructMatch(pattern) for molecule in molecules]
+    return found == [program.matches(molecule_graph(molecule)) for molecule in molecules]
+
+
+@pytest.fixture(scope="module")
+def molecules() -> list[Any]:
+    return [Chem.MolFromSmiles(text) for text in MOLECULES]
+
+
+def test_every_interval_that_has_words(molecules: list[Any]) -> None:
+    checked = 0
+    for name, values in (
+        ("atom", range(-1, 18)),
+        ("degree", range(7)),
+        ("charge", range(3, 8)),
+        ("hydrogens", range(5)),
+        ("hybridisation", range(7)),
+        ("aromatic", range(2)),
+        ("ring", range(2)),
+    ):
+        for low in values:
+            bounds = [(low, np.inf), (-np.inf, low), *((low, high) for high in values if high >= low)]
+            for interval in bounds:
+                if interval[1] == -1 or (name == "hybridisation" and interval[0] in (5, 6)):
+                    continue
+                program = Program([("x", vector(NODE, {name: interval}))])
+                assert agree(program, molecules), program.to_smarts(MOLECULE_SCHEMA)
+                checked += 1
+    assert checked > 200
+
+
+def test_every_bond(molecules: list[Any]) -> None:
+    for low in range(5):
+        for high in [*range(low, 5), np.inf]:
+            edge = ("x", "y", vector(EDGE, {"bond": (low, high)}))
+            assert agree(Program([("x", None), ("y", None)], [edge]), molecules)
+
+
+def test_rings_branches_and_pieces(molecules: list[Any]) -> None:
+    ring = Program(
+        [(f"x{i}", None) for i in range(6)], [(f"x{i}", f"x{(i + 1) % 6}", None) for i in range(6)]
+    )
+    star = Program([(v, None) for v in "abcde"], [("a", v, None) for v in "bcde"])
+    pieces = Program([("a", vector(NODE, {"charge": (6, 6)})), ("b", vector(NODE, {"charge": (4, 4)}))])
+    for program in (ring, star, pieces):
+        assert agree(program, molecules)
+    assert pieces.to_smarts(MOLECULE_SCHEMA) == "[+1].[-1]" or "." in pieces.to_smarts(MOLECULE_SCHEMA)
+
+
+def test_whole_molecules_find_themselves(molecules: list[Any]) -> None:
+    for molecule in molecules:
+        program = Program.from_graph(molecule_graph(molecule))
+        pattern = Chem.MolFromSmarts(program.to_smarts(MOLECULE_SCHEMA, exact=False))
+        assert molecule.HasSubstructMatch(pattern)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (Program([("x", vector(NODE, {"chirality": (1, 1)}))]), "no words for chirality"),
+        (Program([("x", vector(NODE, {"radicals": (0, 0)}))]), r"node \w+: .* for radicals in \[0, 0\]"),
+        (
+            Program([("x", None), ("y", None)], [("x", "y", vector(EDGE, {"conjugated": (1, 1)}))]),
+            "no words for conjugated",
+        ),
+        (Program([("x", None)], [("x", "x", None)]), "no self-loops"),
+        (Program(), "the empty program"),
+        (Program([("x", [(1, 1)])]), "expected 9 intervals, got 1"),
+    ],
+)
+def test_refusals(program: Program, words: str) -> None:
+    with pytest.raises(ProgramError, match=words):
+        program.to_smarts(MOLECULE_SCHEMA)
+
+
+def test_a_looser_smarts_leaves_out_what_cannot_be_said() -> None:
+    program = Program([("x", vector(NODE, {"chirality": (1, 1), "atom": (6, 6)}))])
+    assert program.to_smarts(MOLECULE_SCHEMA, exact=False) == "[#6]"
+
+
+def test_schemas_with_atoms_and_bonds_alone() -> None:
+    schema = SCHEMAS["MUTAG"]
+    atoms = {name: value for value, name in schema.node[0].values.items()}
+    bonds = {name: value for value, name in schema.edge[0].values.items()}
+    nitro = Program(
+        [("n", [(atoms["N"],) * 2]), ("o", [(atoms["O"],) * 2])], [("n", "o", [(bonds["double"],) * 2])]
+    )
+    assert re.sub(r"[\[\]]", "", nitro.to_smarts(schema)) in ("#7=#8", "#8=#7")
+    with pytest.raises(ProgramError, match="expected the schema of molecules"):
+        nitro.to_smarts(Schema((Feature("atom"),)))
+
+
+@pytest.mark.data
+def test_programs_of_bbbp(data_dir: Path) -> None:
+    data = load_dataset("BBBP", data_dir, download=False)
+    train = data.split("paper").train
+    mined = mine(train.take(np.arange(0, len(train), 4)), targets=40, progress=False)
+    sample = data.take(np.arange(0, len(data), 10))
+    assert sample.smiles is not None
+    parsed = [Chem.MolFromSmiles(text) for text in sample.smiles]
+    table = match(mined.programs, sample)
+    exported = 0
+    for column, item in enumerate(mined):
+        looser = Chem.MolFromSmarts(item.program.to_smarts(MOLECULE_SCHEMA, exact=False))
+        found = np.array([molecule.HasSubstructMatch(looser) for molecule in parsed])
+        assert not (table[:, column] & ~found).any()
+        try:
+            exact = Chem.MolFromSmarts(item.program.to_smarts(MOLECULE_SCHEMA))
+        except ProgramError:
+            continue
+        exported += 1
+        assert [molecule.HasSubstructMatch(exact) for molecule in parsed] == table[:, column].tolist()
+    assert exported
