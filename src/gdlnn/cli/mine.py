@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,6 +13,7 @@ from rich.console import Console
 from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     DatasetArgument,
     IdOption,
+    JsonOption,
     LabelOption,
     RootOption,
     SmilesOption,
@@ -68,6 +70,7 @@ def mine(
     id_: IdOption = None,
     root: RootOption = None,
     show: Annotated[int, typer.Option(help="Print a table of so many of the best programs.")] = 5,
+    as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no summary, no table.")] = False,
 ) -> None:
     """Mine programs from a data set and write them as GDL text.
@@ -100,7 +103,10 @@ def mine(
     if kept is not None:
         programs = programs.top(kept)
     programs.save(output)
-    if not quiet:
+    if as_json:
+        told = {"programs": str(output), "n_programs": len(programs), "complete": programs.complete}
+        typer.echo(json.dumps(told, indent=2))
+    elif not quiet:
         typer.echo(summary)
         if show > 0 and programs:
             Console().print(programs.table(show))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ import typer
 from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     DatasetArgument,
     IdOption,
+    JsonOption,
     LabelOption,
     RootOption,
     SmilesOption,
@@ -65,6 +67,7 @@ def train(
     label: LabelOption = None,
     id_: IdOption = None,
     root: RootOption = None,
+    as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no report.")] = False,
 ) -> None:
     """Train a model on a data set and write it into one file."""
@@ -76,7 +79,7 @@ def train(
     parts = {"train": data} if split == "none" else dict(zip(PARTS, data.split(split, seed), strict=True))
 
     def say(text: str) -> None:
-        if not quiet:
+        if not quiet and not as_json:
             typer.echo(text)
 
     say(_told_parts(data, parts))
@@ -95,6 +98,9 @@ def train(
         say(line)
     model.save(output)
     say(f"{output.name}: written")
+    if as_json:
+        told = {"model": str(output), "programs": len(model.programs_), "metrics": model.metrics_}
+        typer.echo(json.dumps(told, indent=2))
 
 
 PARTS = ("train", "val", "test")
