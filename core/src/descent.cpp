@@ -78,6 +78,8 @@ void Descent::start(const MineTask &task) {
     pattern_.emplace(set_, program);
     searcher_.bind(*pattern_, &root_bias_);
     searcher_.lasting = nullptr;
+    counting_ = params_.strategy == Strategy::greedy;
+    drops_only_ = false;
 
     const int label = data_.label(task.graph);
     order_ = &data_.order(label);
@@ -249,7 +251,7 @@ void Descent::add_closure(int i, const Word *bits) {
     }
     copy_words(closure(i, slot), bits, static_cast<int>(pw_));
     or_words(united(i), bits, static_cast<int>(pw_));
-    if (params_.strategy != Strategy::greedy)
+    if (!counting_)
         return;
     if (count == 1 && !evicted_[idx(i)]) {
         for (std::size_t j = 0; j < pw_; ++j)
@@ -303,7 +305,7 @@ void Descent::become_matched(int i) {
     state_[idx(i)] = State::matched;
     ++(positive(i) ? positive_count_ : negative_count_);
     fill_words(bits_.data(), static_cast<int>(pw_), 0);
-    if (params_.strategy != Strategy::greedy)
+    if (!counting_)
         return;
     set_candidates(i, bits_.data());
     auto &counts = positive(i) ? known_pos_ : known_neg_;
@@ -345,7 +347,7 @@ void Descent::drop_closures(int i, const Word *applied) {
             narrowed[j] &= bits[j];
     }
     n_closures_[idx(i)] = static_cast<std::uint8_t>(kept);
-    if (params_.strategy != Strategy::greedy)
+    if (!counting_)
         return;
     if (kept == 0) // sections end before their words do: leave out ids that are none
         for (int k = 0; k < pattern_->n_ids; ++k)

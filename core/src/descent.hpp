@@ -41,6 +41,14 @@ class Descent {
     bool pick(int &chosen);
     void refresh_bound(int k);
     bool better(int a, int b) const;
+    // Which of two mutations comes first when all else is equal.
+    bool first_of(int a, int b) const {
+        if (!drops_only_)
+            return a < b;
+        const auto order_a = order_of_[static_cast<std::size_t>(a)],
+                   order_b = order_of_[static_cast<std::size_t>(b)];
+        return order_a != order_b ? order_a < order_b : a < b;
+    }
     void test_open(int k, int rival);
     void test_pair(int i, int k);
     bool look_ahead(int i, int k);
@@ -50,6 +58,8 @@ class Descent {
     // --- sequential strategy (sequential.cpp)
     void sequential();
     void sequential_greedy();
+    void start_counting();
+    void find_valid_drops();
     struct Outcome {
         int positive = 0, negative = 0;
         std::vector<std::int32_t> fresh; // graphs that the mutation adds
@@ -138,6 +148,13 @@ class Descent {
     std::vector<std::int32_t> look_limit_;
     int n_look_levels_ = 0;
     std::int64_t failed_searches_ = 0, failed_steps_ = 0;
+
+    // Whether the counts of mutations are kept: the sequential strategy does without until its last
+    // part.
+    bool counting_ = true;
+    // Sequential: mutations are edge drops and openings, in this order at ties.
+    bool drops_only_ = false;
+    std::vector<std::int32_t> order_of_;
 
     // cut vertices and bridges
     std::vector<std::uint8_t> is_cut_, is_bridge_;

@@ -24,7 +24,10 @@ constexpr double kSmallEpsilon = 1e-4;
 
 void Descent::greedy() {
     while (!stopped()) {
-        find_valid();
+        if (drops_only_)
+            find_valid_drops();
+        else
+            find_valid();
         int chosen = -1;
         if (!pick(chosen))
             return;
@@ -124,7 +127,7 @@ bool Descent::better(int a, int b) const {
                                                       : a < b;
     const int pos_a = known_pos_[idx(a)] + open_pos_[idx(a)],
               pos_b = known_pos_[idx(b)] + open_pos_[idx(b)];
-    return pos_a != pos_b ? pos_a > pos_b : a < b;
+    return pos_a != pos_b ? pos_a > pos_b : first_of(a, b);
 }
 
 // Finds the best mutation; false where every one lowers the score or none is offered.
@@ -167,7 +170,7 @@ void Descent::test_open(int k, int rival) {
         if (task_->random_ties)
             return priority_[idx(k)] < priority_[idx(rival)];
         const int pos = known_pos_[idx(k)] + open_pos_[idx(k)];
-        return pos != rival_pos ? pos < rival_pos : rival < k;
+        return pos != rival_pos ? pos < rival_pos : first_of(rival, k);
     };
     for (std::size_t word = 0; word < gw_; ++word) {
         while (const Word left = cand_of(k)[word]) {
@@ -301,7 +304,7 @@ void Descent::apply(const std::vector<int> &ids) {
     }
     current_.settle_sides();
     ++n_mutations_;
-    if (params_.strategy == Strategy::greedy) {
+    if (counting_) {
         const int k = ids.front();
         const std::vector<Word> matched(known_of(k), known_of(k) + gw_);
         for_each_bit(matched.data(), static_cast<int>(gw_), [&](int i) { become_matched(i); });

@@ -148,11 +148,75 @@ void Descent::sequential() {
         if (!test_bit(off(), x))
             node_cleared_[idx(x)] = open_all(p.node_side_base, p.node_side_start[idx(x)],
                                              p.node_side_start[idx(x + 1)]);
-    if (n_graphs_ < params_.greedy_below)
+    if (n_graphs_ >= params_.greedy_below || stopped())
+        return;
+    if (params_.connected) {
+        start_counting();
+        greedy();
+    } else {
         sequential_greedy();
+    }
 }
 
-// The greedy loop over interval openings and edge drops; ties as in the greedy strategy.
+// Begins to keep the counts of mutations, from the conflicts there are.
+void Descent::start_counting() {
+    counting_ = drops_only_ = true;
+    for (int i = 0; i < n_graphs_; ++i) {
+        if (state_[idx(i)] != State::open)
+            continue;
+        if (n_closures_[idx(i)] == 0) { // the budget ran out: nothing is known of it
+            state_[idx(i)] = State::limbo;
+            continue;
+        }
+        for (std::size_t j = 0; j < pw_; ++j)
+            bits_[j] = ~off()[j];
+        for (int c = 0; c < n_closures_[idx(i)]; ++c)
+            for (std::size_t j = 0; j < pw_; ++j)
+                bits_[j] &= closure(i, c)[j];
+        set_candidates(i, bits_.data());
+    }
+}
+
+// In a connected program, dropping an edge with ends left without one is removing the edge, or
+// removing a leaf.
+void Descent::find_valid_drops() {
+    const Pattern &p = *pattern_;
+    cut_points();
+    valid_.clear();
+    order_of_.assign(idx(p.n_ids), 0);
+    int n_edges = 0;
+    std::vector<std::uint8_t> degree(idx(p.n), 0);
+    for (int e = 0; e < p.m; ++e) {
+        if (current_.is_off(p.edge_id(e)))
+            continue;
+        ++n_edges;
+        for (const int end : {p.source[idx(e)], p.target[idx(e)]})
+            degree[idx(end)] = static_cast<std::uint8_t>(std::min(degree[idx(end)] + 1, 2));
+    }
+    const auto offer = [&](int id, int order) {
+        valid_.push_back(id);
+        order_of_[idx(id)] = order;
+    };
+    for (int e = 0; e < p.m && n_edges > 1; ++e) {
+        if (current_.is_off(p.edge_id(e)))
+            continue;
+        const int u = p.source[idx(e)], v = p.target[idx(e)];
+        if (u != v && (degree[idx(u)] == 1 || degree[idx(v)] == 1))
+            offer(degree[idx(u)] == 1 ? u : v, e);
+        else if (u == v || !is_bridge_[idx(e)])
+            offer(p.edge_id(e), e);
+    }
+    for (int s = 0; s < static_cast<int>(p.node_sides.size()); ++s)
+        if (!current_.is_off(p.node_side_id(s)))
+            offer(p.node_side_id(s), p.m + s);
+    for (int s = 0; s < static_cast<int>(p.edge_sides.size()); ++s)
+        if (!current_.is_off(p.edge_side_id(s)))
+            offer(p.edge_side_id(s), p.m + static_cast<int>(p.node_sides.size()) + s);
+    std::fill(stale_.begin(), stale_.end(), 1);
+}
+
+// The same for programs that may fall apart, where a drop may take two nodes along: every one
+// counted in full.
 void Descent::sequential_greedy() {
     const Pattern &p = *pattern_;
     while (!stopped()) {
