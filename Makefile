@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 DEPS := $(VENV)/.deps-installed
 NATIVE := $(VENV)/.native-built
 CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include core/src core/bindings -name '*.[ch]pp')
+# A file of tests stays in one process, so that what its tests share is made once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 GDLNN_CASES ?= 20000
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -37,7 +39,7 @@ demo: setup ## Run the demo
 test: setup ## Lint and all quick tests (under ten minutes on two cores)
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300
-	$(BIN)/python -m pytest -m 'not long'
+	$(PYTEST) -m 'not long'
 
 test-browser: setup ## The report in a browser: installs playwright, and Chromium where apt-get may
 	@$(BIN)/python -c 'import playwright' 2> /dev/null || $(PIP) -c constraints.txt playwright
@@ -47,7 +49,7 @@ test-browser: setup ## The report in a browser: installs playwright, and Chromiu
 	$(BIN)/python -m pytest tests/browser
 
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers
-	GDLNN_TEST_LONG=1 $(BIN)/python -m pytest
+	GDLNN_TEST_LONG=1 $(PYTEST)
 
 sanitize: setup ## The core's own tests under ASan and UBSan
 	@mkdir -p build

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tests run side by side
 LONG = os.environ.get("GDLNN_TEST_LONG") == "1"
 
 settings.register_profile(
