@@ -89,6 +89,26 @@ def test_every_bond(molecules: list[Any]) -> None:
             assert agree(Program([("x", None), ("y", None)], [edge]), molecules)
 
 
+def test_conjugated_or_not(molecules: list[Any]) -> None:
+    for kind in [(-np.inf, np.inf), (1, np.inf), (1, 1), (2, 2), (3, 3), (4, 4), (1, 2)]:
+        for conjugated in (0, 1):
+            if (kind, conjugated) == ((4, 4), 0):
+                continue  # there is no such bond, and no way to be one
+            edge = ("x", "y", vector(EDGE, {"bond": kind, "conjugated": (conjugated, conjugated)}))
+            for node in ({}, {"atom": (7.0, 8.0)}, {"ring": (1.0, 1.0)}):
+                program = Program([("x", vector(NODE, node)), ("y", None)], [edge])
+                assert agree(program, molecules), program.to_smarts(MOLECULE_SCHEMA)
+
+
+def test_too_many_ways_to_be_conjugated() -> None:
+    names = [f"x{i}" for i in range(6)]
+    bond = vector(EDGE, {"conjugated": (1, 1)})
+    chain = Program([(x, None) for x in names], [(names[i - 1], names[i], bond) for i in range(1, 6)])
+    with pytest.raises(ProgramError, match="at most 256 ways for bonds to be conjugated or not, got 3125"):
+        chain.to_smarts(MOLECULE_SCHEMA)
+    assert chain.to_smarts(MOLECULE_SCHEMA, exact=False).count("~") == 5
+
+
 def test_rings_branches_and_pieces(molecules: list[Any]) -> None:
     ring = Program(
         [(f"x{i}", None) for i in range(6)], [(f"x{i}", f"x{(i + 1) % 6}", None) for i in range(6)]
@@ -113,8 +133,8 @@ def test_whole_molecules_find_themselves(molecules: list[Any]) -> None:
         (Program([("x", vector(NODE, {"chirality": (1, 1)}))]), "no words for chirality"),
         (Program([("x", vector(NODE, {"radicals": (0, 0)}))]), r"node \w+: .* for radicals in \[0, 0\]"),
         (
-            Program([("x", None), ("y", None)], [("x", "y", vector(EDGE, {"conjugated": (1, 1)}))]),
-            "no words for conjugated",
+            Program([("x", None), ("y", None)], [("x", "y", vector(EDGE, {"stereo": (1, 1)}))]),
+            "no words for stereo",
         ),
         (Program([("x", None)], [("x", "x", None)]), "no self-loops"),
         (Program(), "the empty program"),

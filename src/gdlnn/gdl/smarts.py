@@ -1,30 +1,35 @@
 """Programs as SMARTS, for chemical schemas: what the intervals say in the words of chemists' tools.
 
-SMARTS has words for element, connections, hydrogens, charge, hybridisation, aromaticity, rings and bonds.
-It has none for the winding of a stereo centre, radical electrons, conjugation or the stereo of a bond; where
-a program speaks of those there is no SMARTS that finds the same molecules. Atoms with non-tetrahedral stereo
-(``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other") are left aside.
+SMARTS has words for element, connections, hydrogens, charge, hybridisation, aromaticity, rings and bonds, and
+conjugation can be said by what stands around a bond. It has none for the winding of a stereo centre, radical
+electrons or the stereo of a bond; where a program speaks of those, no SMARTS finds the same molecules. Atoms
+with non-tetrahedral stereo (``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other")
+are left aside.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from gdlnn.errors import ProgramError
+from gdlnn.gdl.conjugation import AROMATIC, DOUBLE, OTHER, SINGLE, TRIPLE, TYPES, Alternative, alternatives
 from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from gdlnn.gdl.program import EdgeDescription, Interval, Program
+    from gdlnn.gdl.program import EdgeDescription, Interval, Intervals, Program
     from gdlnn.graphs import Feature, Schema
 
 MAX_LISTED = 16
 """Most values of a feature without named values that are listed one by one."""
+MAX_ALTERNATIVES = 256
+"""Most ways for the bonds of a program to be conjugated or not that are written out."""
 _HYBRIDISATIONS = {"s": "^0", "sp": "^1", "sp2": "^2", "sp3": "^3", "sp3d": "^4", "sp3d2": "^5"}
-_BONDS = {"single": "-", "double": "=", "triple": "#", "aromatic": ":"}
-_OTHER_BOND = "!-&!=&!#&!:"
+_BONDS = {"single": SINGLE, "double": DOUBLE, "triple": TRIPLE, "aromatic": AROMATIC, "other": OTHER}
 # Values that only atoms with non-tetrahedral stereo have.
 _RARE = {"hybridisation": ("sp2d", "other"), "chirality": ("other",)}
 
@@ -35,6 +40,9 @@ class _InexactError(Exception):
 
 def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
     """Return a SMARTS that RDKit finds in the molecules the program matches.
+
+    Where conjugation makes alternatives, the SMARTS is one atom with one alternative or another around it: it
+    finds the same molecules, and of each the first atom alone.
 
     Parameters
     ----------
@@ -51,74 +59,100 @@ def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
     ProgramError
         Where the schema is not one of molecules, or `exact` asks for what cannot be said.
     """
-    names = {feature.name for feature in schema.node}
-    if schema.domain != "molecule" or "atom" not in names:
-        raise ProgramError(
-            "to_smarts: expected the schema of molecules, with a node feature atom, got another"
-        )
+    if schema.domain != "molecule" or all(feature.name != "atom" for feature in schema.node):
+        raise ProgramError("to_smarts: expected the schema of molecules, with a feature atom, got another")
     merged = program.canonical(directed=False)
     if not merged.nodes:
         raise ProgramError("to_smarts: expected at least one node, got the empty program")
-    for edge in merged.edges:
-        if edge.source == edge.target:
-            raise ProgramError(f"to_smarts: edge ({edge.source}, {edge.target}): SMARTS has no self-loops")
     atoms = {
-        node.variable: _atom(
-            _conditions(node.intervals, schema.node, _ATOM_WORDS, f"node {node.variable}", exact)
-        )
+        node.variable: _atom_words(node.intervals, schema.node, f"node {node.variable}", exact)
         for node in merged.nodes
     }
-    bonds = {
-        edge: _bond(_conditions(edge.intervals, schema.edge, _BOND_WORDS, _name(edge), exact))
-        for edge in merged.edges
-    }
-    return _written(atoms, bonds)
+    bonds = {edge: _bond_ways(edge, schema.edge, exact) for edge in merged.edges}
+    number = math.prod(map(len, bonds.values()))
+    if number > MAX_ALTERNATIVES:
+        if exact:
+            raise ProgramError(
+                f"to_smarts: expected at most {MAX_ALTERNATIVES} ways for bonds to be conjugated or not, "
+                f"got {number}; exact=False leaves conjugation out"
+            )
+        bonds = {edge: [Alternative("", _types(ways), "")] for edge, ways in bonds.items()}
+    lines = [_written(atoms, dict(zip(bonds, ways, strict=True))) for ways in product(*bonds.values())]
+    return lines[0] if len(lines) == 1 else f"[{','.join(f'$({line})' for line in lines)}]"
 
 
-def _name(edge: EdgeDescription) -> str:
-    return f"edge ({edge.source}, {edge.target})"
+def _types(ways: list[Alternative]) -> frozenset[str]:
+    return frozenset().union(*(way.types for way in ways))
 
 
-def _atom(conditions: list[str]) -> str:
-    return (
-        f"[{';'.join(['*', *conditions] if conditions and conditions[0][:1] in 'Hh' else conditions)}]"
-        if conditions
-        else "*"
-    )
+# --- bonds ------------------------------------------------------------------------------------------------
 
 
-def _bond(conditions: list[str]) -> str:
-    return ";".join(conditions) if conditions else "~"
+def _bond_ways(edge: EdgeDescription, features: Sequence[Feature], exact: bool) -> list[Alternative]:
+    """Return the ways for a bond to be as its intervals ask: one, unless they speak of conjugation."""
+    where = f"edge ({edge.source}, {edge.target})"
+    if edge.source == edge.target:
+        raise ProgramError(f"to_smarts: {where}: SMARTS has no self-loops")
+    types, conjugated = frozenset(TYPES), None
+    for feature, interval in _conditions(edge.intervals, features, where):
+        if feature.name == "bond" and set(feature.values.values()) <= set(_BONDS):
+            kinds = {value: _BONDS[name] for value, name in feature.values.items()}
+            types = frozenset(kind for value, kind in kinds.items() if value in interval)
+        elif feature.name == "conjugated" and feature.values:
+            inside = [name for value, name in feature.values.items() if value in interval]
+            conjugated = inside == ["yes"]
+        elif not (feature.name == "stereo" and 0.0 in interval and DOUBLE not in types):
+            # Bonds that are not double have no stereo, so that "none" says nothing of them.
+            _refuse(feature, interval, where, exact)
+    if not types:
+        raise ProgramError(
+            f"to_smarts: {where}: expected an interval that some bond lies in, got one without"
+        )
+    return [Alternative("", types, "")] if conjugated is None else alternatives(types, conjugated)
+
+
+def _bond(types: frozenset[str]) -> str:
+    if types == frozenset(TYPES):
+        return "~"
+    if OTHER in types:  # told by what it is not
+        return "&".join(f"!{kind}" for kind in TYPES if kind not in types)
+    return ",".join(kind for kind in TYPES if kind in types)
 
 
 # --- conditions -------------------------------------------------------------------------------------------
 
 
 def _conditions(
-    intervals: Sequence[Interval] | None,
-    features: Sequence[Feature],
-    words: dict[str, Callable[[Feature, Interval], str]],
-    where: str,
-    exact: bool,
-) -> list[str]:
-    """Return what the intervals of a node or an edge ask for, feature by feature."""
+    intervals: Intervals | None, features: Sequence[Feature], where: str
+) -> list[tuple[Feature, Interval]]:
+    """Return the features whose interval leaves out some value they can have."""
     if intervals is None:
         return []
     if len(intervals) != len(features):
         raise ProgramError(f"to_smarts: {where}: expected {len(features)} intervals, got {len(intervals)}")
+    return [pair for pair in zip(features, intervals, strict=True) if not _says_nothing(*pair)]
+
+
+def _refuse(feature: Feature, interval: Interval, where: str, exact: bool) -> None:
+    """Raise where an exact SMARTS is asked for; else the condition is left out."""
+    if exact:
+        bounds = f"[{interval.lower:g}, {interval.upper:g}]"
+        raise ProgramError(
+            f"to_smarts: {where}: SMARTS has no words for {feature.name} in {bounds}; "
+            "exact=False leaves such conditions out"
+        )
+
+
+def _atom_words(
+    intervals: Intervals | None, features: Sequence[Feature], where: str, exact: bool
+) -> list[str]:
+    """Return what the intervals of a node ask for, feature by feature."""
     found = []
-    for feature, interval in zip(features, intervals, strict=True):
-        if _says_nothing(feature, interval):
-            continue
+    for feature, interval in _conditions(intervals, features, where):
         try:
-            found.append(words.get(feature.name, _no_words)(feature, interval))
+            found.append(_ATOM_WORDS.get(feature.name, _no_words)(feature, interval))
         except _InexactError:
-            if exact:
-                bounds = f"[{interval.lower:g}, {interval.upper:g}]"
-                raise ProgramError(
-                    f"to_smarts: {where}: SMARTS has no words for {feature.name} in {bounds}; "
-                    "exact=False leaves such conditions out"
-                ) from None
+            _refuse(feature, interval, where, exact)
     return found
 
 
@@ -203,18 +237,6 @@ def _yes_no(yes: str, no: str) -> Callable[[Feature, Interval], str]:
     return words
 
 
-def _bond_type(feature: Feature, interval: Interval) -> str:
-    inside: list[str] = []
-    outside: list[str] = []
-    for value, name in feature.values.items():
-        if name not in _BONDS and name != "other":
-            raise _InexactError
-        (inside if value in interval else outside).append(_BONDS.get(name, _OTHER_BOND))
-    if _OTHER_BOND in inside:
-        return "&".join(f"!{word}" for word in outside)
-    return ",".join(inside)
-
-
 _ATOM_WORDS: dict[str, Callable[[Feature, Interval], str]] = {
     "atom": _element,
     "degree": _count("X"),
@@ -225,68 +247,65 @@ _ATOM_WORDS: dict[str, Callable[[Feature, Interval], str]] = {
     "aromatic": _yes_no("a", "A"),
     "ring": _yes_no("R", "R0"),
 }
-_BOND_WORDS: dict[str, Callable[[Feature, Interval], str]] = {"bond": _bond_type}
 
 
 # --- writing ----------------------------------------------------------------------------------------------
 
 
-def _written(atoms: dict[str, str], bonds: dict[EdgeDescription, str]) -> str:
+@dataclass
+class _Tree:
+    """A program as a tree, depth first: the bonds along it, and the numbers of those that close rings."""
+
+    roots: list[str] = field(default_factory=list)
+    branches: dict[str, list[tuple[EdgeDescription, str]]] = field(default_factory=dict)
+    closures: dict[str, list[tuple[EdgeDescription, int]]] = field(default_factory=dict)
+
+
+def _written(atoms: dict[str, list[str]], bonds: dict[EdgeDescription, Alternative]) -> str:
     """Write the pattern as a line: depth first, rings closed by numbers, components apart by dots."""
-    around: dict[str, list[EdgeDescription]] = {variable: [] for variable in atoms}
-    for edge in bonds:
-        around[edge.source].append(edge)
-        around[edge.target].append(edge)
+    words = {variable: list(listed) for variable, listed in atoms.items()}
+    for edge, way in bonds.items():
+        words[edge.source] += [way.source] if way.source else []
+        words[edge.target] += [way.target] if way.target else []
+    tree = _tree(list(atoms), list(bonds))
+
+    def line(variable: str) -> str:
+        # The same condition may come from several bonds.
+        listed = list(dict.fromkeys(words[variable]))
+        text = f"[{';'.join(listed)}]" if listed else "*"
+        for edge, number in tree.closures[variable]:
+            text += _bond(bonds[edge].types) + (str(number) if number < 10 else f"%{number}")
+        branches = [_bond(bonds[edge].types) + line(other) for edge, other in tree.branches[variable]]
+        return text + "".join(f"({branch})" for branch in branches[:-1]) + "".join(branches[-1:])
+
+    return ".".join(map(line, tree.roots))
+
+
+def _tree(variables: list[str], edges: list[EdgeDescription]) -> _Tree:
+    """Find a tree over every component, and number the bonds that it leaves out."""
+    tree = _Tree(branches={v: [] for v in variables}, closures={v: [] for v in variables})
     seen: set[str] = set()
-    tree: dict[str, list[tuple[EdgeDescription, str]]] = {variable: [] for variable in atoms}
-    closures: dict[str, list[str]] = {variable: [] for variable in atoms}
-    roots = []
-    for variable in atoms:
-        if variable not in seen:
-            roots.append(variable)
-            _walk(variable, around, bonds, seen, tree, closures)
-    return ".".join(_line(root, atoms, bonds, tree, closures) for root in roots)
-
-
-def _walk(
-    root: str,
-    around: dict[str, list[EdgeDescription]],
-    bonds: dict[EdgeDescription, str],
-    seen: set[str],
-    tree: dict[str, list[tuple[EdgeDescription, str]]],
-    closures: dict[str, list[str]],
-) -> None:
-    """Find a tree over one component, depth first, and number the bonds that it leaves out."""
     used: set[EdgeDescription] = set()
+    n_closures = 0
 
     def visit(variable: str) -> None:
+        nonlocal n_closures
         seen.add(variable)
-        for edge in around[variable]:
-            if edge in used:
+        for edge in edges:
+            if edge in used or variable not in (edge.source, edge.target):
                 continue
-            other = edge.target if edge.source == variable else edge.source
             used.add(edge)
+            other = edge.target if edge.source == variable else edge.source
             if other in seen:
-                number = sum(map(len, closures.values())) // 2 + 1
-                digit = str(number) if number < 10 else f"%{number}"
-                closures[other].append(f"{bonds[edge]}{digit}")
-                closures[variable].append(f"{bonds[edge]}{digit}")
+                n_closures += 1
+                tree.closures[variable].append((edge, n_closures))
+                tree.closures[other].append((edge, n_closures))
             else:
-                tree[variable].append((edge, other))
+                tree.branches[variable].append((edge, other))
                 visit(other)
 
-    visit(root)
-
-
-def _line(
-    variable: str,
-    atoms: dict[str, str],
-    bonds: dict[EdgeDescription, str],
-    tree: dict[str, list[tuple[EdgeDescription, str]]],
-    closures: dict[str, list[str]],
-) -> str:
-    branches = [
-        f"{bonds[edge]}{_line(other, atoms, bonds, tree, closures)}" for edge, other in tree[variable]
-    ]
-    inner = "".join(f"({branch})" for branch in branches[:-1])
-    return f"{atoms[variable]}{''.join(closures[variable])}{inner}{branches[-1] if branches else ''}"
+    for variable in variables:
+        if variable not in seen:
+            tree.roots.append(variable)
+            visit(variable)
+    return tree
