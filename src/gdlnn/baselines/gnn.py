@@ -33,15 +33,17 @@ class GNNClassifier(GraphClassifier):
     pooling
         "mean", "max" or "sum" over the nodes of a graph.
     learning_rate, weight_decay
-        Of the Adam optimiser.
+        Of the Adam optimiser. With a validation part the rate is halved whenever its loss has not fallen for
+        20 epochs.
     hidden
         Width of every layer; a multiple of 4 for GAT, which has four heads.
-    n_layers, dropout
-        Number of layers; share of units left out before the last one.
+    n_layers, dropout, layer_dropout
+        Number of layers; share of units left out before the last linear layer, and before every layer of
+        messages.
     epochs, patience
         Most epochs; epochs without a better validation accuracy or loss after which training ends.
     batch_size
-        Graphs of one step; None for about eight steps an epoch, from 32 to 512 graphs each.
+        Graphs of one step; None for about eight steps an epoch, from 32 to 256 graphs each.
     class_weight
         "balanced" makes every class weigh the same, None every graph.
     validation_fraction
@@ -72,6 +74,7 @@ class GNNClassifier(GraphClassifier):
         weight_decay: float = 0.0,
         n_layers: int = 3,
         dropout: float = 0.5,
+        layer_dropout: float = 0.0,
         epochs: int = 500,
         patience: int = 100,
         batch_size: int | None = None,
@@ -86,6 +89,7 @@ class GNNClassifier(GraphClassifier):
         self.weight_decay = weight_decay
         self.n_layers = n_layers
         self.dropout = dropout
+        self.layer_dropout = layer_dropout
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
@@ -123,6 +127,7 @@ class GNNClassifier(GraphClassifier):
                 self.n_layers,
                 self.pooling,
                 self.dropout,
+                self.layer_dropout,
             ).to(device)
             self.history_ = train_network(self, self.network_, parts, held_out, weights)
         self.network_.eval()
@@ -154,6 +159,7 @@ class GNNClassifier(GraphClassifier):
             ("weight_decay", "a number of at least 0", self.weight_decay >= 0),
             ("n_layers", "a whole number of at least 1", _whole(self.n_layers, 1)),
             ("dropout", "a share from 0 to below 1", 0 <= self.dropout < 1),
+            ("layer_dropout", "a share from 0 to below 1", 0 <= self.layer_dropout < 1),
             ("epochs", "a whole number of at least 1", _whole(self.epochs, 1)),
             ("patience", "a whole number of at least 1", _whole(self.patience, 1)),
             (

@@ -34,8 +34,8 @@ class GraphNetwork(nn.Module):
         Number of layers.
     pooling
         How the nodes of a graph become one vector.
-    dropout
-        Share of units left out before the last layer.
+    dropout, layer_dropout
+        Share of units left out before the last linear layer, and before every layer of messages.
     """
 
     def __init__(
@@ -48,8 +48,10 @@ class GraphNetwork(nn.Module):
         n_layers: int = 3,
         pooling: Pooling = "mean",
         dropout: float = 0.5,
+        layer_dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        self.layer_dropout = nn.Dropout(layer_dropout)
         self.kind, self.pooling = kind, pooling
         self.takes_edges = kind in ("gin", "gat") and n_edge_columns > 0
         self.embed = nn.Linear(n_node_columns, hidden)
@@ -68,7 +70,7 @@ class GraphNetwork(nn.Module):
         x = self.embed(batch.x)
         pooled = [self._pool(x, batch)]
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = torch.relu(norm(self._messages(layer, x, batch)))
+            x = torch.relu(norm(self._messages(layer, self.layer_dropout(x), batch)))
             pooled.append(self._pool(x, batch))
         result: torch.Tensor = self.head(torch.cat(pooled, dim=1))
         return result
