@@ -123,6 +123,6 @@ def _pool(column: FloatArray, sizes: npt.NDArray[np.int64], values: list[float] 
     known = np.asarray(values)
     code = np.minimum(np.searchsorted(known, column), len(known) - 1)
     seen = known[code] == column
-    owner = np.repeat(np.arange(len(sizes)), sizes)
+    owner = np.repeat(np.arange(len(sizes)), np.asarray(sizes, dtype=np.int64))
     counts = np.bincount((owner * len(known) + code)[seen], minlength=len(sizes) * len(known))
     return np.asarray(counts.reshape(len(sizes), len(known)) / sizes[:, None])
