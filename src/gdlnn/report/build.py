@@ -12,15 +12,15 @@ from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain_model
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.mining.miner import package_version
-from gdlnn.report.pictures import picture
+from gdlnn.report.cards import counterfactual_card, graph_card
 from gdlnn.report.programs import program_rows
 from gdlnn.report.statistics import brier, calibration, confusion, learning_curve, wilson
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gdlnn.explain import Counterfactual, Explanation
+    from gdlnn.explain import Explanation
     from gdlnn.model import GDLNNClassifier
 
 FORMAT = "gdlnn-report"
@@ -219,32 +219,11 @@ def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
 
 
 def _card(explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, row: int) -> dict[str, Any]:
-    programs = [
-        {
-            "index": index,
-            "weight": weight,
-            "witness": None if witness is None else list(witness.values()),
-            "edges": None
-            if witness is None
-            else [[witness[edge.source], witness[edge.target]] for edge in program.edges],
-        }
-        for index, weight, witness, program in zip(
-            explanation.indices, explanation.weights, explanation.witnesses, explanation.programs, strict=True
-        )
-    ]
     return {
         "row": row,
-        "name": explanation.graph.name or f"graph {row}",
+        **graph_card(explanation, proba, f"graph {row}"),
         "truth": plain(truth),
-        "prediction": explanation.prediction,
-        "probability": explanation.probability,
-        "probabilities": [round(float(value), 6) for value in proba],
         "right": bool(explanation.prediction == plain(truth)),
-        "programs": programs,
-        "nodes": list(explanation.nodes),
-        "quality": explanation.quality,
-        "picture": picture(explanation),
-        "counterfactual": None,
     }
 
 
@@ -255,15 +234,4 @@ def _add_counterfactuals(
     for card in sorted(cards, key=lambda card: (card["right"], card["row"]))[:most]:
         graph = overall.explanations[card["row"]].graph
         found = counterfactual(model, graph, max_nodes=MOST_REMOVED)
-        card["counterfactual"] = _told(found)
-
-
-def _told(found: Counterfactual | None) -> dict[str, Any]:
-    if found is None:
-        return {"nodes": [], "found": False}
-    return {
-        "found": True,
-        "nodes": list(found.nodes),
-        "prediction": found.new_prediction,
-        "probability": found.new_probability,
-    }
+        card["counterfactual"] = counterfactual_card(found)

@@ -58,7 +58,7 @@ def program_rows(
             "weight": weights[index],
             "targets": len(item.targets),
             "gdl": str(item.program),
-            **_shown(item.program, model.schema_, model.programs_.info.directed),
+            **shown_program(item.program, model.schema_, model.programs_.info.directed),
         }
         for index, item in enumerate(model.programs_)
     ]
@@ -106,7 +106,8 @@ def _support(
     }
 
 
-def _shown(program: Program, schema: Schema | None, directed: bool) -> dict[str, Any]:
+def shown_program(program: Program, schema: Schema | None, directed: bool) -> dict[str, Any]:
+    """Return a program in words, in the names of the schema, and as SMARTS where there is one."""
     shown: dict[str, Any] = {
         "words": program.describe(schema, directed=directed),
         "n_nodes": len(program.nodes),
