@@ -13,7 +13,7 @@ import gdlnn
 
 ERRORS = """
     DatasetError DownloadError ExplanationError GDLNNError GDLSyntaxError GraphError MatchError MiningError
-    MissingExtraError ModelError ProgramError UnknownMatchError
+    MissingExtraError ModelError ProgramError ServerError UnknownMatchError WorkerError WriteError
 """
 GRAPHS = "Feature Graph GraphDataset Schema"
 LANGUAGE = "Interval NamedProgram Program format_programs parse_programs"

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
         MissingExtraError,
         ModelError,
         ProgramError,
+        ServerError,
         UnknownMatchError,
+        WorkerError,
+        WriteError,
     )
     from gdlnn.explain import Explanation
     from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
@@ -60,7 +63,10 @@ _HOMES = {
     "ProgramError": "gdlnn.errors",
     "ProgramSet": "gdlnn.mining",
     "Schema": "gdlnn.graphs",
+    "ServerError": "gdlnn.errors",
     "UnknownMatchError": "gdlnn.errors",
+    "WorkerError": "gdlnn.errors",
+    "WriteError": "gdlnn.errors",
     "format_programs": "gdlnn.gdl",
     "load_dataset": "gdlnn.datasets",
     "load_jsonl": "gdlnn.datasets",
@@ -100,7 +106,10 @@ __all__ = [
     "ProgramError",
     "ProgramSet",
     "Schema",
+    "ServerError",
     "UnknownMatchError",
+    "WorkerError",
+    "WriteError",
     "__version__",
     "format_programs",
     "load_dataset",

@@ -13,6 +13,9 @@
     ├── MiningError (ValueError)         a mining call that cannot be, or a checkpoint of another run
     ├── ModelError (ValueError)          a model that cannot be trained, used, saved or loaded
     ├── ExplanationError (ValueError)    an explanation that cannot be made
+    ├── WorkerError (RuntimeError)       workers of an executor that are gone or cannot be reached
+    ├── WriteError (OSError)             a file that cannot be written; what was there before is kept
+    ├── ServerError (ValueError)         a request that cannot be answered, or a server that cannot start
     └── MissingExtraError (ImportError)  an optional dependency that is not installed
 """
 
@@ -87,6 +90,18 @@ class ModelError(GDLNNError, ValueError):
 
 class ExplanationError(GDLNNError, ValueError):
     """An explanation that cannot be made."""
+
+
+class ServerError(GDLNNError, ValueError):
+    """A request that cannot be answered, or a server that cannot start."""
+
+
+class WorkerError(GDLNNError, RuntimeError):
+    """Workers of an executor that are gone or cannot be reached."""
+
+
+class WriteError(GDLNNError, OSError):
+    """A file that cannot be written; what was there before is kept."""
 
 
 class MissingExtraError(GDLNNError, ImportError):
