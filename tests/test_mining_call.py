@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gdlnn import Graph, GraphDataset, MiningError, Program, mine
+from gdlnn import Graph, GraphDataset, MiningError, Program, mine, workers
 from gdlnn.matching import match
-from gdlnn.mining import miner, objective, progress, random_programs, running
+from gdlnn.mining import miner, objective, progress, random_programs
 from gdlnn.mining.tasks import Plan
 from reference.mining_cases import random_trees
 
@@ -158,7 +158,7 @@ def test_worker_processes_give_the_same_bytes() -> None:
 
 
 def test_data_is_sent_to_a_worker_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_SENT", {})
+    monkeypatch.setattr(workers, "_KEPT", {})
     with_data: list[bool] = []
 
     class Spy(Executor):

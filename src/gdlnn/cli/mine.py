@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import ExitStack
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,6 +19,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
+from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
 from gdlnn.mining import mine as mine_programs
@@ -60,6 +62,13 @@ def mine(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which to end with what is done.")
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local:N|ADDRESS",
+            help="Mine on a Dask cluster: N processes of this machine, or that of a scheduler's address.",
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="A file for finished descents; the same command goes on from it.")
     ] = None,
@@ -83,22 +92,29 @@ def mine(
     chosen = _targets(targets)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
-    programs = mine_programs(
-        _part(data, split, part, seed),
-        epsilon=epsilon,
-        strategy=strategy,
-        connected=connected,
-        targets=chosen,
-        min_support=min_support,
-        min_lift=min_lift,
-        step_budget=step_budget,
-        n_jobs=jobs,
-        seed=seed,
-        restarts=restarts,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        progress=not quiet,
-    )
+    with ExitStack() as stack:
+        executor = None
+        if dask is not None:
+            executor, said = stack.enter_context(dask_executor(dask))
+            if not quiet:
+                typer.echo(f"mining on {said}", err=True)
+        programs = mine_programs(
+            _part(data, split, part, seed),
+            epsilon=epsilon,
+            strategy=strategy,
+            connected=connected,
+            targets=chosen,
+            min_support=min_support,
+            min_lift=min_lift,
+            step_budget=step_budget,
+            n_jobs=jobs,
+            seed=seed,
+            restarts=restarts,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
+            executor=executor,
+            progress=not quiet,
+        )
     summary = programs.summary()
     if kept is not None:
         programs = programs.top(kept)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.graphs.packing import narrow
 from gdlnn.graphs.schema import Schema
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
     if dataset.y is not None and dataset.y.dtype.kind not in "biufU":
         raise GraphError(f"save: y: expected numbers or text, got values of type {dataset.y.dtype}")
     flat = GraphArrays.of(dataset.graphs)
-    arrays: dict[str, npt.NDArray[Any]] = {name: _narrow(getattr(flat, name)) for name in _ARRAYS}
+    arrays: dict[str, npt.NDArray[Any]] = {name: narrow(getattr(flat, name)) for name in _ARRAYS}
     if dataset.y is not None:
         arrays["y"] = dataset.y
     arrays["indices"] = dataset.indices
@@ -92,19 +93,6 @@ def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
 def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     """Add a member with a fixed date, so that the same data set gives the same bytes."""
     archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
-
-
-def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the array in the smallest whole-number type that holds it exactly, else as it is."""
-    if not array.size:
-        return array
-    low, high = array.min(), array.max()
-    for dtype in (np.int8, np.int16, np.int32):
-        info = np.iinfo(dtype)
-        if info.min <= low and high <= info.max:
-            small = array.astype(dtype)
-            return small if np.array_equal(small, array) else array
-    return array
 
 
 def load(path: str | os.PathLike[str]) -> GraphDataset:

@@ -8,7 +8,6 @@ import threading
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +15,11 @@ import numpy.typing as npt
 
 from gdlnn.matching import n_threads_for
 from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
+from gdlnn.mining.executor_run import ExecutorRun
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.progress import Progress, make_progress
 from gdlnn.mining.results import TaskResult, parse_rows
-from gdlnn.mining.running import ExecutorRun, LocalRun, MiningData, Run
+from gdlnn.mining.running import LocalRun, MiningData, Run
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Settings,
@@ -32,6 +32,7 @@ from gdlnn.mining.settings import (
     whole,
 )
 from gdlnn.mining.tasks import Plan, choose_targets, make_plan
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import GraphDataset
 
+__all__ = ["mine", "package_version"]
 logger = logging.getLogger(__name__)
 
 
@@ -135,14 +137,6 @@ def mine(
     merged = _merged(plan, results, codes, labels)
     programs = ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
     return programs if (least, lift) == (1, 0) else programs.filter(least, lift)
-
-
-def package_version() -> str:
-    """Return the version of the package, or nothing where it is used without being installed."""
-    try:
-        return version("gdlnn")
-    except PackageNotFoundError:
-        return ""
 
 
 # --- when to stop -----------------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
-"""Running tasks: on threads of this process, or in chunks on an executor. Results come in any order."""
+"""Running tasks on threads of this process, and the data that is mined. Executors are in `executor_run`."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import deque
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+import pickle
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -13,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn import _core
-from gdlnn.errors import MiningError
+from gdlnn.errors import WorkerError
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.encoding import GraphSet
+from gdlnn.graphs.packing import pack_graphs, unpack_graphs
 from gdlnn.mining.results import TaskResult
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 POLL = 0.1
 """Seconds between looks at the clock, at Ctrl-C and at the bar."""
-CHUNKS = 200
-"""Into how many chunks the tasks are cut at least, where there are as many, for an executor."""
-MAX_CHUNK = 32
-"""Most tasks of a chunk: a chunk that runs cannot be stopped."""
 Codes = npt.NDArray[np.int32]
 
 
@@ -51,8 +48,21 @@ class MiningData:
         """The graphs as the core takes them."""
         return GraphSet(self.graphs)
 
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "encoded"}
+    def pack(self) -> bytes:
+        """Return all that a worker needs, small enough to be sent around."""
+        return pickle.dumps(
+            (package_version(), pack_graphs(self.graphs), self.codes, self.n_labels, self.fingerprint)
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes) -> MiningData:
+        """Read what `pack` gave; another version of gdlnn might mine something else."""
+        version, graphs, codes, n_labels, fingerprint = pickle.loads(data)
+        if version != package_version():
+            raise WorkerError(
+                f"a worker: expected gdlnn {version}, as the caller has, got {package_version()}"
+            )
+        return cls(unpack_graphs(graphs), codes, n_labels, fingerprint)
 
 
 def fingerprint(graphs: Sequence[Graph], codes: Codes) -> str:
@@ -128,83 +138,3 @@ class LocalRun:
     def stop(self) -> None:
         """Stop within a search."""
         self._job.stop()
-
-
-# --- executors --------------------------------------------------------------------------------------------
-
-# The data sets that this process has been sent, by fingerprint. One that is mined, one before.
-_SENT: dict[str, MiningData] = {}
-_MAX_SENT = 2
-
-
-def mine_chunk(
-    key: str, data: MiningData | None, settings: Settings, tasks: Sequence[Task], numbers: Sequence[int]
-) -> list[TaskResult] | None:
-    """Mine some tasks in a worker; None where the data set is neither sent along nor known from before."""
-    if data is not None:
-        _SENT[key] = data
-        while len(_SENT) > _MAX_SENT:
-            _SENT.pop(next(iter(_SENT)))
-    known = _SENT.get(key)
-    if known is None:
-        return None
-    run = LocalRun(known, settings, tasks, numbers, 1)
-    return [result for batch in run.results() for result in batch]
-
-
-class ExecutorRun:
-    """Tasks mined in chunks by the workers of an executor.
-
-    A chunk is first sent without the data set. A worker that does not know it yet says so, and the chunk is
-    sent again with it: each worker gets the data about once, whatever kind of executor it belongs to.
-    """
-
-    def __init__(
-        self,
-        executor: Executor,
-        data: MiningData,
-        settings: Settings,
-        tasks: Sequence[Task],
-        numbers: Sequence[int],
-    ) -> None:
-        self._executor, self._data, self._settings = executor, data, settings
-        size = max(1, min(MAX_CHUNK, len(tasks) // CHUNKS))
-        chunks = [(tasks[i : i + size], numbers[i : i + size]) for i in range(0, len(tasks), size)]
-        self._chunks = deque(chunks)
-        self._running: dict[Future[list[TaskResult] | None], tuple[Sequence[Task], Sequence[int]]] = {}
-        self._stopped = False
-
-    def results(self) -> Iterator[list[TaskResult]]:
-        """Give results as they come."""
-        try:
-            while self._chunks:
-                self._submit(self._chunks.popleft(), None)
-            while self._running:
-                done, _ = wait(self._running, POLL, FIRST_COMPLETED)
-                yield [result for future in done for result in self._collect(future)]
-        except BrokenExecutor as error:
-            raise MiningError(
-                f"mine: executor: a worker ended before its work was done ({error}); with checkpoint= the "
-                "same call goes on from what was finished"
-            ) from error
-        finally:
-            self.stop()
-
-    def _submit(self, chunk: tuple[Sequence[Task], Sequence[int]], data: MiningData | None) -> None:
-        key = self._data.fingerprint
-        self._running[self._executor.submit(mine_chunk, key, data, self._settings, *chunk)] = chunk
-
-    def _collect(self, future: Future[list[TaskResult] | None]) -> list[TaskResult]:
-        chunk = self._running.pop(future)
-        if future.cancelled():
-            return []
-        results = future.result()
-        if results is None and not self._stopped:
-            self._submit(chunk, self._data)
-        return results or []
-
-    def stop(self) -> None:
-        """Cancel the chunks that have not begun; those that run are short and are waited for."""
-        self._stopped = True
-        for future in list(self._running):
-            future.cancel()

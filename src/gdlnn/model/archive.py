@@ -19,7 +19,7 @@ from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.storage import atomic_write
 from gdlnn.mining import ProgramSet
-from gdlnn.mining.miner import package_version
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os

@@ -16,11 +16,11 @@ from sklearn.base import clone
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.storage import atomic_write
-from gdlnn.mining.miner import package_version
 from gdlnn.mining.running import fingerprint
 from gdlnn.model.estimator import GDLNNClassifier
 from gdlnn.model.inputs import as_labelled
 from gdlnn.model.mined import Epsilon, Epsilons, listed_epsilons, mine_each
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os

@@ -1,0 +1,24 @@
+"""The Dask plugin that hands a worker what all jobs share. Imported where Dask is in use alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from gdlnn.workers import keep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class SharedPlugin(WorkerPlugin):
+    """Shared data on its way to a worker."""
+
+    def __init__(self, key: str, unpack: Callable[[bytes], Any], payload: bytes) -> None:
+        self.key, self.unpack, self.payload = key, unpack, payload
+        self.name = f"gdlnn-{key[:24]}"
+
+    def setup(self, worker: Any) -> None:  # noqa: ARG002 - Dask's signature
+        """Unpack it once, when the worker joins."""
+        keep(self.key, self.unpack(self.payload))
