@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from gdlnn import Graph, GraphDataset
 from gdlnn.errors import ExplanationError, ModelError
@@ -23,6 +24,7 @@ from gdlnn.explain import (
     with_closed_forms,
 )
 from gdlnn.explain.metrics import measure, measure_model, overlap, stability
+from gdlnn.model import PL4XGLClassifier
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs, renumbered
 
 TRAIN, TEST = motif_data()
@@ -172,7 +174,10 @@ def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:
     measures = measure(model, found, TEST.y)
     assert measures.fidelity == 0
     assert measures.fidelity_minus == 0
-    assert explain(model, TEST.graphs[0]).nodes == found[0].nodes
+    assert model.explain(TEST.graphs[0]) == found[0]
+    assert model.explain(TEST) == found
+    with pytest.raises(NotFittedError):
+        PL4XGLClassifier().explain(TEST.graphs[0])
 
 
 def test_measures_in_one_go() -> None:

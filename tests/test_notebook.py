@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from sklearn import config_context
 
 from gdlnn import Graph, Program
 from gdlnn.model import GDLNNClassifier
+from reference.explain_models import motif_model, motif_pl4xgl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def picture_of(html: str) -> ET.Element:
@@ -45,3 +51,17 @@ def test_a_program_is_drawn_with_its_text() -> None:
 
 def test_a_model_shows_its_parameters() -> None:
     assert "GDLNNClassifier" in GDLNNClassifier(k=7)._repr_html_()
+
+
+@pytest.mark.parametrize("make", [motif_model, motif_pl4xgl])
+def test_a_fitted_model_shows_its_strongest_programs(make: Callable[[], Any]) -> None:
+    model = make()
+    html = model._repr_html_()
+    assert model._repr_mimebundle_()["text/html"].count("<svg") == html.count("<svg") >= 3
+    assert picture_of(html).tag.endswith("svg")
+    assert f"{len(model.programs_)} programs mined from 60 graphs; classes: cycle, house." in html
+    assert "The strongest programs" in html
+    assert "epsilon" in html  # the parameters, as scikit-learn shows them
+    with config_context(display="text"):
+        assert not hasattr(model, "_repr_html_")
+        assert list(model._repr_mimebundle_()) == ["text/plain"]

@@ -17,6 +17,7 @@ from gdlnn.graphs import GraphDataset
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.settings import STEP_BUDGET
 from gdlnn.model.columns import merged_columns
+from gdlnn.model.display import DisplayMixin
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
 from gdlnn.model.layer import Activation, GDLTransformer
@@ -38,7 +39,7 @@ HEAD_PARAMETERS = (
 logger = logging.getLogger(__name__)
 
 
-class GDLNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classify graphs by the programs they contain.
 
     Fitting mines programs from the training graphs, merges them, takes the best as the columns of the GDL

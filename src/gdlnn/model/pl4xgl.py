@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from gdlnn.errors import ModelError
 from gdlnn.matching import match
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET, STEP_BUDGET, resolved_epsilon
+from gdlnn.model.display import DisplayMixin
 from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
 from gdlnn.model.mined import MINING_PARAMETERS, mine_each
 from gdlnn.model.validation import Validation, training_and_validation
@@ -40,7 +42,7 @@ class _Setting(NamedTuple):
     factor: float
 
 
-class PL4XGLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classify a graph by the best-scoring program that matches it; that program is the explanation.
 
     Every label gets the best score among its programs that match the graph, and the largest wins (the first
@@ -215,6 +217,22 @@ class PL4XGLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         winners = _predicted(by_label, self._setting().default)
         rows = which[np.arange(len(which)), winners].tolist()
         return [None if row < 0 else self.programs_[row] for row in rows]
+
+    def explain(self, graphs: Any) -> Any:
+        """Explain predictions: the program that decided, its score, and its witness as the subgraph.
+
+        Parameters
+        ----------
+        graphs
+            One graph, or several: a list gives a list.
+
+        Returns
+        -------
+        An `Explanation`, or a list of them. A graph that nothing matches has an empty one.
+        """
+        check_is_fitted(self, "programs_")
+        # The model knows nothing of its explanations: this is the one door, opened by name.
+        return importlib.import_module("gdlnn.explain").explain(self, graphs)
 
     def matched_nothing(self, X: GraphsLike) -> BoolArray:
         """Say which graphs no program matches."""

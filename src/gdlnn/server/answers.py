@@ -1,0 +1,219 @@
+"""What a worker answers: predictions, an explanation, a description of the model. Plain JSON values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn.errors import ServerError
+from gdlnn.explain import counterfactual, explain
+from gdlnn.explain.explanation import plain
+from gdlnn.graphs import Schema
+from gdlnn.mining.miner import package_version
+from gdlnn.model.strength import strongest_programs
+from gdlnn.report.build import MOST_REMOVED
+from gdlnn.report.cards import counterfactual_card, graph_card
+from gdlnn.report.programs import diagram, shown_program
+from gdlnn.server.examples import given_examples, own_examples
+from gdlnn.server.reading import FileKind, Reader, Row
+
+if TYPE_CHECKING:
+    from gdlnn.graphs import Feature, GraphDataset
+    from gdlnn.model import GDLNNClassifier
+    from gdlnn.server.limits import Limits
+
+NOTHING_LEARNT = (
+    "Nothing that was learnt is in this graph: no program matches it. It lies outside what the model knows, "
+    "so do not trust the prediction."
+)
+_STRONGEST = 10
+
+
+class Answers:
+    """Answers questions about one model.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    limits
+        What is answered at most.
+    examples
+        Graphs to try the model with.
+    """
+
+    def __init__(self, model: GDLNNClassifier, limits: Limits, examples: GraphDataset | None = None) -> None:
+        self.model, self.limits = model, limits
+        self.schema = model.schema_ or Schema()
+        self.directed = model.programs_.info.directed
+        self.reader = Reader(model.schema_, model.programs_.info, limits)
+        self.examples = (
+            own_examples(model)
+            if examples is None
+            else given_examples(examples, as_smiles=self.reader.takes_smiles)
+        )
+
+    def predict(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer a request for predictions: one row for each graph, in order."""
+        return self._predictions(self._rows(asked))
+
+    def predict_file(
+        self, data: bytes, kind: str, smiles: str | None, identifier: str | None
+    ) -> dict[str, Any]:
+        """Answer a request for the predictions of a file."""
+        return self._predictions(self.reader.file(data, kind, smiles, identifier))
+
+    def explain(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer a request for one explanation."""
+        (row,) = self._rows(asked)
+        if row.graph is None:
+            raise ServerError(f"{_shortened(row.smiles or row.name)}: {row.reason}")
+        target = None if asked.get("target") is None else self._label(asked["target"])
+        found = explain(self.model, row.graph, asked["technique"], asked["n_programs"], target, asked["seed"])
+        table = self.model.transform([row.graph])
+        proba = np.asarray(self.model.head_.predict_proba(table))[0]
+        matched = table[0, : len(self.model.programs_)] > 0
+        answer = graph_card(found, proba)
+        for item, program, label, present in zip(
+            answer["programs"], found.programs, found.labels, found.matched, strict=True
+        ):
+            item |= {
+                "label": label,
+                "class_name": self.schema.class_name(label),
+                "matched": present,
+                "gdl": str(program),
+                **shown_program(program, self.model.schema_, self.directed),
+                "diagram": diagram(program, self.model.schema_, self.directed),
+            }
+        if asked["counterfactual"]:
+            searched = counterfactual(self.model, row.graph, max_nodes=MOST_REMOVED)
+            answer["counterfactual"] = counterfactual_card(searched)
+        return answer | {
+            "smiles": row.smiles,
+            "class_name": self.schema.class_name(found.prediction),
+            "target": found.target,
+            "technique": found.technique,
+            "seed": found.seed,
+            "complete": found.complete,
+            "n_programs_matched": int(matched.sum()),
+            "matched_nothing": not matched.any(),
+            "warning": None if matched.any() else NOTHING_LEARNT,
+            "classes": self._classes(),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Say what the model is, what it expects, and what may be asked of it."""
+        info = self.model.programs_.info
+        return {
+            "name": info.dataset or "model",
+            "made_by": f"gdlnn {package_version()}",
+            "classes": self._classes(),
+            "n_programs": len(self.model.programs_),
+            "n_training_graphs": info.n_graphs,
+            "expects": self._expects(),
+            "limits": self.limits.to_json(),
+            "examples": self.examples,
+            "programs": [
+                {
+                    "index": strong.column,
+                    "label": plain(strong.label),
+                    "class_name": self.schema.class_name(plain(strong.label)),
+                    "strength": strong.strength,
+                    "gdl": str(strong.mined.program),
+                    **shown_program(strong.mined.program, self.model.schema_, self.directed),
+                    "diagram": diagram(strong.mined.program, self.model.schema_, self.directed),
+                }
+                for strong in strongest_programs(self.model, _STRONGEST)
+            ],
+        }
+
+    # --- parts --------------------------------------------------------------------------------------------
+
+    def _rows(self, asked: dict[str, Any]) -> list[Row]:
+        if asked.get("smiles") is not None:
+            smiles = asked["smiles"]
+            return self.reader.smiles([smiles] if isinstance(smiles, str) else smiles)
+        graphs = asked["graphs"] if asked.get("graphs") is not None else [asked["graph"]]
+        return self.reader.graphs(graphs)
+
+    def _predictions(self, rows: list[Row]) -> dict[str, Any]:
+        graphs = [row.graph for row in rows if row.graph is not None]
+        table = self.model.transform(graphs)
+        proba = np.asarray(self.model.head_.predict_proba(table)) if graphs else np.zeros((0, 1))
+        nothing = (table[:, : len(self.model.programs_)] == 0).all(axis=1)
+        labels = [plain(label) for label in self.model.classes_]
+        answers: list[dict[str, Any]] = []
+        position = 0
+        for row in rows:
+            told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
+            if row.graph is None:
+                answers.append(told | {"error": row.reason})
+                continue
+            chances = proba[position].tolist()
+            best = int(np.argmax(chances))
+            told |= {
+                "label": labels[best],
+                "class_name": self.schema.class_name(labels[best]),
+                "probability": chances[best],
+                "probabilities": [round(value, 6) for value in chances],
+                "matched_nothing": bool(nothing[position]),
+                "error": None,
+            }
+            answers.append(told)
+            position += 1
+        return {"classes": self._classes(), "rows": answers}
+
+    def _classes(self) -> list[dict[str, Any]]:
+        labels = [plain(label) for label in self.model.classes_]
+        return [{"label": label, "name": self.schema.class_name(label)} for label in labels]
+
+    def _label(self, word: Any) -> Any:
+        """Return the label that a client means, as it is or by its name."""
+        for item in self._classes():
+            if word in (item["label"], item["name"], str(item["label"])):
+                return item["label"]
+        known = ", ".join(item["name"] for item in self._classes())
+        raise ServerError(f"target: expected one of {known}, got {word!r}")
+
+    def _expects(self) -> dict[str, Any]:
+        info = self.model.programs_.info
+        smiles = self.reader.takes_smiles
+        kinds: tuple[FileKind, ...] = ("csv", "sdf", "jsonl") if smiles else ("jsonl",)
+        nodes = _features(self.schema.node, info.n_node_features)
+        edges = _features(self.schema.edge, info.n_edge_features)
+        direction = "directed" if self.directed else "undirected"
+        if smiles:
+            words = "Molecules: a SMILES each, or a csv table, an SDF file or JSON Lines with several."
+        else:
+            words = (
+                f"Graphs, {direction}, as JSON: nodes with {_told(nodes)}, edges with {_told(edges)}; "
+                "one, or a JSON Lines file with several."
+            )
+        return {
+            "smiles": smiles,
+            "files": list(kinds),
+            "directed": self.directed,
+            "node_features": nodes,
+            "edge_features": edges,
+            "in_words": words,
+        }
+
+
+def _features(features: tuple[Feature, ...], width: int) -> list[dict[str, Any]]:
+    if len(features) != width:
+        return [{"name": f"feature {i + 1}", "kind": "numeric", "values": []} for i in range(width)]
+    return [
+        {"name": f.name, "kind": f.kind, "values": [[value, name] for value, name in f.values.items()]}
+        for f in features
+    ]
+
+
+def _told(features: list[dict[str, Any]]) -> str:
+    names = ", ".join(feature["name"] for feature in features)
+    count = f"{len(features)} feature{'s' if len(features) != 1 else ''}"
+    return f"{count} ({names})" if features else "no features"
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,226 @@
+"""From what a client sent to graphs: SMILES, JSON graphs, and files as text. Never a path, never a pickle."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from gdlnn.datasets import load_jsonl, load_sdf
+from gdlnn.datasets.smiles import parse_smiles, read_columns, read_header
+from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
+from gdlnn.graphs import Graph
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gdlnn.graphs import GraphDataset, Schema
+    from gdlnn.mining import SetInfo
+    from gdlnn.server.limits import Limits
+
+FileKind = Literal["csv", "sdf", "jsonl"]
+_SUFFIXES = {"csv": ".csv", "sdf": ".sdf", "jsonl": ".jsonl"}
+# What the readers raise for text that nobody should send, beside their own errors.
+_BAD_TEXT = (GDLNNError, ValueError, TypeError, LookupError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One graph that was asked about, or the reason why there is none."""
+
+    number: int
+    name: str
+    smiles: str | None
+    graph: Graph | None
+    reason: str = ""
+
+
+def reads_smiles(schema: Schema | None) -> bool:
+    """Whether a model can be asked about SMILES: its features are those that SMILES are read into."""
+    return schema is not None and (schema.node, schema.edge) == (MOLECULE_SCHEMA.node, MOLECULE_SCHEMA.edge)
+
+
+class Reader:
+    """Reads what clients send for one model.
+
+    Parameters
+    ----------
+    schema, info
+        The names and numbers of the features that the model was trained on.
+    limits
+        How much is read.
+    """
+
+    def __init__(self, schema: Schema | None, info: SetInfo, limits: Limits) -> None:
+        self.schema, self.info, self.limits = schema, info, limits
+        self.takes_smiles = reads_smiles(schema)
+
+    def smiles(self, texts: Iterable[str], names: Iterable[str] = ()) -> list[Row]:
+        """Read SMILES, one row each; one that does not parse keeps its reason."""
+        if not self.takes_smiles:
+            raise ServerError(f"smiles: {self._no_smiles()}")
+        listed, named = list(texts), list(names)
+        self._check_batch(len(listed))
+        named += [""] * (len(listed) - len(named))
+        return [
+            self._molecule(number, text.strip(), name)
+            for number, (text, name) in enumerate(zip(listed, named, strict=True), 1)
+        ]
+
+    def graphs(self, items: list[dict[str, Any]]) -> list[Row]:
+        """Read JSON graphs, one row each."""
+        self._check_batch(len(items))
+        rows = []
+        for number, item in enumerate(items, 1):
+            name = str(item.get("name") or f"graph {number}")
+            try:
+                graph = self._graph(item, name)
+                rows.append(Row(number, name, None, graph, self._unfit(graph)))
+            except _BAD_TEXT as error:
+                rows.append(Row(number, name, None, None, str(error)))
+        return [row if not row.reason else Row(row.number, row.name, None, None, row.reason) for row in rows]
+
+    def file(self, data: bytes, kind: str, smiles: str | None, identifier: str | None) -> list[Row]:
+        """Read a file that was sent as text; its name and place stay with the client."""
+        if kind not in get_args(FileKind):
+            raise ServerError(f"kind: expected one of {', '.join(get_args(FileKind))}, got {kind!r}")
+        if kind != "jsonl" and not self.takes_smiles:
+            raise ServerError(f"{kind}: {self._no_smiles()}")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"input{_SUFFIXES[kind]}"
+            path.write_bytes(data)
+            try:
+                if kind == "csv":
+                    return self._table(path, smiles, identifier)
+                if kind == "sdf":
+                    self._check_batch(data.count(b"$$$$"))
+                    return self._data_set(load_sdf(path, id=identifier))
+                self._check_batch(sum(1 for line in data.splitlines() if line.strip()) - 1)
+                return self._data_set(load_jsonl(path))
+            except _BAD_TEXT as error:
+                raise ServerError(str(error)) from error
+
+    # --- parts --------------------------------------------------------------------------------------------
+
+    def _table(self, path: Path, smiles: str | None, identifier: str | None) -> list[Row]:
+        header = read_header(path)
+        if smiles is None:
+            smiles = next((name for name in header if name.lower() == "smiles"), None)
+        if smiles is None:
+            raise DatasetError(f"{path.name}: expected a column called smiles, got {', '.join(header[:20])}")
+        if identifier is None:
+            identifier = next((name for name in header if name.lower() in ("id", "name")), None)
+        columns = [smiles, *([identifier] if identifier else [])]
+        texts, names = [], []
+        for number, cells in read_columns(path, columns):
+            self._check_batch(number)
+            texts.append(cells[0])
+            names.append(cells[1] if identifier else "")
+        if not texts:
+            raise DatasetError(f"{path.name}: expected at least one row, got the header alone")
+        return self.smiles(texts, names)
+
+    def _data_set(self, data: GraphDataset) -> list[Row]:
+        """Return the rows of a data set in the order of its file, those that were not read among them."""
+        self._check_batch(len(data) + len(data.skipped))
+        skipped = {row.row: row for row in data.skipped}
+        rows: list[Row] = []
+        graphs = iter(range(len(data)))
+        for number in range(1, len(data) + len(skipped) + 1):
+            if number in skipped:
+                row = skipped[number]
+                rows.append(Row(number, f"row {number}", row.value or None, None, row.reason))
+                continue
+            i = next(graphs)
+            graph = self._ours(data.graphs[i])
+            name = data.ids[i] if data.ids is not None else graph.name or f"graph {number}"
+            text = data.smiles[i] if data.smiles is not None else None
+            reason = self._unfit(graph)
+            rows.append(Row(number, name, text, None if reason else graph, reason))
+        return rows
+
+    def _molecule(self, number: int, text: str, name: str) -> Row:
+        shown = name or text
+        # RDKit needs time and memory for what is far too long before it can be counted.
+        if len(text) > 20 * self.limits.nodes:
+            reason = f"expected at most {self.limits.nodes} atoms, got a SMILES of {len(text)} letters"
+            return Row(number, shown[:40], text[:40], None, reason)
+        molecule, reason = parse_smiles(text)
+        if molecule is None:
+            return Row(number, shown, text, None, reason)
+        if molecule.GetNumAtoms() > self.limits.nodes:
+            reason = f"expected at most {self.limits.nodes} atoms, got {molecule.GetNumAtoms()}"
+            return Row(number, shown, text, None, reason)
+        return Row(number, shown, text, molecule_graph(molecule, schema=self.schema, name=shown))
+
+    def _graph(self, item: dict[str, Any], name: str) -> Graph:
+        nodes, edges, features = item["nodes"], item["edges"], item.get("edge_features")
+        if len(nodes) > self.limits.nodes or len(edges) > self.limits.edges:
+            raise GraphError(self._too_large(len(nodes), len(edges)))
+        plain = [[node] if isinstance(node, int | float) else node for node in nodes]
+        empty = np.zeros((0, self.info.n_edge_features)) if not edges else None
+        return self._ours(
+            Graph(
+                plain if plain else np.zeros((0, self.info.n_node_features)),
+                edges,
+                features if features else empty,
+                directed=item.get("directed", self.info.directed),
+                name=name,
+            )
+        )
+
+    def _ours(self, graph: Graph) -> Graph:
+        """Return the graph with the names that the model knows, whatever the client called its features."""
+        fits = self.schema is not None and (
+            graph.node_features.shape[1] == len(self.schema.node)
+            and graph.edge_features.shape[1] == len(self.schema.edge)
+        )
+        return Graph._trusted(
+            graph.node_features,
+            graph.edges,
+            graph.edge_features,
+            graph.directed,
+            self.schema if fits else None,
+            graph.name,
+        )
+
+    def _unfit(self, graph: Graph) -> str:
+        """Return why the model cannot be asked about a graph, or nothing."""
+        if graph.n_nodes > self.limits.nodes or graph.n_edges > self.limits.edges:
+            return self._too_large(graph.n_nodes, graph.n_edges)
+        if not graph.n_nodes:
+            return "expected at least one node, got none"
+        for of, expected, got, count in (
+            ("node", self.info.n_node_features, graph.node_features.shape[1], graph.n_nodes),
+            ("edge", self.info.n_edge_features, graph.edge_features.shape[1], graph.n_edges),
+        ):
+            if count and expected != got:
+                return f"expected {expected} {of} feature(s), as in training, got {got}"
+        if graph.n_edges and graph.directed != self.info.directed:
+            return f"expected {'a directed' if self.info.directed else 'an undirected'} graph, as in training"
+        return ""
+
+    def _too_large(self, n_nodes: int, n_edges: int) -> str:
+        most = f"{self.limits.nodes} nodes and {self.limits.edges} edges"
+        return f"expected at most {most}, got {n_nodes} and {n_edges}"
+
+    def _check_batch(self, n: int) -> None:
+        if n > self.limits.batch:
+            raise ServerError(f"expected at most {self.limits.batch} graphs in one request, got {n} or more")
+
+    def _no_smiles(self) -> str:
+        return (
+            f"this model was not trained on molecules read from SMILES; it expects graphs with "
+            f"{self.info.n_node_features} node feature(s) and {self.info.n_edge_features} edge feature(s)"
+        )
+
+
+def parse_json(data: bytes) -> dict[str, Any]:
+    """Return the JSON object that the server has already checked."""
+    value: dict[str, Any] = json.loads(data)
+    return value
