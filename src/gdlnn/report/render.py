@@ -45,7 +45,7 @@ def render_report(report: dict[str, Any]) -> str:
         overall=global_section(report),
         about=about_section(report),
         json=embedded_json(report),
-        script=read("draw.js") + read("page.js"),
+        script=read("draw.js") + read("card.js") + read("page.js"),
     )
 
 

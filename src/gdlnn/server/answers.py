@@ -156,7 +156,7 @@ class Answers:
                 "label": labels[best],
                 "class_name": self.schema.class_name(labels[best]),
                 "probability": chances[best],
-                "probabilities": [round(value, 6) for value in chances],
+                "probabilities": chances,
                 "matched_nothing": bool(nothing[position]),
                 "error": None,
             }

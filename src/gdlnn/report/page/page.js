@@ -8,23 +8,8 @@
   const PAGE = 24;
   const state = {key: "weight", down: true, programs: PAGE, graphs: PAGE};
 
-  function element(tag, attributes = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-      else if (value !== false && value != null) made.setAttribute(key, value === true ? "" : value);
-    }
-    made.append(...children.filter(child => child != null));
-    return made;
-  }
   const name = label => names.get(label) ?? String(label);
-  const percent = value => `${(100 * value).toFixed(1)} %`;
   const figure = value => value >= 1000 ? "> 999" : value >= 10 ? value.toFixed(0) : value.toPrecision(2);
-  const signed = value => {
-    const size = Math.abs(value);
-    return (value < 0 ? "−" : "+") + (size >= 0.01 || !size ? size.toFixed(3) : size.toPrecision(1));
-  };
-  const brief = words => words.replace(/^\w+ that contain /, "");
 
   function option(select, value, text) { byId(select).append(element("option", {value}, text)); }
   report.classes.forEach((c, i) => { option("program-class", i, c.name); option("graph-class", i, c.name); });
@@ -55,15 +40,6 @@
   }
   function support(title, [own, nOwn, others, nOthers]) {
     return cell(title, `${own} of ${nOwn}`, element("span", {class: "small"}, `others ${others} of ${nOthers}`));
-  }
-
-  function copyButton(what, text) {
-    const button = element("button", {type: "button", onclick: async () => {
-      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; }
-      catch { window.prompt(`Copy the ${what}`, text); }
-      setTimeout(() => { button.textContent = `Copy ${what}`; }, 1500);
-    }}, `Copy ${what}`);
-    return button;
   }
 
   function programRow(p) {
@@ -125,53 +101,11 @@
       (!program || g.programs.some(p => p.index === +program)) && (!words || g.name.toLowerCase().includes(words)));
   }
 
-  function highlight(card, index) {
-    const svg = card.querySelector("svg");
-    svg.classList.toggle("dim", index != null);
-    for (const halo of svg.querySelectorAll(".halo")) halo.classList.toggle("lit", +halo.dataset.program === index);
-  }
-
-  function chip(card, p, colour) {
-    const program = programs.get(p.index);
-    const mark = element("span", {class: "mark"});
-    if (colour) mark.style.cssText = `background:${colour};border:0`;
-    const state = p.witness ? "present" : "absent";
-    const button = element("button", {type: "button", "aria-pressed": "false", "data-program": p.index,
-      title: `${state}; ${p.weight >= 0 ? "speaks for" : "speaks against"} the prediction`},
-      mark, element("span", {class: "words"}, p.witness ? "" : "absent: ", brief(program.words)),
-      element("span", {class: "number"}, signed(p.weight)));
-    const pinned = () => card.querySelector(".chips [aria-pressed=true]");
-    const show = () => highlight(card, p.index);
-    const hide = () => highlight(card, pinned() ? +pinned().dataset.program : null);
-    for (const when of ["mouseenter", "focus"]) button.addEventListener(when, show);
-    for (const when of ["mouseleave", "blur"]) button.addEventListener(when, hide);
-    button.addEventListener("click", () => {
-      const on = button.getAttribute("aria-pressed") !== "true";
-      if (pinned()) pinned().setAttribute("aria-pressed", "false");
-      button.setAttribute("aria-pressed", String(on));
-      show();
-    });
-    return element("li", {}, button);
-  }
-
-  function counterfactual(graph, svg) {
-    const found = graph.counterfactual;
-    if (!found) return null;
-    const told = found.found
-      ? `Without ${found.nodes.length === 1 ? "node" : "the nodes"} ${found.nodes.join(", ")} the model says ` +
-        `${name(found.prediction)} (${percent(found.probability)}). Crossed out above.`
-      : "No few nodes were found whose removal changes the prediction.";
-    return element("details", {ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},
-      element("summary", {}, "What would change it?"), element("p", {}, told));
-  }
-
   function graphCard(graph) {
     const card = element("article", {class: "card graph", role: "listitem", "data-row": graph.row});
-    const svg = drawGraph(graph), list = element("ul", {class: "chips"});
+    const svg = drawGraph(graph), list = chips(card, graph.programs, p => programs.get(p.index).words);
     const bar = element("span");
     bar.style.width = percent(graph.probability).replace(" ", "");
-    let colours = 0;
-    for (const p of graph.programs) list.append(chip(card, p, p.witness ? COLOURS[colours++ % COLOURS.length] : null));
     const cut = graph.picture.ids ? `, ${graph.picture.ids.length} shown` : "";
     card.append(
       element("header", {}, element("h3", {}, graph.name),
@@ -181,7 +115,7 @@
         element("span", {class: "quiet"}, `  ${graph.right ? "" : `in truth ${name(graph.truth)} · `}${graph.picture.n_nodes} nodes${cut}`)),
       element("div", {class: "probability", "aria-hidden": "true"}, bar),
       graph.programs.length ? list : element("p", {class: "quiet"}, "No program that it contains decides."));
-    const unfolded = counterfactual(graph, svg);
+    const unfolded = counterfactual(graph, svg, name);
     if (unfolded) card.append(unfolded);
     return card;
   }

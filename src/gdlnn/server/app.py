@@ -1,0 +1,197 @@
+"""The application: routes, and which failure becomes which status. Models are asked in workers."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from gdlnn.mining.miner import package_version
+from gdlnn.server import bodies, pages
+from gdlnn.server.guard import Guard
+from gdlnn.server.limits import Limits
+from gdlnn.server.pool import BusyError, TooSlowError, WorkerGoneError, WorkerPool
+from gdlnn.server.reading import FileKind  # noqa: TC001  (FastAPI reads the annotations)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncIterator, Collection
+
+    from starlette.types import ASGIApp
+
+JSON = "application/json"
+ABOUT = """
+Asks one GDLNN model: what it predicts for graphs, and why. Errors are `{"error": "…"}`: what, where,
+expected, got. No request names a file or a path; files are sent as text.
+"""
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    status: {"model": bodies.ErrorAnswer, "description": words}
+    for status, words in {
+        400: "Not JSON, or not text",
+        408: "The request came too slowly",
+        413: "The body is too large",
+        421: "The server is not addressed under this name",
+        422: "The request cannot be answered as it is",
+        500: "The server failed; its log says why",
+        503: "Too busy, or the answer took too long",
+    }.items()
+}
+_FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "The file itself, as text.",
+        "content": {
+            kind: {"schema": {"type": "string"}}
+            for kind in ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "text/plain")
+        },
+    }
+}
+
+
+def make_app(
+    model: str | os.PathLike[str],
+    limits: Limits | None = None,
+    *,
+    n_workers: int = 2,
+    examples: str | None = None,
+    smiles: str | None = None,
+    hosts: Collection[str] = (),
+) -> ASGIApp:
+    """Return the application for a model, as any ASGI server runs it.
+
+    Parameters
+    ----------
+    model
+        The model file.
+    limits
+        What a client may ask for at most.
+    n_workers
+        Processes that hold the model, each of which answers one request at a time.
+    examples, smiles
+        A data set whose first graphs the page offers, as on the command line, and its column of SMILES.
+    hosts
+        The names under which the server may be addressed; empty: any.
+    """
+    limits = limits or Limits()
+    settings = {
+        "model": str(model),
+        "limits": limits.to_json(),
+        "examples": examples,
+        "smiles": smiles,
+    }
+    pool = WorkerPool(settings, n_workers, limits)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await pool.start()
+        app.state.pool = pool
+        yield
+        await pool.stop()
+
+    app = FastAPI(
+        title="GDLNN server",
+        version=package_version(),
+        description=ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+    )
+    _add_failures(app, limits)
+    _add_api(app, pool)
+    pages.add_pages(app)
+    return Guard(app, limits, hosts)
+
+
+def _failure(status: int, reason: str, **headers: str) -> JSONResponse:
+    return JSONResponse({"error": reason}, status, headers or None)
+
+
+def _add_failures(app: FastAPI, limits: Limits) -> None:
+    """Say every failure in one line, and never what the client sent: it may be anything."""
+
+    @app.exception_handler(RequestValidationError)
+    async def wrong_body(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
+        not_json = first["type"] == "json_invalid"
+        return _failure(400 if not_json else 422, f"{where[:200]}: {first['msg'][:300]}")
+
+    @app.exception_handler(HTTPException)
+    async def no_such(_: Request, error: HTTPException) -> JSONResponse:
+        return _failure(error.status_code, str(error.detail), **(error.headers or {}))
+
+    @app.exception_handler(BusyError)
+    async def busy(_: Request, __: BusyError) -> JSONResponse:
+        return _failure(503, "every worker is busy; try again in a moment", **{"retry-after": "2"})
+
+    @app.exception_handler(TooSlowError)
+    async def too_slow(_: Request, __: TooSlowError) -> JSONResponse:
+        return _failure(503, f"expected an answer within {limits.seconds:g} s, got none; ask for less")
+
+    @app.exception_handler(WorkerGoneError)
+    async def gone(_: Request, __: WorkerGoneError) -> JSONResponse:
+        return _failure(500, "the worker ended while it was at work; the server's log may say why")
+
+
+def _add_api(app: FastAPI, pool: WorkerPool) -> None:
+    async def ask(do: str, body: bytes, options: dict[str, Any] | None = None) -> Response:
+        answer = await pool.ask(do, body, options)
+        if answer.status != 200:
+            return _failure(answer.status, answer.error)
+        return Response(answer.body, media_type=JSON)
+
+    @app.post(
+        "/predict", response_model=bodies.PredictAnswer, responses=_FAILURES, summary="Predictions of graphs"
+    )
+    async def predict(body: bodies.PredictBody) -> Response:
+        """Return the label and the probabilities of each graph.
+
+        A graph that cannot be read has an `error` in its row; the others are answered.
+        """
+        return await ask("predict", body.model_dump_json(exclude_none=True).encode())
+
+    @app.post(
+        "/predict/file",
+        response_model=bodies.PredictAnswer,
+        responses=_FAILURES,
+        openapi_extra=_FILE_BODY,
+        summary="Predictions of a file",
+    )
+    async def predict_file(
+        request: Request,
+        kind: Annotated[FileKind, Query(description="What kind of file the body is.")],
+        smiles: Annotated[str | None, Query(max_length=200, description="The column of SMILES.")] = None,
+        id: Annotated[str | None, Query(max_length=200, description="The column that names rows.")] = None,
+    ) -> Response:
+        """Return the predictions of the graphs in a file: csv with SMILES, SDF, JSON Lines."""
+        options = {"kind": kind, "smiles": smiles, "id": id}
+        return await ask("predict_file", await request.body(), options)
+
+    @app.post("/explain", response_model=bodies.ExplainAnswer, responses=_FAILURES, summary="One explanation")
+    async def explain(body: bodies.ExplainBody) -> Response:
+        """Return the prediction of one graph, the programs that decide it, where they stand, and what would
+        change it.
+        """  # noqa: D205
+        return await ask("explain", body.model_dump_json(exclude_none=True).encode())
+
+    @app.get("/model", response_model=bodies.ModelAnswer, summary="The model")
+    async def model() -> Response:
+        """Return what the model is, what it expects, its strongest programs, the limits and examples."""
+        return Response(pool.described, media_type=JSON)
+
+    @app.get("/health", summary="Health")
+    async def health() -> bodies.HealthAnswer:
+        """Return whether questions are answered."""
+        return bodies.HealthAnswer(
+            status="ok" if pool.n_ready else "starting",
+            version=package_version(),
+            workers=pool.n_ready,
+            idle=pool.n_idle,
+            waiting=pool.n_waiting,
+            replaced=pool.n_replaced,
+        )

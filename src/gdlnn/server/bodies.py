@@ -1,0 +1,210 @@
+"""What clients send and get, as pydantic models: the OpenAPI document is made of them.
+
+Requests are checked against them; answers come from the workers and are written down here for the readers
+of the document.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+
+Finite = Annotated[float, Field(allow_inf_nan=False, ge=-1e300, le=1e300)]
+NodeIndex = Annotated[StrictInt, Field(ge=0, le=2**31)]
+Text = Annotated[StrictStr, Field(max_length=200_000)]
+Label = StrictInt | StrictStr | StrictBool | float
+TechniqueName = Literal["lime", "lime_present", "kernel_shap", "integrated_gradients", "linear"]
+
+
+class _Sent(BaseModel):
+    """Whatever a client sends: a key that is not known is a mistake to tell."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class GraphBody(_Sent):
+    """A graph: nodes with their features, edges as pairs of nodes counted from 0."""
+
+    nodes: list[list[Finite]] | list[Finite] = Field(
+        description="One list of features for each node, or one number each where there is one feature."
+    )
+    edges: list[tuple[NodeIndex, NodeIndex]] = Field(
+        default=[], description="Pairs of nodes; an undirected edge is listed once."
+    )
+    edge_features: list[list[Finite]] | None = Field(
+        default=None, description="One list of features for each edge."
+    )
+    directed: StrictBool | None = Field(default=None, description="By default as the model's own graphs.")
+    name: Annotated[StrictStr, Field(max_length=200)] | None = None
+
+
+class PredictBody(_Sent):
+    """Graphs to classify: either SMILES or JSON graphs."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"smiles": ["CCO", "Nc1ccccc1"]}, {"graphs": [{"nodes": [[1.0]], "edges": []}]}],
+            "oneOf": [{"required": ["smiles"]}, {"required": ["graphs"]}],
+        }
+    )
+    smiles: Text | list[Text] | None = Field(default=None, description="One SMILES, or several.")
+    graphs: list[GraphBody] | None = Field(default=None, description="Graphs as JSON.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> PredictBody:
+        if (self.smiles is None) == (self.graphs is None):
+            raise ValueError("expected either smiles or graphs")
+        if self.smiles in ("", []) or self.graphs == []:
+            raise ValueError("expected at least one graph, got none")
+        return self
+
+
+class ExplainBody(_Sent):
+    """One graph to explain: a SMILES or a JSON graph."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"smiles": "Nc1ccccc1"}],
+            "oneOf": [{"required": ["smiles"]}, {"required": ["graph"]}],
+        }
+    )
+    smiles: Text | None = Field(default=None, description="A SMILES.")
+    graph: GraphBody | None = Field(default=None, description="A graph as JSON.")
+    technique: TechniqueName = Field(
+        default="lime_present", description="How programs are weighed, as for `gdlnn explain`."
+    )
+    n_programs: Annotated[StrictInt, Field(ge=1, le=50)] = Field(
+        default=4, description="How many programs the explanation names at most."
+    )
+    target: StrictInt | StrictStr | None = Field(
+        default=None, description="The class to explain, by label or name; by default the predicted one."
+    )
+    seed: Annotated[StrictInt, Field(ge=0, le=2**31)] = Field(
+        default=0, description="The same seed gives the same explanation."
+    )
+    counterfactual: StrictBool = Field(
+        default=True, description="Whether to look for nodes whose removal changes the prediction."
+    )
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> ExplainBody:
+        if (self.smiles is None) == (self.graph is None):
+            raise ValueError("expected either smiles or graph")
+        return self
+
+
+# --- answers ----------------------------------------------------------------------------------------------
+
+
+class ErrorAnswer(BaseModel):
+    """What went wrong, in one line."""
+
+    error: str
+
+
+class ClassAnswer(BaseModel):
+    """A class: its label and what it is called."""
+
+    label: Label
+    name: str
+
+
+class RowAnswer(BaseModel):
+    """The prediction of one graph, or the reason why there is none."""
+
+    row: int = Field(description="Counted from 1.")
+    name: str
+    smiles: str | None
+    label: Label | None = None
+    class_name: str | None = None
+    probability: float | None = None
+    probabilities: list[float] | None = Field(default=None, description="In the order of `classes`.")
+    matched_nothing: bool | None = Field(
+        default=None, description="No program matches: the graph lies outside what was learnt."
+    )
+    error: str | None
+
+
+class PredictAnswer(BaseModel):
+    """One row for each graph that was sent, in order."""
+
+    classes: list[ClassAnswer]
+    rows: list[RowAnswer]
+
+
+class ProgramAnswer(BaseModel):
+    """A program that decided."""
+
+    index: int
+    label: Label = Field(description="The class it was mined for.")
+    class_name: str
+    weight: float = Field(description="How much it speaks for the explained class, present or absent.")
+    matched: bool
+    witness: list[int] | None = Field(description="The nodes it stands on.")
+    edges: list[list[int]] | None
+    words: str
+    gdl: str
+    readable: str | None = Field(default=None, description="GDL with the names of the features.")
+    smarts: str | None
+    smarts_exact: bool | None = Field(default=None, description="False: the SMARTS may find more.")
+    n_nodes: int
+    diagram: str = Field(description="SVG in the page's own colours; empty for a very large program.")
+
+
+class CounterfactualAnswer(BaseModel):
+    """Nodes without which the model decides otherwise."""
+
+    found: bool
+    nodes: list[int]
+    prediction: Label | None = None
+    probability: float | None = None
+
+
+class ExplainAnswer(BaseModel):
+    """Why the model says what it says of one graph."""
+
+    name: str
+    smiles: str | None
+    prediction: Label
+    class_name: str
+    probability: float
+    probabilities: list[float]
+    classes: list[ClassAnswer]
+    target: Label
+    programs: list[ProgramAnswer]
+    nodes: list[int] = Field(description="The subgraph that the matched programs need.")
+    quality: float | None
+    technique: str
+    seed: int
+    complete: bool
+    picture: dict[str, Any] = Field(description="Places and labels of the nodes, for a drawing.")
+    counterfactual: CounterfactualAnswer | None
+    n_programs_matched: int
+    matched_nothing: bool
+    warning: str | None
+
+
+class ModelAnswer(BaseModel):
+    """What the model is, what it expects and what may be asked."""
+
+    name: str
+    made_by: str
+    classes: list[ClassAnswer]
+    n_programs: int
+    n_training_graphs: int
+    expects: dict[str, Any]
+    limits: dict[str, float]
+    examples: list[dict[str, Any]]
+    programs: list[dict[str, Any]] = Field(description="Those that change predictions most.")
+
+
+class HealthAnswer(BaseModel):
+    """Whether questions are answered."""
+
+    status: Literal["ok", "starting"]
+    version: str
+    workers: int
+    idle: int
+    waiting: int
+    replaced: int
