@@ -179,11 +179,11 @@ def test_a_sound_line_that_is_no_result_is_an_error(tmp_path: Path) -> None:
 def test_two_runs_cannot_share_a_file(tmp_path: Path) -> None:
     header = {"kind": KIND, "format": 1}
     with (
-        Checkpoint(tmp_path / "run", header),
+        Checkpoint(tmp_path / "run", header, 1),
         pytest.raises(MiningError, match="checkpoint run: another run is writing to it"),
     ):
-        Checkpoint(tmp_path / "run", header)
-    Checkpoint(tmp_path / "run", header).close()
+        Checkpoint(tmp_path / "run", header, 1)
+    Checkpoint(tmp_path / "run", header, 1).close()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gdlnn.cli.stopping import STOPPED, stopping, was_interrupted
 from gdlnn.errors import GDLNNError
 
 app = typer.Typer(
@@ -43,7 +44,12 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors that are no fault of the program become one line and exit code 2."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(args=given, prog_name="gdlnn")
+        with stopping() as stop:
+            app(args=given, prog_name="gdlnn")
+    except SystemExit as end:
+        if was_interrupted(end):
+            typer.echo(STOPPED, err=True)
+        raise SystemExit(stop.exit_code(end.code)) from None
     except (GDLNNError, OSError) as error:
         # Before the command stand options alone, so the first word without a dash ends them.
         command = next((i for i, word in enumerate(given) if not word.startswith("-")), len(given))

@@ -19,6 +19,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
+from gdlnn.cli.stopping import INTERRUPTED
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining.settings import Targets
 
-INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
 Strategy = Literal["greedy", "sequential"]
 SplitKind = Literal["paper", "random", "stratified", "scaffold"]
 Part = Literal["train", "val", "test", "all"]

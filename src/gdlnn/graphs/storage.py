@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import DatasetError, GraphError
+from gdlnn.errors import DatasetError, GDLNNError, GraphError, WriteError
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.packing import narrow
 from gdlnn.graphs.schema import Schema
@@ -37,20 +37,42 @@ _ARRAYS = ("node_features", "node_offsets", "edges", "edge_features", "edge_offs
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` that takes its place when all is written, else goes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    """Open a temporary file beside `path` that takes its place when all is on disk, else goes.
+
+    Raises
+    ------
+    WriteError
+        Where the folder or the disk does not take it; a file that was there before is as it was.
+    """
+    name: Path | None = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        name = Path(made)
         with os.fdopen(handle, "wb") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut after the renaming could leave an empty file
         # mkstemp makes a file for its owner alone; the result has the rights any other new file would have.
         mask = os.umask(0)
         os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.chmod(0o666 & ~mask)
+        name.replace(path)
+    except BaseException as error:
+        if name is not None:
+            name.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, GDLNNError) and _is_about(error, path, name):
+            kept = "; the file that was there is as it was" if path.is_file() else ""
+            raise WriteError(f"{path.name}: cannot be written: {error.strerror or error}{kept}") from error
         raise
+
+
+def _is_about(error: OSError, path: Path, name: Path | None) -> bool:
+    """Say whether an error is one of writing the file, not one of reading another file meanwhile."""
+    if error.filename is None:  # what `write`, `flush` and `fsync` raise
+        return error.errno is not None
+    about = {str(path), str(path.parent), str(name)}
+    return str(error.filename) in about or str(error.filename).startswith(str(path.parent / f".{path.name}."))
 
 
 def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:

@@ -129,7 +129,7 @@ def mine(
         saved: Checkpoint | None = None
         if checkpoint is not None:
             header = checkpoint_header(data.fingerprint, labels, settings, plan, package_version())
-            saved = stack.enter_context(Checkpoint(checkpoint, header))
+            saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
         bar = stack.enter_context(make_progress(progress, plan, results.values()))
         stopped_by = _run_tasks(start, len(plan), results, saved, bar, clock)
@@ -211,7 +211,7 @@ def _run_tasks(
             for batch in run.results():
                 results.update((result.task, result) for result in batch)
                 if saved is not None:
-                    saved.append(batch)
+                    saved.add(batch)
                 bar.update(batch)
                 if stopped_by is None and (interrupt.pressed or clock.over()):
                     stopped_by = "interrupt" if interrupt.pressed else "time limit"

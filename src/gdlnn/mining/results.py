@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
 
 BoolArray = npt.NDArray[np.bool_]
+_WHOLE = ("task", "mutations", "unresolved", "tests", "searches", "unknown")
+_KINDS = {**dict.fromkeys(_WHOLE, int), "score": float, "seconds": float | int, "support": str}
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,12 @@ class TaskResult:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Build a result from what `to_json` gave."""
-        return cls(**{**data, "program": Program.from_json(data["program"])})
+        found = cls(**{**data, "program": Program.from_json(data["program"])})
+        for name, kind in _KINDS.items():
+            value = getattr(found, name)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise TypeError(f"{name}: expected {kind}, got {value!r:.40}")
+        return found
 
 
 def native_program(graph: Graph, mined: _core.MinedProgram) -> Program:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gdlnn.graphs.storage import atomic_write
+
+if TYPE_CHECKING:
+    import os
 
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart; without black and
 # without the yellow that vanishes on white.
@@ -80,10 +85,5 @@ def document(width: float, height: float, body: list[str], title: str) -> str:
 
 def write_text(path: str | os.PathLike[str], content: str) -> None:
     """Write a file that appears when it is complete."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(content, encoding="utf-8")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_write(Path(path)) as file:
+        file.write(content.encode())

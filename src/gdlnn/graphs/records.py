@@ -1,0 +1,193 @@
+"""RecordFile: an append-only file of JSON records, each with its checksum, locked against other runs.
+
+Every line is ``CRC32 JSON``. The first one, the header, says what the records are of; a file of another call
+is refused. A record that a kill cut short is dropped when the next run opens the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import weakref
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from gdlnn.errors import GDLNNError
+
+SYNC_SECONDS = 5.0
+"""How often the disk is asked to have it all; a kill loses nothing, a power cut at most this much."""
+MAX_RECORD = 1 << 30
+"""Longest line read, in bytes."""
+
+
+class RecordFile:
+    """An open file of records.
+
+    Parameters
+    ----------
+    path
+        The file; made where it is not there.
+    kind
+        What the records are, as the header says it.
+    header
+        What this run does and how; a file with another header is refused.
+    names
+        What to call entries of the header whose values say little.
+    error
+        The class of the errors.
+
+    Raises
+    ------
+    GDLNNError
+        Of the class `error`, where the file is none, is damaged, is one of another call, or is in use.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        kind: str,
+        header: Mapping[str, Any],
+        names: Mapping[str, str],
+        error: type[GDLNNError],
+    ) -> None:
+        self.path = Path(path)
+        self._header = {"kind": kind, **header}
+        self._names, self._error = names, error
+        self._synced = time.monotonic()
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except OSError as failure:
+            raise self._failed(f"cannot be opened: {failure.strerror}") from failure
+        try:
+            self._lock()
+            self._first = self._check()
+        except BaseException:
+            os.close(self._file)
+            raise
+        _OPEN.add(self)
+
+    def read(self) -> Iterator[tuple[int, Any]]:
+        """Give each record with its place, cut off a torn one at the end. To be run through once, first."""
+        end = self._first
+        with self.path.open("rb") as file:
+            file.seek(end)
+            while line := file.readline(MAX_RECORD):
+                value = payload(line) if line.endswith(b"\n") else None
+                if value is None:
+                    if line.endswith(b"\n") and file.read(1):
+                        raise self._failed(f"the record at byte {end} is damaged")
+                    break  # cut short by a kill
+                yield end, value
+                end += len(line)
+        os.ftruncate(self._file, end)
+        os.lseek(self._file, end, os.SEEK_SET)
+
+    def append(self, values: Sequence[Mapping[str, Any]]) -> None:
+        """Add records."""
+        if values:
+            self._write(b"".join(record(value) for value in values))
+
+    def close(self) -> None:
+        """Hand all to the disk and let other runs in."""
+        _OPEN.discard(self)
+        try:
+            os.fsync(self._file)
+        except OSError as failure:
+            raise self._unwritten(failure) from failure
+        finally:
+            os.close(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _failed(self, what: str) -> GDLNNError:
+        return self._error(f"checkpoint {self.path.name}: {what}")
+
+    def _unwritten(self, failure: OSError) -> GDLNNError:
+        return self._failed(
+            f"cannot be written: {failure.strerror or failure}; the same call goes on from what it holds"
+        )
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # no such locks on this system: two runs on one file are the user's to avoid
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as failure:
+            raise self._failed("another run is writing to it") from failure
+
+    def _write(self, data: bytes) -> None:
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(self._file)
+                self._synced = time.monotonic()
+        except OSError as failure:
+            raise self._unwritten(failure) from failure
+
+    def _check(self) -> int:
+        """Compare the header, or write it into a new file; return where the records begin."""
+        header = record(self._header)
+        with self.path.open("rb") as file:
+            line = file.readline(MAX_RECORD)
+        if not line.endswith(b"\n") and header.startswith(line):  # new, or killed while it was written
+            os.ftruncate(self._file, 0)
+            self._write(header)
+            return len(header)
+        found = payload(line)
+        if not isinstance(found, dict) or found.get("kind") != self._header["kind"]:
+            expected = str(self._header["kind"]).removeprefix("gdlnn ").removesuffix(" checkpoint")
+            raise self._failed(f"expected a checkpoint of {expected}, got another file; it was left as it is")
+        differing = [name for name in self._header if found.get(name) != self._header[name]]
+        if differing:
+            said = [
+                self._names.get(name) or f"{name} ({found.get(name)!r} there, {self._header[name]!r} now)"
+                for name in differing
+                if name != "n_tasks" or "tasks" not in differing
+            ]
+            raise self._failed(f"belongs to another call, which differs in {'; '.join(said)}")
+        return len(line)
+
+
+# A lock belongs to the open file, which a forked child shares: a worker that outlives a killed caller would
+# keep the next run out.
+_OPEN: weakref.WeakSet[RecordFile] = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    for file in list(_OPEN):
+        os.close(file._file)
+    _OPEN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
+def record(value: Mapping[str, Any]) -> bytes:
+    """Return a record as a line."""
+    body = json.dumps(value, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def payload(line: bytes) -> Any:
+    """Return what a line holds, or None where its checksum is wrong."""
+    checksum, _, body = line.rstrip(b"\n").partition(b" ")
+    try:
+        return json.loads(body) if int(checksum, 16) == zlib.crc32(body) else None
+    except (ValueError, RecursionError):
+        return None
