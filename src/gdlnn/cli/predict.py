@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import Counter
+import json
+import time
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,92 +15,113 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     DatasetArgument,
     FragmentsOption,
     IdOption,
+    JsonOption,
     RootOption,
     SmilesOption,
 )
-from gdlnn.datasets.resolve import resolve_dataset
-from gdlnn.errors import ModelError
-from gdlnn.graphs import Schema
+from gdlnn.cli.prediction_table import PredictionTable, prediction_checkpoint
+from gdlnn.cluster import dask_executor
+from gdlnn.datasets.batches import batched_dataset
+from gdlnn.errors import DatasetError, ModelError
 from gdlnn.graphs.storage import atomic_write
 
 if TYPE_CHECKING:
-    from gdlnn.graphs import GraphDataset
-    from gdlnn.model import GDLNNClassifier
+    from collections.abc import Callable, Iterator
+
+BATCH = 1024
+"""Rows that are read and predicted together."""
 
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
     dataset: DatasetArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The .csv file to write.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The .csv or .jsonl file to write.")],
     smiles: SmilesOption = None,
     id_: IdOption = None,
     fragments: FragmentsOption = "keep",
     root: RootOption = None,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No summary.")] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local:N|ADDRESS",
+            help="Predict on a Dask cluster: N processes of this machine, or that of a scheduler's address.",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file for finished rows; the same command goes on from it.")
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no summary.")] = False,
 ) -> None:
     """Predict the label of every graph and write a table.
 
     Rows that do not parse are kept, with the reason. Graphs that no program matches are flagged: they lie
-    outside what was learnt.
+    outside what was learnt. Tables of SMILES are read as they are used, so that they may be of any length.
     """
     from gdlnn.model import load_model
+    from gdlnn.model.streaming import stream_predictions
 
     if output.is_dir():
         raise ModelError(f"{output.name}: expected a file to write, got a folder")
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, id=id_, root=root, fragments=fragments)
-    header, rows = _table(fitted, data)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    with atomic_write(output) as file:
-        file.write(text.getvalue().encode())
-    if quiet:
+    started = time.monotonic()
+    data = batched_dataset(dataset, BATCH, smiles=smiles, id=id_, root=root, fragments=fragments)
+    table = PredictionTable(fitted, data.name, data.has_smiles, as_lines=output.suffix.lower() == ".jsonl")
+    with ExitStack() as stack:
+        saved = None
+        if checkpoint is not None:
+            options = {"smiles": smiles, "id": id_, "fragments": fragments, "batch": BATCH}
+            saved = stack.enter_context(prediction_checkpoint(checkpoint, model, dataset, options, table))
+        executor = None
+        if dask is not None:
+            executor, said = stack.enter_context(dask_executor(dask))
+            if not quiet:
+                typer.echo(f"predicting on {said}", err=True)
+        advance = stack.enter_context(_progress(not quiet and not as_json))
+        file = stack.enter_context(atomic_write(output))
+        file.write(table.header())
+        for record in saved.finished() if saved is not None else ():
+            file.write(table.restore(record))
+        before = table.n_rows
+        rest = islice(data.batches, table.n_batches, None)
+        for answer in stream_predictions(fitted, rest, executor):
+            text = table.add(answer)
+            file.write(text)
+            if saved is not None:
+                saved.append([table.record(text)])
+            advance(table.n_rows, before)
+        if not table.n_graphs:
+            raise DatasetError(
+                f"{dataset}: expected at least one row that parses, got none of {table.n_rows}"
+            )
+    seconds = time.monotonic() - started
+    if as_json:
+        told = {"predictions": str(output), **table.summary(), "seconds": seconds}
+        typer.echo(json.dumps(told, indent=2))
+    elif not quiet:
+        for line in table.told(output.name, seconds, before):
+            typer.echo(line)
+
+
+@contextmanager
+def _progress(wanted: bool) -> Iterator[Callable[[int, int], Any]]:
+    """Show rows done and rows per second in a terminal; how many there are is not known beforehand."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not wanted or not console.is_terminal:
+        yield lambda _rows, _before: None
         return
-    place = header.index("label")
-    schema = fitted.schema_ or Schema()
-    counts = Counter(row[place] for row in rows if row[place] != "")
-    told = ", ".join(
-        f"{schema.class_name(label)} {count}" for label, count in sorted(counts.items(), key=str)
-    )
-    outside = sum(row[header.index("matched_nothing")] == "yes" for row in rows)
-    typer.echo(f"{output.name}: {len(rows)} rows: {told}")
-    if outside:
-        typer.echo(f"{outside} graphs match no program: they lie outside what was learnt")
-    if data.skipped:
-        typer.echo(f"{len(data.skipped)} rows were not read; the table says why")
+    columns = (SpinnerColumn(), TextColumn("predicting: {task.fields[says]}"), TimeElapsedColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("predicting", total=None, says="")
+        started = time.monotonic()
 
+        def advance(rows: int, before: int) -> None:
+            rate = (rows - before) / max(1e-9, time.monotonic() - started)
+            bar.update(task, says=f"{rows:,} rows, {rate:,.0f} per second")
 
-def _table(model: GDLNNClassifier, data: GraphDataset) -> tuple[list[str], list[list[Any]]]:
-    """Return the header and one row for each row of the input, in its order."""
-    features = model.transform(data.graphs)  # matched once for both questions
-    probabilities = model.head_.predict_proba(features)
-    labels = model.classes_[probabilities.argmax(axis=1)].tolist()
-    nothing = (features[:, : len(model.programs_)] == 0).all(axis=1).tolist()
-    header = ["row", "id", *(["smiles"] if data.smiles is not None else []), "label", "probability"]
-    header += [f"p({label})" for label in model.classes_.tolist()]
-    header += ["matched_nothing", "reason"]
-    skipped = {row.row: row for row in data.skipped}
-    table: list[list[Any]] = []
-    graph = 0
-    for number in range(1, len(data) + len(skipped) + 1):
-        if number in skipped:
-            cells: list[Any] = [number, "", *([skipped[number].value] if data.smiles is not None else [])]
-            blanks = [""] * (len(header) - len(cells) - 1)
-            table.append([*cells, *blanks, skipped[number].reason])
-            continue
-        chances = probabilities[graph].tolist()
-        cells = [number, _identifier(data, graph), *([data.smiles[graph]] if data.smiles is not None else [])]
-        cells += [labels[graph], max(chances), *chances, "yes" if nothing[graph] else "no", ""]
-        table.append(cells)
-        graph += 1
-    return header, table
-
-
-def _identifier(data: GraphDataset, graph: int) -> str:
-    if data.ids is not None:
-        return data.ids[graph]
-    return data.graphs[graph].name or ""
+        yield advance

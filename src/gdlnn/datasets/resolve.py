@@ -81,13 +81,13 @@ def _file(
 ) -> GraphDataset:
     if storage.is_saved(path):
         return storage.load(path)
-    kind = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
+    kind = _kind(path)
     if kind in (".jsonl", ".ndjson"):
         return load_jsonl(path)
     if kind in (".sdf", ".sd", ".mol"):
         return load_sdf(path, label, identifier, **options)
     if kind in TABLES:
-        return load_smiles(path, smiles or _smiles_column(path), label, identifier, **options)
+        return load_smiles(path, smiles or smiles_column(path), label, identifier, **options)
     raise DatasetError(
         f"{path.name}: expected a table (.csv, .tsv), .sdf, .jsonl (each also .gz) or a saved data set, "
         "got another file"
@@ -113,6 +113,16 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
     return load_tu(path, min_classes=min_classes)
 
 
-def _smiles_column(path: Path) -> str:
+def is_table(path: Path) -> bool:
+    """Say whether a path is a table of SMILES."""
+    return path.is_file() and not storage.is_saved(path) and _kind(path) in TABLES
+
+
+def _kind(path: Path) -> str:
+    return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
+
+
+def smiles_column(path: Path) -> str:
+    """Return the column called smiles, in whichever case."""
     header = read_header(path)
     return next((column for column in header if column.lower() == "smiles"), "smiles")
