@@ -76,6 +76,18 @@ def make_app(
     hosts
         The names under which the server may be addressed; empty: any.
     """
+    return app_over(make_pool(model, limits, n_workers=n_workers, examples=examples, smiles=smiles), hosts)
+
+
+def make_pool(
+    model: str | os.PathLike[str],
+    limits: Limits | None = None,
+    *,
+    n_workers: int = 2,
+    examples: str | None = None,
+    smiles: str | None = None,
+) -> WorkerPool:
+    """Return workers for a model, still to be started; parameters as for `make_app`."""
     limits = limits or Limits()
     settings = {
         "model": str(model),
@@ -83,12 +95,15 @@ def make_app(
         "examples": examples,
         "smiles": smiles,
     }
-    pool = WorkerPool(settings, n_workers, limits)
+    return WorkerPool(settings, n_workers, limits)
+
+
+def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
+    """Return the application over workers, which it starts and stops."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await pool.start()
-        app.state.pool = pool
         yield
         await pool.stop()
 
@@ -101,10 +116,10 @@ def make_app(
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
     )
-    _add_failures(app, limits)
+    _add_failures(app, pool.limits)
     _add_api(app, pool)
     pages.add_pages(app)
-    return Guard(app, limits, hosts)
+    return Guard(app, pool.limits, hosts)
 
 
 def _failure(status: int, reason: str, **headers: str) -> JSONResponse:

@@ -5,6 +5,7 @@ Styles and drawings are the report's own; what only the server's page needs stan
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from html import escape
 from importlib import resources
@@ -72,7 +73,7 @@ def api_page(document: dict[str, Any]) -> str:
     ]
     schemas = [_schema(name, schema) for name, schema in sorted(document["components"]["schemas"].items())]
     return Template(read("gdlnn.server", "api.html")).substitute(
-        about=escape(" ".join(document["info"]["description"].split())),
+        about=_prose(" ".join(document["info"]["description"].split())),
         version=escape(document["info"]["version"]),
         routes="".join(routes),
         schemas="".join(schemas),
@@ -81,7 +82,7 @@ def api_page(document: dict[str, Any]) -> str:
 
 def _route(method: str, path: str, route: dict[str, Any]) -> str:
     parameters = "".join(
-        f"<dt><code>{escape(item['name'])}</code></dt><dd>{escape(item.get('description', ''))}</dd>"
+        f"<dt><code>{escape(item['name'])}</code></dt><dd>{_prose(item.get('description', ''))}</dd>"
         for item in route.get("parameters", ())
     )
     content = route.get("requestBody", {}).get("content", {})
@@ -91,7 +92,7 @@ def _route(method: str, path: str, route: dict[str, Any]) -> str:
     return (
         f"<article class='card route'><h3><code>{method.upper()} {escape(path)}</code> "
         f"<span class='quiet'>{escape(route.get('summary', ''))}</span></h3>"
-        f"<p>{escape(route.get('description', ''))}</p>"
+        f"<p>{_prose(route.get('description', ''))}</p>"
         f"<dl>{parameters}{f'<dt>takes</dt><dd>{takes}</dd>' if takes else ''}"
         f"<dt>gives</dt><dd>{_reference(good)}</dd>"
         f"{f'<dt>or an error</dt><dd>{others}</dd>' if others else ''}</dl></article>"
@@ -101,14 +102,19 @@ def _route(method: str, path: str, route: dict[str, Any]) -> str:
 def _schema(name: str, schema: dict[str, Any]) -> str:
     rows = "".join(
         f"<tr><th scope='row'><code>{escape(key)}</code></th><td>{_reference(value)}</td>"
-        f"<td>{escape(value.get('description', ''))}</td></tr>"
+        f"<td>{_prose(value.get('description', ''))}</td></tr>"
         for key, value in schema.get("properties", {}).items()
     )
     return (
         f"<article class='card' id='{escape(name)}'><h3><code>{escape(name)}</code></h3>"
-        f"<p>{escape(schema.get('description', ''))}</p>"
+        f"<p>{_prose(schema.get('description', ''))}</p>"
         f"<div class='fields'><table>{rows}</table></div></article>"
     )
+
+
+def _prose(text: str) -> str:
+    """Return a sentence of the document, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _reference(schema: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -111,6 +112,7 @@ class WorkerPool:
             raise ServerError(f"workers: expected at least 1, got {n_workers}")
         self.settings, self.n_workers, self.limits = settings, n_workers, limits
         self.described = b""
+        self.failure: BaseException | None = None  # why the workers did not start
         self.n_waiting = self.n_replaced = 0
         self._idle: asyncio.LifoQueue[_Worker] = asyncio.LifoQueue()
         self._all: set[_Worker] = set()
@@ -127,6 +129,7 @@ class WorkerPool:
                 self._add(worker)
         for found in started:
             if isinstance(found, BaseException):
+                self.failure = found
                 await self.stop()
                 raise found
 
@@ -183,7 +186,10 @@ class WorkerPool:
             raise BusyError
         self.n_waiting += 1
         try:
-            return await asyncio.wait_for(self._idle.get(), self.limits.seconds)
+            async with asyncio.timeout(self.limits.seconds):
+                while (worker := await self._idle.get()).process.returncode is not None:
+                    self._replace(worker)  # it ended while nobody asked it anything
+                return worker
         except TimeoutError as error:
             raise BusyError from error
         finally:
@@ -202,7 +208,7 @@ class WorkerPool:
 
     async def _start_instead_of(self, worker: _Worker) -> None:
         await worker.end()
-        for pause in (0.0, 1.0, 10.0, 60.0):
+        for pause in itertools.chain((0.0, 1.0, 10.0), itertools.repeat(60.0)):
             await asyncio.sleep(pause)
             try:
                 fresh, _ = await _Worker.start(self.settings)

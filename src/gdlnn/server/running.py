@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from gdlnn.errors import ServerError
-from gdlnn.server.app import make_app
+from gdlnn.server.app import app_over, make_pool
 from gdlnn.server.connections import PatientProtocol
 from gdlnn.server.limits import Limits
 
@@ -50,20 +50,22 @@ def serve(
     """
     limits = limits or Limits()
     hosts = LOOPBACK_NAMES if is_loopback(host) else ()
-    app = make_app(model, limits, n_workers=n_workers, examples=examples, smiles=smiles, hosts=hosts)
+    pool = make_pool(model, limits, n_workers=n_workers, examples=examples, smiles=smiles)
     listening = _bind(host, port)
     with listening:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        server = _Server(_config(app, limits), lambda: say(address))
+        server = _Server(_config(app_over(pool, hosts), limits), lambda: say(address))
         # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
         before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         try:
             server.run(sockets=[listening])
+        except SystemExit:  # uvicorn's way to say that the application did not start
+            if pool.failure is None:
+                raise
+            raise pool.failure from None
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-    if not server.started:
-        raise ServerError("the server did not start; the lines above say why")
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -109,9 +111,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        # What keeps workers from starting is raised; uvicorn would tell it once more, at length.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         if self.started:
             self._ready()

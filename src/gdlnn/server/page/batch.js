@@ -44,7 +44,9 @@ function batchTable(answer, explain) {
     const content = column.key === "name" && row.error == null
       ? element("button", {type: "button", class: "why", title: "Explain it", onclick: () => explain(row)}, text)
       : element("span", {class: column.key === "note" && (row.error != null || row.matched_nothing) ? "flag" : ""}, text);
-    return element("td", {role: "cell", class: column.number ? "number" : "", "data-name": column.title}, content);
+    const more = column.key === "name" && row.smiles != null && row.smiles !== row.name ? element("span", {class: "small"}, row.smiles) : null;
+    return element("td", {role: "cell", class: column.number ? "number" : "", "data-name": column.title},
+      more ? element("span", {}, content, more) : content);
   }
 
   function sort(column) {

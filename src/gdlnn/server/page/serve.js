@@ -3,6 +3,7 @@
   const byId = id => document.getElementById(id);
   const KINDS = {csv: "csv", tsv: "csv", txt: "csv", smi: "csv", sdf: "sdf", sd: "sdf", mol: "sdf", jsonl: "jsonl", ndjson: "jsonl", json: "jsonl"};
   const WORDS = {csv: "csv with a column of SMILES", sdf: "SDF", jsonl: "JSON Lines"};
+  const FIRST = 3; // of the strongest programs, shown at once
   let model = null;
   let asked = 0; // an answer that comes after the next question is thrown away
   const name = label => (model.classes.find(c => c.label === label) ?? {name: String(label)}).name;
@@ -185,7 +186,10 @@
       byId("text").placeholder = '{"nodes": [[…], …], "edges": [[0, 1], …]}';
     }
     model.examples.forEach((example, i) => byId("example").append(element("option", {value: i}, example.name)));
-    byId("strongest").replaceChildren(...model.programs.map(p => programItem(p, `strength ${p.strength.toFixed(2)}`)));
+    const items = model.programs.map(p => programItem(p, `strength ${p.strength.toFixed(2)}`));
+    byId("strongest").replaceChildren(...items.slice(0, FIRST));
+    byId("further").replaceChildren(...items.slice(FIRST));
+    byId("more").hidden = items.length <= FIRST;
     const limits = model.limits;
     const told = [["Graphs in one request", limits.batch], ["Nodes (atoms) of a graph", limits.nodes],
       ["Size of a request", `${(limits.body_bytes / 2 ** 20).toFixed(1)} MiB`], ["Time for an answer", `${limits.seconds} s`]];

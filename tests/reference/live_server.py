@@ -1,0 +1,87 @@
+"""A server as people start it: `gdlnn serve` in a process of its own, and plain sockets to talk to it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class LiveServer:
+    """A running server."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process, self.url = process, url
+        parts = urlsplit(url)
+        self.address = (parts.hostname, parts.port)
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(self.address, timeout=60)
+
+    def ask(self, path: str, body: bytes | None = None, kind: str = "application/json") -> tuple[int, bytes]:
+        """Send one request and return status and body of the answer."""
+        method = "GET" if body is None else "POST"
+        with self.connect() as stream:
+            head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: close"]
+            head += [f"Content-Type: {kind}", f"Content-Length: {len(body or b'')}", "", ""]
+            stream.sendall("\r\n".join(head).encode())
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+                stream.sendall(body or b"")
+            return answer_of(stream)
+
+    def ask_json(self, path: str, value: Any = None) -> tuple[int, Any]:
+        status, body = self.ask(path, None if value is None else json.dumps(value).encode())
+        return status, json.loads(body)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Ask the server to stop; return its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+def answer_of(stream: socket.socket) -> tuple[int, bytes]:
+    """Read an answer until the server closes the connection."""
+    data = b""
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := stream.recv(1 << 16):
+            data += chunk
+    head, _, body = data.partition(b"\r\n\r\n")
+    return (int(head.split()[1]), body) if head.startswith(b"HTTP/") else (0, data)
+
+
+@contextlib.contextmanager
+def live_server(model: Path, *options: str) -> Iterator[LiveServer]:
+    """Start a server on a free port, and end it however the test went."""
+    run = "from gdlnn.cli import main; main()"
+    command = [sys.executable, "-c", run, "serve", str(model), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://\S+:\d+", line)
+            assert found, f"expected an address, got {line!r}"
+            yield LiveServer(process, found.group())
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30)
+            process.kill()
+
+
+def wait_until(condition: Any, seconds: float = 60.0) -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)

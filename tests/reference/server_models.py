@@ -1,0 +1,30 @@
+"""Small model files for the tests of the server and the docs: molecules of a table, and motifs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gdlnn import GDLNNClassifier, load_smiles
+from reference.report_models import SMALL, motifs
+
+if TYPE_CHECKING:
+    from gdlnn import GraphDataset
+
+MOLECULES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
+
+
+def molecules_file(folder: Path) -> tuple[Path, GraphDataset]:
+    """Write a model of `examples/molecules.csv`; return its path and all molecules."""
+    data = load_smiles(MOLECULES, label="active", id="id")
+    path = folder / "molecules.gdlnn"
+    GDLNNClassifier(**SMALL | {"epochs": 60}).fit(data).save(path)
+    return path, data
+
+
+def motifs_file(folder: Path) -> tuple[Path, GraphDataset]:
+    """Write a model of BA-2Motifs; return its path and graphs it was not trained on."""
+    model, test = motifs()
+    path = folder / "motifs.gdlnn"
+    model.save(path)
+    return path, test

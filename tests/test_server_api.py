@@ -1,0 +1,381 @@
+"""The server's API: predictions, files, explanations, what the model expects, and readable refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, GraphDataset, ServerError, load_model
+from gdlnn.explain import counterfactual
+from gdlnn.graphs import Schema
+from gdlnn.server.limits import Limits
+from gdlnn.server.reading import Reader
+from reference.report_models import three_classes
+from reference.server_models import MOLECULES, molecules_file, motifs_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx2")
+pytest.importorskip("rdkit")
+from fastapi.testclient import TestClient
+
+from gdlnn.server import make_app
+
+HOST = "http://127.0.0.1"
+
+
+@pytest.fixture(scope="module")
+def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GraphDataset]:
+    return molecules_file(tmp_path_factory.mktemp("molecules"))
+
+
+@pytest.fixture(scope="module")
+def client(molecules: tuple[Path, GraphDataset]) -> Iterator[TestClient]:
+    limits = Limits(nodes=60, batch=250, body_bytes=200_000)
+    app = make_app(molecules[0], limits, n_workers=1, hosts=("127.0.0.1",))
+    with TestClient(app, HOST) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def motifs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Any, GraphDataset]]:
+    path, test = motifs_file(tmp_path_factory.mktemp("motifs"))
+    with TestClient(make_app(path, n_workers=1), HOST) as started:
+        yield started, load_model(path), test
+
+
+def graph_body(graph: Graph) -> dict[str, Any]:
+    body: dict[str, Any] = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
+    if graph.edge_features.shape[1]:
+        body["edge_features"] = graph.edge_features.tolist()
+    return body
+
+
+# --- predictions ------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_those_of_the_model(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
+    path, data = molecules
+    model = load_model(path)
+    answer = client.post("/predict", json={"smiles": data.smiles}).json()
+    proba = model.predict_proba(data)
+    assert [row["label"] for row in answer["rows"]] == model.predict(data).tolist()
+    assert np.allclose([row["probabilities"] for row in answer["rows"]], proba)
+    assert [row["matched_nothing"] for row in answer["rows"]] == model.matched_nothing(data).tolist()
+    assert [c["label"] for c in answer["classes"]] == model.classes_.tolist()
+    assert len({row["label"] for row in answer["rows"]}) == 2
+
+
+def test_rows_that_do_not_parse_keep_their_place(client: TestClient) -> None:
+    rows = client.post("/predict", json={"smiles": ["CCO", "C(C", "c1ccccc1N", "C" * 61]}).json()["rows"]
+    assert [row["error"] is None for row in rows] == [True, False, True, False]
+    assert rows[1]["error"] == "not a SMILES"
+    assert rows[3]["error"] == "expected at most 60 atoms, got 61"
+    assert [row["row"] for row in rows] == [1, 2, 3, 4]
+
+
+def test_one_smiles_may_stand_alone(client: TestClient) -> None:
+    assert len(client.post("/predict", json={"smiles": "CCO"}).json()["rows"]) == 1
+
+
+def test_a_table_gives_what_its_rows_give(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
+    text = MOLECULES.read_text(encoding="utf-8")
+    rows = client.post("/predict/file", params={"kind": "csv"}, content=text).json()["rows"]
+    single = client.post("/predict", json={"smiles": molecules[1].smiles}).json()["rows"]
+    assert [row["label"] for row in rows] == [row["label"] for row in single]
+    assert [row["name"] for row in rows[:2]] == ["M001", "M002"]
+
+
+def test_a_table_with_another_column_and_bad_rows(client: TestClient) -> None:
+    text = "what;structure\na;CCO\nb;nonsense\n"
+    wanted = {"kind": "csv", "smiles": "structure", "id": "what"}
+    rows = client.post("/predict/file", params=wanted, content=text).json()["rows"]
+    assert [(row["name"], row["error"]) for row in rows] == [("a", None), ("b", "not a SMILES")]
+    refused = client.post("/predict/file", params={"kind": "csv"}, content=text)
+    assert refused.status_code == 422
+    assert refused.json()["error"] == "input.csv: expected a column called smiles, got what, structure"
+
+
+def test_an_sdf_file(client: TestClient) -> None:
+    from rdkit import Chem
+
+    texts = ("CCO", "C(C)(C)(C)(C)C", "Nc1ccccc1")  # the second has a carbon with five neighbours
+    molecules = [Chem.MolFromSmiles(text, sanitize=text != texts[1]) for text in texts]
+    text = "".join(Chem.MolToMolBlock(m, kekulize=m is not molecules[1]) + "$$$$\n" for m in molecules)
+    rows = client.post("/predict/file", params={"kind": "sdf"}, content=text).json()["rows"]
+    assert [row["error"] is None for row in rows] == [True, False, True]
+    assert rows[2]["smiles"] == "Nc1ccccc1"
+    single = client.post("/predict", json={"smiles": ["Nc1ccccc1"]}).json()["rows"]
+    assert rows[2]["probability"] == pytest.approx(single[0]["probability"])
+
+
+# --- explanations -----------------------------------------------------------------------------------------
+
+
+def test_an_explanation_is_that_of_the_model(
+    client: TestClient, molecules: tuple[Path, GraphDataset]
+) -> None:
+    path, data = molecules
+    model = load_model(path)
+    assert data.smiles is not None
+    for row in (1, 5, 9):
+        answer = client.post("/explain", json={"smiles": data.smiles[row]}).json()
+        expected = model.explain(data.graphs[row], "lime_present", 4)
+        assert answer["prediction"] == expected.prediction
+        assert answer["probability"] == pytest.approx(expected.probability)
+        assert [p["index"] for p in answer["programs"]] == list(expected.indices)
+        assert [p["weight"] for p in answer["programs"]] == pytest.approx(list(expected.weights))
+        assert answer["nodes"] == list(expected.nodes)
+        assert answer["picture"]["n_nodes"] == len(answer["picture"]["xy"]) == data.graphs[row].n_nodes
+        assert all(p["words"].startswith("Molecules that contain") for p in answer["programs"])
+        assert all("<svg" in p["diagram"] for p in answer["programs"])
+        found = counterfactual(model, data.graphs[row], max_nodes=8)
+        assert answer["counterfactual"]["found"] == (found is not None)
+        assert answer["counterfactual"]["nodes"] == ([] if found is None else list(found.nodes))
+
+
+def test_options_of_an_explanation(client: TestClient) -> None:
+    asked = {"smiles": "Nc1ccccc1", "technique": "lime", "n_programs": 2, "counterfactual": False}
+    answer = client.post("/explain", json=asked | {"target": "yes", "seed": 3}).json()
+    assert answer["target"] == "yes"
+    assert len(answer["programs"]) <= 2
+    assert answer["counterfactual"] is None
+    refused = client.post("/explain", json=asked | {"target": "perhaps"})
+    assert (refused.status_code, refused.json()["error"]) == (
+        422,
+        "target: expected one of no, yes, got 'perhaps'",
+    )
+
+
+def test_a_molecule_outside_what_was_learnt_is_told(client: TestClient) -> None:
+    answer = client.post("/explain", json={"smiles": "[Xe]"}).json()
+    assert answer["matched_nothing"] is True
+    assert "Nothing that was learnt" in answer["warning"]
+    assert client.post("/predict", json={"smiles": "[Xe]"}).json()["rows"][0]["matched_nothing"] is True
+
+
+@pytest.mark.parametrize(
+    ("smiles", "reason"),
+    [
+        ("C(C", "C(C: not a SMILES"),
+        ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C"),
+        ("", "empty SMILES"),
+        ("C" * 61, "expected at most 60 atoms, got 61"),
+        ("C" * 5000, "expected at most 60 atoms, got a SMILES of 5000 letters"),
+    ],
+)
+def test_a_bad_smiles_is_answered_readably(client: TestClient, smiles: str, reason: str) -> None:
+    refused = client.post("/explain", json={"smiles": smiles})
+    assert refused.status_code == 422
+    assert reason in refused.json()["error"]
+
+
+# --- graphs that are no molecules -------------------------------------------------------------------------
+
+
+def test_graphs_as_json(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
+    client, model, test = motifs
+    bodies = [graph_body(graph) for graph in test.graphs]
+    rows = client.post("/predict", json={"graphs": bodies}).json()["rows"]
+    assert [row["label"] for row in rows] == model.predict(test).tolist()
+    answer = client.post("/explain", json={"graph": bodies[0]}).json()
+    assert answer["picture"]["kind"] == "graph"
+    assert answer["class_name"] in ("house", "cycle")
+
+
+def test_graphs_of_a_file(motifs: tuple[TestClient, Any, GraphDataset], tmp_path: Path) -> None:
+    from gdlnn.datasets.jsonl import save_jsonl
+
+    client, model, test = motifs
+    save_jsonl(test, tmp_path / "test.jsonl")
+    content = (tmp_path / "test.jsonl").read_bytes()
+    rows = client.post("/predict/file", params={"kind": "jsonl"}, content=content).json()["rows"]
+    assert [row["label"] for row in rows] == model.predict(test).tolist()
+
+
+def test_a_model_of_graphs_says_what_it_expects(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
+    client, model, _ = motifs
+    told = client.get("/model").json()
+    expects = told["expects"]
+    assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl"], False)
+    assert len(expects["node_features"]) == model.programs_.info.n_node_features
+    assert expects["in_words"].startswith("Graphs, undirected, as JSON: nodes with ")
+    refused = client.post("/predict", json={"smiles": "CCO"})
+    assert refused.status_code == 422
+    assert (
+        "this model was not trained on molecules read from SMILES; it expects graphs"
+        in (refused.json()["error"])
+    )
+    for kind in ("csv", "sdf"):
+        assert client.post("/predict/file", params={"kind": kind}, content="x").status_code == 422
+
+
+def test_examples_of_a_model_contain_its_programs(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
+    client, _, _ = motifs
+    examples = client.get("/model").json()["examples"]
+    assert {example["name"].rpartition("(")[2] for example in examples} == {"house)", "cycle)"}
+    for example in examples:
+        answer = client.post("/explain", json={"graph": example["graph"]}).json()
+        assert answer["n_programs_matched"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        ({"nodes": [[1.0, 2.0, 3.0]], "edges": []}, "node feature(s), as in training, got 3"),
+        ({"nodes": [], "edges": []}, "expected at least one node, got none"),
+        ({"nodes": [[1.0]] * 2, "edges": [[0, 5]]}, "expected nodes from 0 to 1, got node 5"),
+        ({"nodes": [[1.0]] * 501, "edges": []}, "expected at most 500 nodes and 5000 edges, got 501 and 0"),
+        ({"nodes": [[1.0], [1.0, 2.0]], "edges": []}, "expected a matrix of numbers"),
+    ],
+)
+def test_a_bad_graph_is_answered_readably(
+    motifs: tuple[TestClient, Any, GraphDataset], graph: dict[str, Any], reason: str
+) -> None:
+    refused = motifs[0].post("/explain", json={"graph": graph})
+    assert refused.status_code == 422
+    assert reason in refused.json()["error"]
+    rows = motifs[0].post("/predict", json={"graphs": [graph]}).json()["rows"]
+    assert reason in rows[0]["error"]
+
+
+def test_a_reader_keeps_direction_and_names() -> None:
+    model, test = three_classes()
+    reader = Reader(model.schema_, model.programs_.info, Limits())
+    body = graph_body(test.graphs[0])
+    (row,) = reader.graphs([body])
+    assert row.graph is not None
+    assert row.graph.directed
+    (row,) = reader.graphs([body | {"directed": False}])
+    assert row.reason == "expected a directed graph, as in training"
+    with pytest.raises(ServerError, match="kind: expected one of csv, sdf, jsonl, got 'pickle'"):
+        reader.file(b"", "pickle", None, None)
+    assert Reader(Schema(), model.programs_.info, Limits()).takes_smiles is False
+
+
+# --- refusals ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "reason"),
+    [
+        (b"", 422, "body: Field required"),
+        (b"{", 400, "JSON decode error"),
+        (b"[]", 422, "body: "),
+        (b"{}", 422, "expected either smiles or graphs"),
+        (b'{"smiles": []}', 422, "expected at least one graph, got none"),
+        (b'{"smiles": ["C"], "path": "/etc/passwd"}', 422, "path: Extra inputs are not permitted"),
+        (b'{"smiles": 3}', 422, "smiles"),
+        (b'{"graphs": [{"nodes": [[NaN]], "edges": []}]}', 422, "finite"),
+        (b'{"graphs": [{"nodes": [[1e999]], "edges": []}]}', 422, "finite"),
+        (b'{"graphs": [{"nodes": [[' + b"9" * 400 + b']], "edges": []}]}', 422, ""),
+        (b'{"graphs": [{"nodes": [[1]], "edges": [[0.5, 1]]}]}', 422, "edges"),
+        (b'{"smiles": "' + b"C" * 250_000 + b'"}', 413, "body: expected at most 200,000 bytes, got more"),
+        (b"[" * 150_000, 400, ""),
+        (b'{"smiles":' + b'{"a":' * 30_000, 400, ""),
+        (json.dumps({"smiles": ["C"] * 251}).encode(), 422, "expected at most 250 graphs in one request"),
+    ],
+)
+def test_what_cannot_be_is_refused(client: TestClient, body: bytes, status: int, reason: str) -> None:
+    refused = client.post("/predict", content=body, headers={"content-type": "application/json"})
+    assert refused.status_code == status, refused.text
+    assert reason in refused.json()["error"]
+    assert set(refused.json()) == {"error"}
+
+
+def test_files_that_cannot_be_are_refused(client: TestClient) -> None:
+    cases = {
+        ("csv", b""): "expected a header line",
+        ("csv", b"smiles\n"): "expected at least one row",
+        ("csv", b"smiles\n" + b"C\n" * 251): "expected at most 250 graphs",
+        ("csv", b"\xff\xfe\x00"): "expected UTF-8 text, got UTF-16",
+        ("csv", b"smiles\n\x00\n"): "expected text, got binary data",
+        ("sdf", b"\x80\x04pickle"): "expected at least one record",
+        ("sdf", b"$$$$\n" * 251): "expected at most 250 graphs",
+        ("jsonl", b"[1]\n"): "input.jsonl, line 1: expected a JSON object, got list",
+        ("jsonl", b'{"nodes": [[' + b"9" * 500 + b']], "edges": []}\n'): "",
+        ("jsonl", b'{"schema": {"node": 3}}\n{"nodes": [1], "edges": []}\n'): "schema",
+    }
+    for (kind, content), reason in cases.items():
+        refused = client.post("/predict/file", params={"kind": kind}, content=content)
+        assert refused.status_code == 422, (kind, content[:40], refused.text)
+        assert reason in refused.json()["error"], refused.text
+    assert client.post("/predict/file", params={"kind": "pickle"}, content=b"x").status_code == 422
+
+
+def test_other_addresses_and_methods(client: TestClient) -> None:
+    assert client.get("/predict").status_code == 405
+    assert client.get("/../../etc/passwd").status_code == 404
+    assert client.get("/docs").status_code == 404
+    elsewhere = client.get("/health", headers={"host": "evil.example"})
+    assert elsewhere.status_code == 421
+
+
+def test_limits_that_cannot_be() -> None:
+    with pytest.raises(ServerError, match="batch: expected a number above 0, got 0"):
+        Limits(batch=0)
+
+
+# --- the model, health, pages -----------------------------------------------------------------------------
+
+
+def test_the_model_is_described(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
+    model = load_model(molecules[0])
+    told = client.get("/model").json()
+    assert told["name"] == "molecules"
+    assert told["n_programs"] == len(model.programs_)
+    assert told["expects"]["smiles"] is True
+    assert told["limits"]["nodes"] == 60
+    assert [c["label"] for c in told["classes"]] == ["no", "yes"]
+    assert len(told["programs"]) == min(10, len(model.programs_))
+    for example in told["examples"]:
+        assert client.post("/explain", json={"smiles": example["smiles"]}).status_code == 200
+
+
+def test_health(client: TestClient) -> None:
+    told = client.get("/health").json()
+    assert (told["status"], told["workers"], told["replaced"]) == ("ok", 1, 0)
+
+
+def test_nothing_comes_from_elsewhere(client: TestClient) -> None:
+    for path in ("/", "/api", "/page.css", "/page.js"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        links = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?([^\"')\s>]+)", answer.text)
+        assert not [link for link in links if re.match(r"https?:|//", link)]
+        assert "http://" not in answer.text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_page_of_the_api_tells_every_route(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    page = client.get("/api").text
+    assert set(document["paths"]) == {"/predict", "/predict/file", "/explain", "/model", "/health"}
+    for path in document["paths"]:
+        assert f" {path}</code>" in page
+    for name in document["components"]["schemas"]:
+        assert f"id='{name}'" in page
+
+
+def test_answers_are_as_the_document_says(client: TestClient) -> None:
+    from gdlnn.server import bodies
+
+    bodies.ModelAnswer.model_validate(client.get("/model").json())
+    bodies.PredictAnswer.model_validate(client.post("/predict", json={"smiles": ["CCO", "("]}).json())
+    bodies.ExplainAnswer.model_validate(client.post("/explain", json={"smiles": "Nc1ccccc1"}).json())
+
+
+def test_a_model_that_is_none_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "broken.gdlnn"
+    path.write_bytes(b"no zip")
+    with pytest.raises(ServerError, match=r"broken\.gdlnn"), TestClient(make_app(path, n_workers=1)):
+        pass
