@@ -74,9 +74,25 @@ def test_bad_input_is_one_line_and_exit_code_2(kind: str, capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("failing")
-def test_debug_shows_the_traceback() -> None:
+@pytest.mark.parametrize("words", [["--debug", "fail", "ours"], ["fail", "ours", "--debug"]])
+def test_debug_shows_the_traceback(words: list[str]) -> None:
     with pytest.raises(GDLNNError, match="what and where"):
-        main(["--debug", "fail", "ours"])
+        main(words)
+    with pytest.raises(SystemExit):  # it holds for one command line
+        main(["fail", "ours"])
+
+
+@pytest.mark.parametrize("words", [["-v", "datasets", "info"], ["datasets", "info", "--verbose"]])
+def test_verbose_tells_on_standard_error_what_is_done(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, told in ((words, True), ([word for word in words if "v" not in word], False)):
+        with pytest.raises(SystemExit) as ended:
+            main([*given, "synthetic:ba-2motifs", "--json"])
+        assert ended.value.code == 0
+        shown = capsys.readouterr()
+        assert (f"gdlnn {gdlnn.__version__}, Python" in shown.err) == told
+        assert shown.out.startswith("{")
 
 
 @pytest.mark.usefixtures("failing")

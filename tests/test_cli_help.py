@@ -32,6 +32,27 @@ def test_help_names_every_command() -> None:
     assert "--debug" in text
 
 
+@pytest.mark.parametrize("name", [*COMMANDS, "datasets info", "evaluate accuracy"])
+def test_every_command_takes_the_shared_options(name: str) -> None:
+    text = shown(*name.split())
+    assert "--verbose" in text
+    assert "--debug" in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_and_options(shell: str) -> None:
+    environment = {"_GDLNN_COMPLETE": f"complete_{shell}", "NO_COLOR": "1"}
+    for line, expected in (("gdlnn pre", "predict"), ("gdlnn explain --tech", "--technique")):
+        typed = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_TYPER_COMPLETE_ARGS": line}
+        found = CliRunner().invoke(
+            app,
+            [],
+            env={**environment, **typed, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+            prog_name="gdlnn",
+        )
+        assert expected in found.output, (shell, line, found.output)
+
+
 @pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
 def test_a_wrong_option_is_exit_code_2(name: str) -> None:
     assert CliRunner().invoke(app, [name, "--no-such-option"]).exit_code == 2

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from gdlnn.cli.shared import WANTED, Commands, DebugOption, VerboseOption, fall_silent
 from gdlnn.cli.stopping import STOPPED, stopping, was_interrupted
 from gdlnn.errors import GDLNNError
 
 app = typer.Typer(
     name="gdlnn",
+    cls=Commands,
     help="Graph classification that can be read: programs mined from graphs, explanations as subgraphs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -31,13 +33,14 @@ def _show_version(value: bool) -> None:
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Take the options that stand before the command; `main` looks for --debug itself."""
+    """Take the options that stand before the command; all but --version may stand after it too."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -51,9 +54,9 @@ def main(arguments: list[str] | None = None) -> None:
             typer.echo(STOPPED, err=True)
         raise SystemExit(stop.exit_code(end.code)) from None
     except (GDLNNError, OSError) as error:
-        # Before the command stand options alone, so the first word without a dash ends them.
-        command = next((i for i, word in enumerate(given) if not word.startswith("-")), len(given))
-        if "--debug" in given[:command]:
+        if WANTED.debug:
             raise
         typer.echo(f"error: {error}", err=True)
         raise SystemExit(BAD_INPUT) from None
+    finally:
+        fall_silent()
