@@ -22,6 +22,7 @@ from gdlnn.evaluation import ablation as ablation_module
 from gdlnn.evaluation import running as running_module
 from gdlnn.evaluation.cells import config_key
 from gdlnn.evaluation.output import replace_part, write_accuracy
+from gdlnn.evaluation.pool import Pool
 from gdlnn.evaluation.programs import MiningSpec, ensure_programs, load_programs
 from gdlnn.evaluation.protocols import PROTOCOLS, data_fingerprint, make_split, plan_splits, stored_split
 
@@ -144,19 +145,14 @@ def test_workers_give_the_same_as_one_process(tmp_path: Path) -> None:
         assert cell["metrics"] == other["metrics"]
 
 
-def test_a_dying_worker_is_blamed_and_the_others_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from gdlnn.evaluation import pool as pool_module
-
-    # What dies is the process that runs a task with this seed.
-    monkeypatch.setattr(pool_module, "run_task", dying_task)
+def test_a_dying_worker_is_blamed_and_the_others_go_on(tmp_path: Path) -> None:
     place = Place(str(tmp_path), device="cpu")
     tasks = [
         Task("cell", SMALL, "paper", "paper", "majority", "quick", 1, "x", {}, seed) for seed in range(4)
     ]
     results = {}
-    with pool_module.Pool(place, 2) as workers:
+    # What dies is the process that runs a task with one of the seeds.
+    with Pool(place, 2, dying_task) as workers:
         for task in tasks:
             workers.add(task)
         while workers:

@@ -82,13 +82,13 @@ def accuracy(
     from gdlnn.evaluation.output import write_accuracy
 
     settings = StudySettings(
-        _names(datasets),
-        _methods(methods, list(METHODS)),
+        names_of(datasets),
+        method_names(methods, list(METHODS)),
         protocol,
         grid,
         configurations,
         runs,
-        _n_workers(jobs),
+        n_workers(jobs),
     )
     place = Place(str(out), None if data is None else str(data), device, 1, runs)
     if not tables_only:
@@ -118,7 +118,7 @@ def ablation(
     from gdlnn.evaluation.output import write_ablation
 
     settings = StudySettings(
-        _names(datasets), list(VARIANTS), protocol, "quick", None, runs, _n_workers(jobs)
+        names_of(datasets), list(VARIANTS), protocol, "quick", None, runs, n_workers(jobs)
     )
     place = Place(str(out), None if data is None else str(data), device, 1, runs)
     if not tables_only:
@@ -127,13 +127,15 @@ def ablation(
     typer.echo(f"Table and cells: {out}")
 
 
-def _n_workers(jobs: int | None) -> int:
+def n_workers(jobs: int | None) -> int:
+    """Return the number of processes: as many as wanted, by default one for every processor."""
     if jobs is not None:
         return jobs
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _names(text: str) -> list[str]:
+def names_of(text: str) -> list[str]:
+    """Read --datasets."""
     from gdlnn.datasets.registry import REGISTRY, canonical_name
 
     if text == "all":
@@ -144,7 +146,8 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _methods(text: str, known: list[str]) -> list[str]:
+def method_names(text: str, known: list[str]) -> list[str]:
+    """Read --methods."""
     if text == "all":
         return known
     names = [name.strip() for name in text.split(",") if name.strip()]
@@ -157,18 +160,24 @@ def _methods(text: str, known: list[str]) -> list[str]:
 
 
 def _run(settings: StudySettings, place: Place) -> None:
-    """Run a study with a bar, or with a line per task where nobody looks at a terminal."""
     from gdlnn.evaluation import Study
 
+    with running_study() as report:
+        failed = Study(settings, place, report).run()
+    if failed:
+        typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
+
+
+@contextmanager
+def running_study() -> Iterator[Callable[[int, int, str], None]]:
+    """Show a study with a bar, or with a line per task where nobody looks at a terminal."""
     logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # a study need not hear of twins on each split
     with _shown_progress() as report, _stopped_by_signal():
         try:
-            failed = Study(settings, place, report).run()
+            yield report
         except KeyboardInterrupt:
             typer.echo("stopped: the same command goes on from what is done", err=True)
             raise typer.Exit(130) from None
-    if failed:
-        typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
 
 
 @contextmanager

@@ -28,8 +28,8 @@ def write_accuracy(store: Store, protocol: Protocol, document: Path | None = Non
     entries = summarise(cells)
     text = report(entries, protocol) + "\n" + provenance(cells)
     base = store.folder / f"accuracy-{protocol}"
-    _write(base.with_suffix(".md"), text)
-    _write(base.with_suffix(".csv"), cells_csv(cells))
+    write_file(base.with_suffix(".md"), text)
+    write_file(base.with_suffix(".csv"), cells_csv(cells))
     try:
         picture = draw(entries, MAIN_METRIC[protocol])
     except MissingExtraError as error:
@@ -49,14 +49,15 @@ def write_ablation(store: Store, protocol: Protocol, document: Path | None = Non
     failed = failures(entries)
     text = ablation_table(entries) + "\n\n" + (f"{failed}\n\n" if failed else "") + provenance(cells)
     base = store.folder / f"ablation-{protocol}"
-    _write(base.with_suffix(".md"), text)
-    _write(base.with_suffix(".csv"), cells_csv(cells))
+    write_file(base.with_suffix(".md"), text)
+    write_file(base.with_suffix(".csv"), cells_csv(cells))
     if document is not None:
         replace_part(document, f"ablation-{protocol}", text)
     return text
 
 
-def _write(file: Path, text: str) -> None:
+def write_file(file: Path, text: str) -> None:
+    """Write a text; the file appears when it is complete."""
     with atomic_write(file) as handle:
         handle.write(text.encode())
 
@@ -86,4 +87,4 @@ def replace_part(document: Path, name: str, text: str) -> None:
     _, closed, after = rest.partition(end)
     if not found or not closed:
         raise GDLNNError(f"{document.name}: expected the marks {begin} and {end}, got a text without them")
-    _write(document, f"{before}{begin}\n{text.strip()}\n{end}{after}")
+    write_file(document, f"{before}{begin}\n{text.strip()}\n{end}{after}")

@@ -9,18 +9,30 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
-from gdlnn.evaluation.running import Place, failure, run_task
+from gdlnn.evaluation.running import Place, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from gdlnn.evaluation.cells import Result, Task
+    from gdlnn.evaluation.cells import Result
 
 
-class Pool:
+class Job(Protocol):
+    """What a pool knows of a task."""
+
+    def to_json(self) -> Result:
+        """Return the task as plain JSON values."""
+        ...
+
+
+T = TypeVar("T", bound=Job)
+P = TypeVar("P", bound=Place)
+
+
+class Pool(Generic[T, P]):
     """Run tasks in `n_workers` processes, or in this one where that is 1.
 
     Tasks that were running when a process died are tried again, one at a time; the one that dies alone is to
@@ -32,13 +44,15 @@ class Pool:
         Where and with what tasks are run.
     n_workers
         Number of processes.
+    run
+        Runs one task; a function of a module, so that workers find it.
     """
 
-    def __init__(self, place: Place, n_workers: int) -> None:
-        self.place, self.n_workers = place, n_workers
-        self._waiting: list[Task] = []
-        self._running: dict[Future[Result], Task] = {}
-        self._suspects: list[Task] = []
+    def __init__(self, place: P, n_workers: int, run: Callable[[T, P], Result]) -> None:
+        self.place, self.n_workers, self._run = place, n_workers, run
+        self._waiting: list[T] = []
+        self._running: dict[Future[Result], T] = {}
+        self._suspects: list[T] = []
         self._executor = self._start(n_workers) if n_workers > 1 else None
 
     def _start(self, n_workers: int) -> ProcessPoolExecutor:
@@ -47,7 +61,7 @@ class Pool:
             n_workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(os.getpid(),)
         )
 
-    def add(self, task: Task) -> None:
+    def add(self, task: T) -> None:
         """Add a task; tasks are begun in the order they come."""
         self._waiting.append(task)
         self._feed()
@@ -56,17 +70,17 @@ class Pool:
         # No more than the processes can take: a broken pool then blames few.
         while self._executor is not None and self._waiting and len(self._running) < self.n_workers:
             task = self._waiting.pop(0)
-            self._running[self._executor.submit(run_task, task, self.place)] = task
+            self._running[self._executor.submit(self._run, task, self.place)] = task
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._running or self._suspects)
 
-    def collect(self, *, block: bool) -> Iterator[tuple[Task, Result]]:
+    def collect(self, *, block: bool) -> Iterator[tuple[T, Result]]:
         """Give the tasks that have ended; with `block`, wait for at least one where some are left."""
         if self._executor is None:
             if block and self._waiting:
                 task = self._waiting.pop(0)
-                yield task, run_task(task, self.place)
+                yield task, self._run(task, self.place)
             return
         if not self._running and self._suspects:
             task = self._suspects.pop(0)
@@ -89,10 +103,10 @@ class Pool:
             self._executor = self._start(self.n_workers)
         self._feed()
 
-    def _alone(self, task: Task) -> Result:
+    def _alone(self, task: T) -> Result:
         with self._start(1) as executor:
             try:
-                return executor.submit(run_task, task, self.place).result()
+                return executor.submit(self._run, task, self.place).result()
             except BrokenProcessPool:
                 return _failed(task, RuntimeError("the process that ran it died, perhaps for want of memory"))
 
@@ -110,7 +124,7 @@ class Pool:
         self._executor.shutdown(wait=kind is None, cancel_futures=True)
 
 
-def _failed(task: Task, error: BaseException) -> Result:
+def _failed(task: Job, error: BaseException) -> Result:
     return {**task.to_json(), **failure(error)}
 
 

@@ -12,7 +12,7 @@ from gdlnn.evaluation.methods import Configuration, Grid, Method, find_method
 from gdlnn.evaluation.pool import Pool
 from gdlnn.evaluation.programs import MiningSpec, ensure_programs
 from gdlnn.evaluation.protocols import Protocol, SplitPlan, plan_splits
-from gdlnn.evaluation.running import Place, failure, load_data, load_split
+from gdlnn.evaluation.running import Place, failure, load_data, load_split, run_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,7 +127,7 @@ class Study:
     def run(self) -> int:
         """Do what is not done yet; return the number of failed cells."""
         groups = self._plan()
-        with Pool(self.place, self.settings.n_workers) as pool:
+        with Pool(self.place, self.settings.n_workers, run_task) as pool:
             # Tasks without programs keep the workers busy while this process mines.
             for group in (g for g in groups if g.method.programs is None):
                 self._begin(group, pool)
@@ -210,7 +210,7 @@ class Study:
     def _known(self, group: Group, seed: int) -> Result | None:
         return self.store.finished(group.task(self.settings.protocol, seed, None), group.fingerprint)
 
-    def _begin(self, group: Group, pool: Pool) -> None:
+    def _begin(self, group: Group, pool: Pool[Task, Place]) -> None:
         """Start with the trials of a group, or with its cells where there is nothing to choose."""
         if all(self._known(group, seed) for seed in group.seeds):
             skipped = len(group.seeds) + (len(group.configurations) if len(group.configurations) > 1 else 0)
@@ -240,14 +240,14 @@ class Study:
         fine = result is not None and result["status"] == "ok" and result["fingerprint"] == fingerprint
         return result if fine else None
 
-    def _cells(self, group: Group, pool: Pool) -> None:
+    def _cells(self, group: Group, pool: Pool[Task, Place]) -> None:
         for seed in group.seeds:
             if self._known(group, seed):
                 self._done += 1
             else:
                 pool.add(group.task(self.settings.protocol, seed, None))
 
-    def _collect(self, pool: Pool, *, block: bool) -> None:
+    def _collect(self, pool: Pool[Task, Place], *, block: bool) -> None:
         """Take what has ended, and start what waited for it."""
         for task, result in pool.collect(block=block):
             key = (task.dataset, task.split, task.method)

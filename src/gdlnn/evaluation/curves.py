@@ -1,0 +1,143 @@
+"""From cells to curves: sparsity against fidelity of every explainer on every data set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn.evaluation.explainers import EXPLAINERS
+from gdlnn.explain.metrics import fidelity, fidelity_minus, fidelity_plus, sparsity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gdlnn.evaluation.cells import Result
+
+LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
+"""Fidelities at which sparsities are compared; 0 loses no right answer."""
+TRUTHS = ("precision", "recall", "jaccard", "auc")
+
+
+@dataclass(frozen=True)
+class Point:
+    """Explanations with one setting, as means over graphs; `docs/explanations.md` has the formulas.
+
+    Attributes
+    ----------
+    setting
+        Number of programs, or share of nodes.
+    truth
+        Agreement with the known truth, of the graphs that have one; empty where none has.
+    """
+
+    setting: float
+    sparsity: float
+    fidelity: float
+    fidelity_plus: float
+    fidelity_minus: float
+    empty: float
+    truth: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """An explainer on a data set.
+
+    Attributes
+    ----------
+    points
+        In the order of the sweep; empty where nothing went well.
+    n_graphs, n_test
+        Graphs that were explained, and test graphs there are.
+    n_late
+        Graphs that were given up for want of time.
+    accuracy
+        Of the model, on the graphs that were explained.
+    reasons
+        Why cells failed or were given up.
+    """
+
+    dataset: str
+    method: str
+    points: tuple[Point, ...]
+    n_graphs: int
+    n_test: int
+    n_late: int
+    accuracy: float | None
+    reasons: tuple[str, ...] = ()
+
+    def sparsity_at(self, level: float) -> float:
+        """Return the largest sparsity that costs no more fidelity than `level`.
+
+        Between two settings of the sweep both may be mixed, so that the curve is their upper hull; the whole
+        graph, with sparsity and fidelity 0, is an explanation that every method can give.
+        """
+        corners = [(0.0, 0.0), *((point.fidelity, point.sparsity) for point in self.points)]
+        best = max((s for f, s in corners if f <= level), default=0.0)
+        for f1, s1 in corners:
+            for f2, s2 in corners:
+                if f1 <= level < f2:
+                    best = max(best, s1 + (s2 - s1) * (level - f1) / (f2 - f1))
+        return best
+
+
+def curves_of(cells: Iterable[Result]) -> dict[tuple[str, str], Curve]:
+    """Return the curves of a study by data set and explainer."""
+    return {key: _curve(*key, several) for key, several in cells_together(cells).items()}
+
+
+def cells_together(cells: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
+    """Return by data set and explainer the cells that belong together.
+
+    Where there are cells of several samples, seeds or configurations, those with the most graphs count.
+    """
+    groups: dict[tuple[str, str], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    for cell in cells:
+        together = f"{cell['configuration']} {cell['seed']} {cell['options']} {cell.get('fingerprint')}"
+        if not EXPLAINERS[cell["method"]].one_by_one:
+            together += f" {cell['rows']}"
+        groups[cell["dataset"], cell["method"]][together].append(cell)
+
+    def n_graphs(several: list[Result]) -> int:
+        return sum(len(cell.get("graphs", ())) for cell in several)
+
+    return {key: max(several.values(), key=n_graphs) for key, several in groups.items()}
+
+
+def _curve(dataset: str, method: str, cells: list[Result]) -> Curve:
+    graphs = [graph for cell in cells if cell["status"] == "ok" for graph in cell["graphs"]]
+    late = [cell for cell in cells if cell["status"] == "late"]
+    reasons = tuple(dict.fromkeys(cell["reason"] for cell in cells if cell["status"] != "ok"))
+    n_test = max((cell["sizes"][2] for cell in cells if "sizes" in cell), default=0)
+    n_late = sum(len(cell["rows"]) for cell in late)
+    if not graphs:
+        return Curve(dataset, method, (), 0, n_test, n_late, None, reasons)
+    n_settings = len(graphs[0]["points"])
+    points = tuple(_point(graphs, i) for i in range(n_settings))
+    accuracy = float(np.mean([graph["predicted"] == graph["truth"] for graph in graphs]))
+    return Curve(dataset, method, points, len(graphs), n_test, n_late, accuracy, reasons)
+
+
+def _point(graphs: Sequence[Result], index: int) -> Point:
+    rows = [graph["points"][index] for graph in graphs]
+    truth = [graph["truth"] for graph in graphs]
+    whole = [graph["predicted"] for graph in graphs]
+    part = [row["predicted_part"] for row in rows]
+    known = [row["truth"] for row in rows if row["truth"] is not None]
+    return Point(
+        setting=rows[0]["setting"],
+        sparsity=sparsity([row["n_nodes"] for row in rows], [graph["n_nodes"] for graph in graphs]),
+        fidelity=fidelity(truth, whole, part),
+        fidelity_plus=fidelity_plus(whole, [row["predicted_rest"] for row in rows]),
+        fidelity_minus=fidelity_minus(whole, part),
+        empty=float(np.mean([row["n_nodes"] == 0 for row in rows])),
+        truth={name: _mean(known, name) for name in TRUTHS} if known else {},
+    )
+
+
+def _mean(rows: Sequence[Result], name: str) -> float:
+    values: list[Any] = [row[name] for row in rows if row[name] is not None]
+    return float(np.mean(values)) if values else float("nan")
