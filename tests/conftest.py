@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tests run side by side
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background of a script: Ctrl-C would be ignored here and in every process a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 LONG = os.environ.get("GDLNN_TEST_LONG") == "1"
 
 settings.register_profile(
