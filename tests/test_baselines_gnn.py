@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,3 +169,23 @@ def test_without_pyg_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
     ):
         GINClassifier(device="cpu").fit(make_ba_2motifs(n=4))
     PoolingMLPClassifier(epochs=1, device="cpu").fit(make_ba_2motifs(n=4))
+
+
+def test_a_network_that_learnt_nothing_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch_geometric")
+    from gdlnn.baselines import training
+
+    seen: list[float] = []
+    train = training.train_network
+
+    def first_one_dies(model: Any, network: Any, *rest: Any) -> Any:
+        seen.append(float(network.embed.weight.detach().sum()))
+        if len(seen) > 1:
+            return train(model, network, *rest)
+        return [{"epoch": epoch, "loss": np.log(2)} for epoch in range(30)]
+
+    monkeypatch.setattr(training, "train_network", first_one_dies)
+    model = GINClassifier(epochs=3, device="cpu").fit(random_graphs(40, 0))
+    assert len(seen) == 2
+    assert seen[0] != seen[1]
+    assert len(model.history_) == 3

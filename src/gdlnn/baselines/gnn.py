@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 POOLINGS = ("mean", "max", "sum")
 
 
+ATTEMPTS = 3
+"""How often a network that learnt nothing is drawn anew: a baseline should not be weak by bad luck."""
+ATTEMPT_SEEDS = 1_000_003
+
+
 class GNNClassifier(GraphClassifier):
     """A network over graphs; the subclasses say which layers it has.
 
@@ -103,7 +108,7 @@ class GNNClassifier(GraphClassifier):
         import torch
 
         from gdlnn.baselines.network import GraphNetwork
-        from gdlnn.baselines.training import train_network
+        from gdlnn.baselines.training import is_dead, train_network
         from gdlnn.model.network import choose_device, one_thread, seeded
 
         device = choose_device(self.device)
@@ -117,19 +122,23 @@ class GNNClassifier(GraphClassifier):
         if val is not None and len(val):
             assert val.y is not None
             held_out = self._tensors(val.graphs, self._codes(val.y), device)
-        with one_thread(), seeded(self.seed, device):
-            self.network_ = GraphNetwork(
-                self.kind,
-                self.encoder_.n_node_columns,
-                self.encoder_.n_edge_columns,
-                len(self.classes_),
-                self.hidden,
-                self.n_layers,
-                self.pooling,
-                self.dropout,
-                self.layer_dropout,
-            ).to(device)
-            self.history_ = train_network(self, self.network_, parts, held_out, weights)
+        for attempt in range(ATTEMPTS):
+            seed = (self.seed + attempt * ATTEMPT_SEEDS) % 2**63
+            with one_thread(), seeded(seed, device):
+                self.network_ = GraphNetwork(
+                    self.kind,
+                    self.encoder_.n_node_columns,
+                    self.encoder_.n_edge_columns,
+                    len(self.classes_),
+                    self.hidden,
+                    self.n_layers,
+                    self.pooling,
+                    self.dropout,
+                    self.layer_dropout,
+                ).to(device)
+                self.history_ = train_network(self, self.network_, parts, held_out, weights)
+            if not is_dead(self.history_, codes):
+                break
         self.network_.eval()
 
     def _tensors(self, graphs: list[Graph], codes: IntArray, device: Any) -> Any:

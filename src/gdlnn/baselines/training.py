@@ -81,6 +81,14 @@ def train_network(
     return history
 
 
+def is_dead(history: list[dict[str, Any]], codes: npt.NDArray[np.int64]) -> bool:
+    """Say whether a network never did better on its training data than the shares of the classes."""
+    shares = np.unique(codes, return_counts=True)[1] / max(1, len(codes))
+    chance = float(-(shares * np.log(shares)).sum())
+    # A few epochs prove nothing; a network whose units have all died stays at chance for ever.
+    return chance > 0 and min(row["loss"] for row in history) > 0.99 * chance and len(history) > PLATEAU
+
+
 def _epoch(
     network: GraphNetwork,
     optimiser: torch.optim.Optimizer,
