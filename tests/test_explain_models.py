@@ -28,7 +28,7 @@ from gdlnn.model import PL4XGLClassifier
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs, renumbered
 
 TRAIN, TEST = motif_data()
-TECHNIQUES = ("lime", "lime_present", "kernel_shap", "integrated_gradients", "linear")
+TECHNIQUES = ("lime", "lime_present", "lime_contribution", "kernel_shap", "integrated_gradients", "linear")
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
@@ -158,6 +158,44 @@ def test_counterfactuals_flip_and_are_minimal() -> None:
         assert counterfactual(model, graph) == counterfactual(model, graph)
     with pytest.raises(ExplanationError, match="max_nodes: expected at least 1, got 0"):
         counterfactual(model, TEST.graphs[0], max_nodes=0)
+
+
+def test_just_enough_programs() -> None:
+    model = motif_model()
+    found = model.explain(TEST.graphs, n_features="enough")
+    assert {len(e.programs) for e in found} != {10}
+    said = model.predict([e.subgraph for e in found])
+    for e, label, graph in zip(found, said, TEST.graphs, strict=True):
+        n = len(e.programs)
+        alone = model.explain(graph, n_features=n)
+        assert (e.indices, e.nodes) == (alone.indices, alone.nodes)
+        if n == 10:  # the most there may be
+            continue
+        assert not e.is_empty
+        assert label == e.prediction
+        if n > 1:  # with one program less the model would have said something else
+            less = model.explain(graph, n_features=n - 1)
+            assert less.is_empty or model.predict([less.subgraph])[0] != e.prediction
+
+
+def test_an_empty_explanation_says_so_and_shows_contributions_instead() -> None:
+    model = motif_model()
+    found = [e for e in model.explain(TEST.graphs, n_features=1) if e.is_empty]
+    assert found
+    shown = [e for e in found if e.instead is not None]
+    assert shown
+    for e in shown:
+        assert e.instead is not None
+        assert e.nodes == ()
+        assert e.instead.nodes
+        alone = model.explain(e.graph, technique="lime_contribution", n_features=1)
+        assert (e.instead.indices, e.instead.nodes) == (alone.indices, alone.nodes)
+        assert "absence decided" in e.describe()
+        assert "By contribution (lime_contribution):" in e.describe()
+        assert e.to_html().count("<caption>") == 2
+        assert "shown is lime_contribution" in e.draw()
+        assert Explanation.from_json(json.dumps(e.to_json())) == e
+    assert not any(e.instead for e in model.explain(TEST.graphs) if not e.is_empty)
 
 
 def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:

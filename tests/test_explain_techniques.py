@@ -80,7 +80,7 @@ def lime_package(asked: Problem, technique: Lime, row: int) -> tuple[list[tuple[
 @pytest.mark.parametrize("width", [None, 1.5])
 def test_lime_is_what_the_lime_package_says_on_the_same_samples(k: int, width: float | None) -> None:
     asked, technique = problem(k), Lime(n_samples=800, kernel_width=width)
-    weights, quality = technique.attribute(asked)
+    weights, quality, _ = technique.attribute(asked)
     assert quality is not None
     for row in range(len(asked.values)):
         expected, score = lime_package(asked, technique, row)
@@ -155,9 +155,57 @@ def test_lime_over_present_programs_leaves_absent_ones_out() -> None:
     assert ((weights != 0).sum(axis=1) == np.minimum(5, asked.values.sum(axis=1))).all()
 
 
+def test_contributions_are_shapley_values_of_the_fitted_linear_model() -> None:
+    asked = problem(6, n_features=6)
+    plain = Lime(n_samples=400).attribute(asked)
+    weighed = Lime(n_samples=400, contributions=True).attribute(asked)
+    shares = asked.background.shares_of(asked.values)
+    assert weighed.weights == pytest.approx(plain.weights * (1 - shares))
+    assert weighed.quality == pytest.approx(plain.quality)
+    assert weighed.instead is None
+    # In a linear model, the expectation over samples of w · (equal − share of equal) is zero.
+    drawn = asked.background.sample(50_000, np.random.default_rng(0))
+    equal = (drawn == asked.values[0]).mean(axis=0)
+    assert equal == pytest.approx(shares[0], abs=0.01)
+    table = np.array([[0.0, 2.0], [0.0, 5.0], [1.0, 5.0], [0.0, 5.0]])
+    counted = Background.from_representations(table)
+    assert counted.shares_of(np.array([[0.0, 5.0], [1.0, 2.0], [7.0, 2.0]])).tolist() == [
+        [0.75, 0.75],
+        [0.25, 0.25],
+        [0.0, 0.25],
+    ]
+
+
+def test_rare_programs_that_are_absent_do_not_drown_those_that_match() -> None:
+    """One program in three hundred matches; each would matter much if it were there."""
+    k = 300
+    rng = np.random.default_rng(0)
+    effects = np.concatenate([[2.0], rng.normal(size=k - 1) * 4])
+
+    def predict(rows: FloatArray, _row: int) -> FloatArray:
+        chance = 1 / (1 + np.exp(-rows @ effects))
+        return np.stack([1 - chance, chance], axis=1)
+
+    shares = np.full(k, 0.02)
+    values = np.zeros((1, k))
+    values[0, 0] = 1
+    asked = problem(
+        k, values=values, targets=np.array([1]), predict=predict, background=Background.from_shares(shares)
+    )
+    found = Lime(n_samples=3000).attribute(asked)
+    assert found.weights[0, 0] == 0
+    assert found.instead is not None
+    assert found.instead.technique == "lime_contribution"
+    assert np.abs(found.instead.weights[0]).argmax() == 0
+    again = Lime(n_samples=3000, contributions=True).attribute(asked)
+    assert np.array_equal(again.weights, found.instead.weights)
+    values[0] = 1  # where an important program matches, there is nothing else to say
+    assert not Lime(n_samples=3000).attribute(asked).instead.weights.any()  # type: ignore[union-attr]
+
+
 def test_a_model_that_says_the_same_everywhere() -> None:
     asked = problem(8, predict=lambda rows, _row: np.full((len(rows), 2), 0.5))
-    weights, quality = Lime(n_samples=100).attribute(asked)
+    weights, quality, _ = Lime(n_samples=100).attribute(asked)
     assert np.abs(weights).max() < 1e-12
     assert quality is not None
     assert (quality == 1).all()

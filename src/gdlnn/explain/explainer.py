@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,14 @@ from gdlnn.explain.view import ModelView
 from gdlnn.graphs import Graph, GraphDataset
 
 if TYPE_CHECKING:
-    from gdlnn.explain.techniques import Attribution
     from gdlnn.model import GDLNNClassifier
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TechniqueLike = str | Technique | Callable[[Problem], Any]
+NFeatures = int | Literal["enough"]
+MOST_ENOUGH = 10
+"""Most programs that an explanation with just enough of them names."""
 
 
 @overload
@@ -30,7 +33,7 @@ def explain(
     model: Any,
     graphs: Graph,
     technique: TechniqueLike = "lime",
-    n_features: int = 5,
+    n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
     *,
@@ -41,7 +44,7 @@ def explain(
     model: Any,
     graphs: Sequence[Graph] | GraphDataset,
     technique: TechniqueLike = "lime",
-    n_features: int = 5,
+    n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
     *,
@@ -51,7 +54,7 @@ def explain(
     model: Any,
     graphs: Graph | Sequence[Graph] | GraphDataset,
     technique: TechniqueLike = "lime",
-    n_features: int = 5,
+    n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
     *,
@@ -67,11 +70,13 @@ def explain(
     graphs
         One graph, or several: a list gives a list, and shares one pass.
     technique
-        "lime", "lime_present" (the same over the programs that match), "kernel_shap",
-        "integrated_gradients", "linear", a technique object such as ``Lime(n_samples=1000)``, or any callable
-        from a `Problem` to weights, graphs × programs.
+        "lime", "lime_present" (the same over the programs that match), "lime_contribution" (by what a
+        program adds beside an average graph), "kernel_shap", "integrated_gradients", "linear", a technique
+        object such as ``Lime(n_samples=1000)``, or any callable from a `Problem` to weights, graphs ×
+        programs.
     n_features
-        How many programs an explanation names; where the model has fewer, all of them.
+        How many programs an explanation names; where the model has fewer, all of them. "enough": for each
+        graph the fewest, at most `MOST_ENOUGH`, whose subgraph alone gets the prediction of the whole graph.
     target
         The class to explain; by default the predicted one.
     seed
@@ -84,7 +89,11 @@ def explain(
     if hasattr(model, "deciding_programs"):
         found = explain_pl4xgl(model, listed)
     elif hasattr(model, "head_"):
-        found = _explain(model, listed, make_technique(technique), n_features, target, seed, background)
+        asked = _Asked(make_technique(technique), target, seed, background)
+        if n_features == "enough":
+            found = _explain_enough(model, listed, asked)
+        else:
+            found = _explain(model, listed, asked, n_features)
     else:
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier or PL4XGLClassifier, got a {kind}")
@@ -103,29 +112,65 @@ def _listed(graphs: Any) -> list[Graph]:
     return listed
 
 
+class _Asked(NamedTuple):
+    """How to explain, whatever the graphs."""
+
+    technique: Technique
+    target: Any
+    seed: int
+    background: Sequence[Graph] | None
+
+
 def _explain(
-    model: GDLNNClassifier,
-    graphs: list[Graph],
-    technique: Technique,
-    n_features: int,
-    target: Any,
-    seed: int,
-    background: Sequence[Graph] | None,
+    model: GDLNNClassifier, graphs: list[Graph], asked: _Asked, n_features: int
 ) -> list[Explanation]:
-    if int(n_features) != n_features or n_features < 1:
+    if not isinstance(n_features, int | float) or int(n_features) != n_features or n_features < 1:
         raise ExplanationError(
-            f"n_features: expected a whole number of at least 1 (more than there are programs means all), "
-            f"got {n_features!r}"
+            f"n_features: expected a whole number of at least 1 (more than there are programs means all), or "
+            f"'enough', got {n_features!r}"
         )
-    view = ModelView(model, background)
+    view = ModelView(model, asked.background)
     table = model.transform(graphs)
     probabilities = view.probabilities(table)
     predicted = probabilities.argmax(axis=1)
-    targets = predicted if target is None else np.full(len(graphs), _position(view.classes, target))
-    problem = view.problem(table, targets.astype(np.int64), min(int(n_features), view.n_programs), seed)
-    attribution = technique.attribute(problem)
-    chosen = [important(row, problem.n_features) for row in attribution.weights]
-    return _assemble(view, graphs, technique, seed, probabilities, problem, attribution, chosen)
+    given = asked.target
+    targets = predicted if given is None else np.full(len(graphs), _position(view.classes, given))
+    wanted = min(int(n_features), view.n_programs)
+    problem = view.problem(table, targets.astype(np.int64), wanted, asked.seed)
+    attribution = asked.technique.attribute(problem)
+    said = _Said(asked.technique.name, asked.technique.options(), attribution.weights, attribution.quality)
+    found = _assemble(view, graphs, said, asked.seed, probabilities, problem)
+    instead = attribution.instead
+    rows = [] if instead is None else np.flatnonzero(instead.weights.any(axis=1)).tolist()
+    if instead is None or not rows:
+        return found
+    part = replace(problem, values=problem.values[rows], targets=problem.targets[rows])
+    said = _Said(instead.technique, instead.options, instead.weights[rows], instead.quality[rows])
+    others = _assemble(view, [graphs[row] for row in rows], said, asked.seed, probabilities[rows], part)
+    for row, other in zip(rows, others, strict=True):
+        if not other.is_empty:
+            found[row] = replace(found[row], instead=other)
+    return found
+
+
+def _explain_enough(model: GDLNNClassifier, graphs: list[Graph], asked: _Asked) -> list[Explanation]:
+    """Name one program more until the model says of the subgraph what it says of the graph."""
+    found = _explain(model, graphs, asked, 1)
+    waiting = _not_enough(model, found, range(len(found)))
+    for n_features in range(2, min(MOST_ENOUGH, len(model.programs_)) + 1):
+        if not waiting:
+            break
+        again = _explain(model, [graphs[row] for row in waiting], asked, n_features)
+        for row, explanation in zip(waiting, again, strict=True):
+            found[row] = explanation
+        waiting = _not_enough(model, found, waiting)
+    return found
+
+
+def _not_enough(model: GDLNNClassifier, found: list[Explanation], rows: Sequence[int]) -> list[int]:
+    said = model.predict([found[row].subgraph for row in rows]).tolist()
+    pairs = zip(rows, said, strict=True)
+    return [row for row, label in pairs if found[row].is_empty or label != found[row].prediction]
 
 
 def _position(classes: npt.NDArray[Any], target: Any) -> int:
@@ -142,17 +187,25 @@ def important(weights: FloatArray, n_features: int) -> IntArray:
     return np.asarray(order[weights[order] != 0], dtype=np.int64)
 
 
+class _Said(NamedTuple):
+    """What a technique said, and which one it was."""
+
+    technique: str
+    options: Mapping[str, Any]
+    weights: FloatArray
+    quality: FloatArray | None
+
+
 def _assemble(
     view: ModelView,
     graphs: list[Graph],
-    technique: Technique,
+    said: _Said,
     seed: int,
     probabilities: FloatArray,
     problem: Problem,
-    attribution: Attribution,
-    chosen: list[IntArray],
 ) -> list[Explanation]:
     """Run the subgraph step for all graphs together, and put everything into explanations."""
+    chosen = [important(row, problem.n_features) for row in said.weights]
     columns = np.unique(np.concatenate([*chosen, np.zeros(0, dtype=np.int64)])).tolist()
     programs = [view.programs[column] for column in columns]
     place = {column: i for i, column in enumerate(columns)}
@@ -167,7 +220,6 @@ def _assemble(
     for row, (graph, picked) in enumerate(zip(graphs, chosen, strict=True)):
         left = shrunk[row]
         predicted, target = int(probabilities[row].argmax()), int(problem.targets[row])
-        quality = attribution.quality
         results.append(
             Explanation(
                 graph=graph if graph.schema is not None else _with_schema(graph, view.model.schema_),
@@ -176,16 +228,16 @@ def _assemble(
                 target=plain(view.classes[target]),
                 target_probability=float(probabilities[row, target]),
                 programs=tuple(view.programs[c] for c in picked.tolist()),
-                weights=tuple(float(attribution.weights[row, c]) for c in picked.tolist()),
+                weights=tuple(float(said.weights[row, c]) for c in picked.tolist()),
                 matched=tuple(left.matched[place[c]] for c in picked.tolist()),
                 witnesses=tuple(left.witnesses[place[c]] for c in picked.tolist()),
                 indices=tuple(picked.tolist()),
                 labels=tuple(plain(view.labels[c]) for c in picked.tolist()),
                 nodes=left.nodes,
-                technique=technique.name,
-                options=dict(technique.options()),
+                technique=said.technique,
+                options=dict(said.options),
                 seed=seed,
-                quality=None if quality is None else float(quality[row]),
+                quality=None if said.quality is None else float(said.quality[row]),
                 complete=left.complete,
             )
         )

@@ -63,6 +63,9 @@ class Explanation:
         How well the weights describe the model nearby (R² for LIME), or None.
     complete
         False where a search ran out of steps, so that the subgraph may be larger than needed.
+    instead
+        Where no important program matches by LIME, the same graph by contributions, which has a subgraph to
+        show; else None.
     """
 
     graph: Graph
@@ -82,6 +85,7 @@ class Explanation:
     seed: int = 0
     quality: float | None = None
     complete: bool = True
+    instead: Explanation | None = None
 
     # --- the subgraph -------------------------------------------------------------------------------------
 
@@ -145,6 +149,9 @@ class Explanation:
             words = program.describe(self.schema, directed=self.graph.directed)
             lines.append(f"  P{number} {weight:+.4f} {state}: {words}")
         lines.append(self.subgraph_line())
+        if self.instead is not None:
+            lines.append(f"By contribution ({self.instead.technique}):")
+            lines += self.instead.describe().splitlines()[1:]
         return "\n".join(lines)
 
     def subgraph_line(self) -> str:
@@ -213,6 +220,7 @@ class Explanation:
             "nodes": list(self.nodes),
             "edges": [list(edge) for edge in self.edges],
             "graph": graph_to_json(self.graph),
+            "instead": None if self.instead is None else self.instead.to_json(),
         }
 
     @classmethod
@@ -253,6 +261,7 @@ class Explanation:
             seed=int(values["seed"]),
             quality=None if values["quality"] is None else float(values["quality"]),
             complete=bool(values["complete"]),
+            instead=None if values.get("instead") is None else cls.from_json(values["instead"]),
         )
 
     def save(self, path: str | os.PathLike[str] | Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.explain.explainer import TechniqueLike, explain
+from gdlnn.explain.explainer import NFeatures, TechniqueLike, explain
 from gdlnn.explain.explanation import Explanation, plain
 from gdlnn.graphs import Graph, GraphDataset, Schema
 
@@ -112,7 +112,7 @@ def explain_model(
     model: GDLNNClassifier,
     graphs: Sequence[Graph] | GraphDataset,
     technique: TechniqueLike = "lime",
-    n_features: int = 5,
+    n_features: NFeatures = 5,
     *,
     seed: int = 0,
     n_examples: int = 3,

@@ -19,19 +19,24 @@ _HEAD, _LETTERS = 34, 74
 
 
 def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
-    """Return the picture of an explanation as SVG."""
-    numbers = program_colours(explanation)
+    """Return the picture of an explanation as SVG; of one without a subgraph, what there is instead."""
+    shown = explanation.instead or explanation
+    numbers = program_colours(shown)
     body = [f"<g transform='translate(0 {_HEAD})'>"]
-    body += picture(explanation.graph, highlights(explanation, numbers), WIDTH, HEIGHT)
+    body += picture(shown.graph, highlights(shown, numbers), WIDTH, HEIGHT)
     body.append("</g>")
     name = explanation.class_name(explanation.target)
     body.append(text(14, 23, f"{name} ({explanation.target_probability:.1%})", 16, INK, weight="bold"))
-    size = f"{len(explanation.nodes)} of {explanation.graph.n_nodes} nodes"
+    size = f"{len(shown.nodes)} of {shown.graph.n_nodes} nodes"
     body.append(text(WIDTH - 14, 23, size, 12, QUIET, "end"))
     height = float(_HEAD + HEIGHT)
     if legend:
-        rows, height = _legend(explanation, numbers, height)
+        rows, height = _legend(shown, numbers, height)
         body += rows
+        if shown is not explanation:
+            note = f"By {explanation.technique} no important program matches; shown is {shown.technique}."
+            body.append(text(14, height, note, 11, QUIET))
+            height += 14
     return document(WIDTH, height, body, explanation.describe())
 
 

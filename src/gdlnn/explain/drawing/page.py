@@ -67,6 +67,19 @@ def _page(title: str, body: str) -> str:
 
 
 def _section(explanation: Explanation) -> str:
+    name = explanation.graph.name or "graph"
+    tables, told = _table(explanation), explanation.subgraph_line()
+    if explanation.instead is not None:
+        tables = f"<div>{tables}{_table(explanation.instead)}</div>"
+        told += f" By {explanation.instead.technique}: {explanation.instead.subgraph_line()}"
+    return (
+        f"<section><h2>{escape(name)}: {escape(explanation.class_name(explanation.prediction))} "
+        f"({explanation.probability:.1%})</h2><div class='columns'><div class='picture'>"
+        f"{draw_explanation(explanation, legend=False)}</div>{tables}</div><p>{escape(told)}</p></section>"
+    )
+
+
+def _table(explanation: Explanation) -> str:
     numbers = program_colours(explanation)
     rows = []
     for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True)):
@@ -80,16 +93,13 @@ def _section(explanation: Explanation) -> str:
             f"<td>{escape(words)}<details><summary>GDL, mined for {escape(label)}</summary>"
             f"<pre>{escape(str(program))}</pre></details></td></tr>"
         )
-    name = explanation.graph.name or "graph"
     target = explanation.class_name(explanation.target)
     quality = "" if explanation.quality is None else f", R² {explanation.quality:.2f}"
     return (
-        f"<section><h2>{escape(name)}: {escape(explanation.class_name(explanation.prediction))} "
-        f"({explanation.probability:.1%})</h2><div class='columns'><div class='picture'>"
-        f"{draw_explanation(explanation, legend=False)}</div><table><caption>Programs that speak for "
-        f"{escape(target)} (+) or against it (−), by {escape(explanation.technique)}{quality}</caption>"
+        f"<table><caption>Programs that speak for {escape(target)} (+) or against it (−), by "
+        f"{escape(explanation.technique)}{quality}</caption>"
         f"<tr><th>program</th><th class='number'>weight</th><th>state</th><th>in words</th></tr>"
-        f"{''.join(rows)}</table></div><p>{escape(explanation.subgraph_line())}</p></section>"
+        f"{''.join(rows)}</table>"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.techniques.base import Attribution, Background, Problem, Technique
+from gdlnn.explain.techniques.base import Attribution, Background, Instead, Problem, Technique
 from gdlnn.explain.techniques.function import FunctionTechnique
 from gdlnn.explain.techniques.integrated_gradients import IntegratedGradients
 from gdlnn.explain.techniques.kernel_shap import KernelShap
@@ -23,6 +23,7 @@ __all__ = [
     "Attribution",
     "Background",
     "FunctionTechnique",
+    "Instead",
     "IntegratedGradients",
     "KernelShap",
     "Lime",
@@ -35,6 +36,7 @@ __all__ = [
 TECHNIQUES: dict[str, Callable[[], Technique]] = {
     "lime": Lime,
     "lime_present": lambda: Lime(present_only=True),
+    "lime_contribution": lambda: Lime(contributions=True),
     "kernel_shap": KernelShap,
     "integrated_gradients": IntegratedGradients,
     "linear": LinearWeights,

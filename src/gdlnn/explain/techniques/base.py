@@ -51,6 +51,16 @@ class Background:
         pairs = zip(self.values, self.frequencies, strict=True)
         return np.array([float(values @ shares) for values, shares in pairs])
 
+    def shares_of(self, representations: FloatArray) -> FloatArray:
+        """Return how often each value of some representations occurred in training, graphs × programs."""
+        if self.is_binary:
+            return np.where(representations > 0, self.means, 1.0 - self.means)
+        columns = [
+            np.where(column[:, None] == values, shares, 0.0).sum(axis=1)
+            for column, values, shares in zip(representations.T, self.values, self.frequencies, strict=True)
+        ]
+        return np.stack(columns, axis=1)
+
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw n representations, each program on its own from what it was in training."""
         if self.is_binary:
@@ -114,14 +124,32 @@ class Problem:
         return np.array(single, dtype=np.float64)
 
 
+class Instead(NamedTuple):
+    """Weights and quality by another technique, its name and its settings."""
+
+    technique: str
+    options: Mapping[str, Any]
+    weights: FloatArray
+    quality: FloatArray
+
+
 class Attribution(NamedTuple):
     """Weights per graph and program, zero for programs that play no part.
 
-    ``quality`` says per graph how well the weights describe the model nearby (R² for LIME), or is None.
+    Attributes
+    ----------
+    weights
+        Graphs × programs.
+    quality
+        Per graph how well the weights describe the model nearby (R² for LIME), or None.
+    instead
+        What another technique says of graphs for which none of the weighed programs matches, in rows of its
+        own; rows of zeros elsewhere. None where there is no such technique.
     """
 
     weights: FloatArray
     quality: FloatArray | None = None
+    instead: Instead | None = None
 
 
 @runtime_checkable

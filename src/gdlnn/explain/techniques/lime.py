@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.techniques.base import Attribution, Problem
+from gdlnn.explain.techniques.base import Attribution, Instead, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,8 @@ WIDTH_PER_ROOT = 0.75
 _DOUBLE_LIMIT = 500_000
 _BATCH = 256  # graphs solved together; bounds memory
 _MAX_ITERATIONS = 60
+CACHE = "lime"
+"""Where samples are kept between calls: one set for all kinds of LIME."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,18 @@ class Lime:
         Choose among the programs that match the graph. Where there are hundreds of rare programs, nearly
         all of them absent, the largest weights belong to absent ones by number alone, and no subgraph is
         left to show.
+    contributions
+        Weigh a program by what it adds in this graph beside an average one: its coefficient times how rare
+        the graph's value is, 1 less its share in training. That is its Shapley value in the fitted linear
+        model. That a program is absent which hardly any graph has then says next to nothing.
     """
-
-    name = "lime"
 
     def __init__(
         self,
         n_samples: int = 5000,
         kernel_width: float | None = None,
         present_only: bool = False,
+        contributions: bool = False,
     ) -> None:
         if n_samples < 2:
             raise ExplanationError(f"lime: n_samples: expected at least 2, got {n_samples}")
@@ -90,6 +95,8 @@ class Lime:
         self.n_samples = n_samples
         self.kernel_width = kernel_width
         self.present_only = present_only
+        self.contributions = contributions
+        self.name = "lime_contribution" if contributions else "lime"
 
     def options(self) -> Mapping[str, Any]:
         """Return the settings."""
@@ -97,6 +104,7 @@ class Lime:
             "n_samples": self.n_samples,
             "kernel_width": self.kernel_width,
             "present_only": self.present_only,
+            "contributions": self.contributions,
         }
 
     def attribute(self, problem: Problem) -> Attribution:
@@ -108,41 +116,29 @@ class Lime:
             return Attribution(weights, quality)
         around = self.neighbourhood(problem)
         said = problem.own_probabilities()
+        plain = not (self.present_only or self.contributions)
+        second = Instead(*_second(self), np.zeros_like(values), np.zeros(len(values))) if plain else None
         for first in range(0, len(values), _BATCH):
             rows = np.arange(first, min(first + _BATCH, len(values)))
             closeness = self.closeness(around, values[rows])
             labels, own = _labels(problem, around, rows), said[rows]
-            picks = self._choose(problem, around, values[rows], closeness, labels, own)
-            for i, (row, chosen) in enumerate(zip(rows.tolist(), picks, strict=True)):
-                same = (around.samples[:, chosen] == values[row, chosen]).astype(np.float64)
-                fit, r2 = _final_fit(same, closeness[:, i], labels[:, i], float(own[i]))
-                weights[row, chosen] = fit
-                quality[row] = r2
-        return Attribution(weights, quality)
-
-    def _choose(
-        self,
-        problem: Problem,
-        around: Neighbourhood,
-        values: FloatArray,
-        closeness: FloatArray,
-        labels: FloatArray,
-        own: FloatArray,
-    ) -> list[npt.NDArray[np.int64]]:
-        """Return the important programs of each graph."""
-        if problem.background.is_binary:
-            coefficients = solve_shared(around, values, closeness, labels, own)
-        else:
-            coefficients = solve_each(around.samples, values, closeness, labels, own)
-        sizes = np.abs(coefficients)
-        if self.present_only:
-            sizes[values == 0] = -1.0
-        picks = [np.argsort(-row, kind="stable")[: problem.n_features] for row in sizes]
-        return [pick[row[pick] >= 0] for pick, row in zip(picks, sizes, strict=True)]
+            coefficients = _coefficients(problem, around, values[rows], closeness, labels, own)
+            rarity = 1.0 - problem.background.shares_of(values[rows])
+            for i, row in enumerate(rows.tolist()):
+                fit = _Fit(around, values[row], closeness[:, i], labels[:, i], float(own[i]))
+                scale = rarity[i] if self.contributions else np.ones_like(rarity[i])
+                sizes = np.abs(coefficients[i]) * scale
+                chosen = _largest(sizes, values[row], problem.n_features, self.present_only)
+                weights[row, chosen], quality[row] = fit.over(chosen, scale)
+                if second is not None and not values[row, chosen].any():
+                    sizes = np.abs(coefficients[i]) * rarity[i]
+                    chosen = _largest(sizes, values[row], problem.n_features)
+                    second.weights[row, chosen], second.quality[row] = fit.over(chosen, rarity[i])
+        return Attribution(weights, quality, second)
 
     def neighbourhood(self, problem: Problem) -> Neighbourhood:
         """Return the samples for a model and a seed, drawn once."""
-        key = (self.name, self.n_samples, problem.seed)
+        key = (CACHE, self.n_samples, problem.seed)
         if problem.cache is not None and key in problem.cache:
             kept: Neighbourhood = problem.cache[key]
             return kept
@@ -160,7 +156,7 @@ class Lime:
             n_present = samples.sum(axis=1)
         around = Neighbourhood(samples, probabilities, mean, centred, inverse, n_present)
         if problem.cache is not None:
-            for old in [k for k in problem.cache if k[0] == self.name]:
+            for old in [k for k in problem.cache if k[0] == CACHE]:
                 del problem.cache[old]  # one at a time: they are large
             problem.cache[key] = around
         return around
@@ -187,6 +183,52 @@ def _labels(problem: Problem, around: Neighbourhood, rows: npt.NDArray[np.int64]
         return np.asarray(around.probabilities[:, problem.targets[rows]])
     columns = [problem.predict(around.samples, i)[:, problem.targets[i]] for i in rows.tolist()]
     return np.stack(columns, axis=1)
+
+
+def _second(technique: Lime) -> tuple[str, Mapping[str, Any]]:
+    """Return the name and settings of contributions from the same samples."""
+    other = Lime(technique.n_samples, technique.kernel_width, contributions=True)
+    return other.name, other.options()
+
+
+def _coefficients(
+    problem: Problem,
+    around: Neighbourhood,
+    values: FloatArray,
+    closeness: FloatArray,
+    labels: FloatArray,
+    own: FloatArray,
+) -> FloatArray:
+    """Return the coefficients of all programs, graphs × programs."""
+    if problem.background.is_binary:
+        return solve_shared(around, values, closeness, labels, own)
+    return solve_each(around.samples, values, closeness, labels, own)
+
+
+def _largest(
+    sizes: FloatArray, values: FloatArray, n_features: int, present_only: bool = False
+) -> npt.NDArray[np.int64]:
+    """Return the programs of the largest sizes, the first of equals before the others."""
+    order = np.argsort(-np.where(values == 0, -1.0, sizes) if present_only else -sizes, kind="stable")
+    chosen = order[:n_features]
+    return np.asarray(chosen[values[chosen] != 0] if present_only else chosen, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The regression over a few programs for one graph."""
+
+    around: Neighbourhood
+    values: FloatArray
+    closeness: FloatArray
+    labels: FloatArray
+    own: float
+
+    def over(self, chosen: npt.NDArray[np.int64], scale: FloatArray) -> tuple[FloatArray, float]:
+        """Return the weights of the chosen programs on a scale, and R²."""
+        same = (self.around.samples[:, chosen] == self.values[chosen]).astype(np.float64)
+        solution, r2 = _final_fit(same, self.closeness, self.labels, self.own)
+        return solution * scale[chosen], r2
 
 
 def solve_shared(
