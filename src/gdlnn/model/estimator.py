@@ -346,7 +346,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self,
         graphs: Any,
         technique: Any = "lime",
-        n_features: int = 5,
+        n_features: int | Literal["enough"] = 5,
         target: Any = None,
         seed: int = 0,
         **options: Any,
