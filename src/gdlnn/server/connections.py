@@ -42,14 +42,14 @@ class PatientProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         """Begin to wait for a client that does not take the answer."""
-        super().pause_writing()  # type: ignore[no-untyped-call]
+        super().pause_writing()
         self._taken()
         self._unread = self.loop.call_later(self.patience, self._give_up)
 
     def resume_writing(self) -> None:
         """Go on with the answer."""
         self._taken()
-        super().resume_writing()  # type: ignore[no-untyped-call]
+        super().resume_writing()
 
     def _taken(self) -> None:
         if self._unread is not None:

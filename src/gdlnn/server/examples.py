@@ -35,7 +35,7 @@ def given_examples(data: GraphDataset, *, as_smiles: bool) -> list[dict[str, Any
     as_smiles
         Whether the model reads SMILES, so that a molecule may be told by its own.
     """
-    shown = []
+    shown: list[dict[str, Any]] = []
     for i, graph in enumerate(data.graphs[:MOST]):
         name = data.ids[i] if data.ids is not None else graph.name or f"graph {i}"
         if as_smiles and data.smiles is not None:
