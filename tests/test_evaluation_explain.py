@@ -13,6 +13,7 @@ import pytest
 from gdlnn.cli import main
 from gdlnn.evaluation import METHODS
 from gdlnn.evaluation import explain_running as explain_running_module
+from gdlnn.evaluation import explainers as explainers_module
 from gdlnn.evaluation import running as running_module
 from gdlnn.evaluation.cost import costs_of
 from gdlnn.evaluation.curves import Curve, Point, curves_of
@@ -51,6 +52,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
         real(self, model, **{**few, **given})
 
     monkeypatch.setattr(subgraphx.SubgraphX, "__init__", init)
+    monkeypatch.setattr(explainers_module, "N_FEATURES", (5, 1000))
+    monkeypatch.setattr(explainers_module, "SHARES", (0.2, 0.5, 0.8))
 
 
 def study(folder: Path, methods: list[str], step: Any = "explain", **options: Any) -> tuple[int, list[str]]:

@@ -77,15 +77,12 @@ def costs_of(
         Seconds of choosing, by data set and model.
     """
     fits = {
-        (cell["dataset"], EXPLAINERS[cell["method"]].model, str(cell["configuration"]), cell["seed"]): cell[
-            "times"
-        ]
+        (cell["dataset"], EXPLAINERS[cell["method"]].model, str(cell["configuration"]), cell["seed"]): cell
         for cell in networks
-        if cell["status"] == "ok" and cell["options"].get("device") == "cpu"
+        if cell["options"].get("device") == "cpu"
     }
-    groups = cells_together(cells)
     found = {}
-    for (dataset, method), several in groups.items():
+    for (dataset, method), several in cells_together(cells).items():
         model = EXPLAINERS[method].model
         given = several[0]
         fit = fits.get((dataset, model, str(given["configuration"]), given["seed"]), {})
@@ -97,7 +94,10 @@ def _cost(dataset: str, method: str, cells: list[Result], fit: Result, tuning: f
     fine = [cell for cell in cells if cell["status"] == "ok"]
     late = [cell for cell in cells if cell["status"] == "late" and "its network" not in cell["reason"]]
     rows = [row for cell in fine for row in cell["graphs"]]
-    times = {**(fine[-1]["times"] if fine else {}), **fit}
+    times = {**(fine[-1]["times"] if fine else {}), **fit.get("times", {})}
+    reasons = [cell["reason"] for cell in cells if cell["status"] != "ok"]
+    if fit and fit["status"] != "ok":
+        reasons.append(f"the fit of its network: {fit['reason']}")
     lost = [float(cell["limit"]) for cell in late if len(cell["rows"]) == 1]
 
     def mean(name: str, more: Sequence[float] = ()) -> float | None:
@@ -119,7 +119,7 @@ def _cost(dataset: str, method: str, cells: list[Result], fit: Result, tuning: f
         len(rows),
         sum(len(cell["rows"]) for cell in late),
         max((cell["sizes"][2] for cell in cells if "sizes" in cell), default=0),
-        tuple(dict.fromkeys(cell["reason"] for cell in cells if cell["status"] != "ok")),
+        tuple(dict.fromkeys(reasons)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,14 @@ import numpy as np
 from gdlnn.errors import GDLNNError
 from gdlnn.evaluation.cells import Result, Store
 from gdlnn.evaluation.explain_cells import ExplainPlace, ExplainStore, ExplainTask, Step
-from gdlnn.evaluation.explain_running import PROTOCOL, network_task, programs_file, run_explain_task
+from gdlnn.evaluation.explain_running import (
+    PROTOCOL,
+    OutOfTimeError,
+    network_task,
+    programs_file,
+    run_explain_task,
+    time_limit,
+)
 from gdlnn.evaluation.explainers import EXPLAINERS, Explainer, chosen_configuration
 from gdlnn.evaluation.pool import Pool
 from gdlnn.evaluation.programs import ensure_programs
@@ -19,6 +26,9 @@ from gdlnn.evaluation.running import failure, load_data, load_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from gdlnn.evaluation.programs import MiningSpec
 
 logger = logging.getLogger(__name__)
 Work = Pool[ExplainTask, ExplainPlace]
@@ -88,12 +98,25 @@ class ExplainStudy:
         """Do what is not done yet; return the number of cells that failed."""
         tasks = [task for name in self._by_size() for task in self._plan(name)]
         self._total = len(tasks)
+        left = [task for task in tasks if not self._known(task)]
+        networks = [task for task in left if EXPLAINERS[task.method].kind == "network"]
+        others = [task for task in left if EXPLAINERS[task.method].kind != "network"]
         with Pool(self.place, self.settings.n_workers, run_explain_task) as pool:
-            # Networks first: most cells wait for them. Then what needs programs, while networks are fitted.
-            for task in (t for t in tasks if EXPLAINERS[t.method].kind == "network"):
+            # What others wait for comes first, then what takes long in one piece, then graph by graph; what
+            # has to be mined comes last, and keeps this process busy while workers do the rest.
+            for task in networks:
+                self._begin_network(network_task(task, task.options["device"]), pool)
+            if self.settings.step == "cost":  # the time of a fit is taken on the processor
+                for task in (task for task in tasks if EXPLAINERS[task.method].kind == "network"):
+                    self._begin_network(network_task(task, self.place.device), pool)
+            # A list: mining for one cell may be all that another one waits for.
+            unmined = [task for task in others if self._to_mine(task)]
+            for task in (task for task in others if task not in unmined):
+                pool.add(task)
+            for task in networks:
                 self._after_its_network(task, pool)
-            for task in (t for t in tasks if EXPLAINERS[t.method].kind != "network"):
-                if not self._known(task) and self._mined(task):
+            for task in unmined:
+                if self._mined(task):
                     pool.add(task)
                 if self.settings.n_workers > 1:
                     self._collect(pool, block=False)
@@ -124,36 +147,51 @@ class ExplainStudy:
         for method in self.settings.methods:
             explainer = EXPLAINERS[method]
             configuration, _ = chosen_configuration(stores, name, explainer.method, fingerprint)
-            options = {"device": self.place.device} if explainer.kind == "network" else {}
+            task = ExplainTask(self.settings.step, name, method, configuration, self.settings.seed, rows)
+            if explainer.kind == "network":
+                task = replace(task, options={"device": self._network_device(task)})
             groups = [(row,) for row in rows] if explainer.one_by_one else [rows]
-            tasks += [
-                ExplainTask(
-                    self.settings.step, name, method, configuration, self.settings.seed, group, options
-                )
-                for group in groups
-            ]
+            tasks += [replace(task, rows=group) for group in groups]
         return tasks
+
+    def _network_device(self, task: ExplainTask) -> str:
+        """Return where the network that a cell explains is fitted.
+
+        What an explanation costs does not depend on that: a network that the study of explanations fitted on
+        an accelerator will do, while the time of a fit is taken on the processor.
+        """
+        if self.settings.step == "cost":
+            for device in ("cuda", "auto"):
+                before = self._network(network_task(task, device))
+                if before is not None and before["status"] == "ok":
+                    return device
+        return self.place.device
 
     # --- doing --------------------------------------------------------------------------------------------
 
     def _known(self, task: ExplainTask) -> bool:
         known = self.store.finished(task, self._fingerprints[task.dataset], self.place.limit) is not None
-        self._done += known and task.step != "network"
+        self._done += known
         return known
 
-    def _after_its_network(self, task: ExplainTask, pool: Work) -> None:
-        """Start a cell, or the fit of its network first; cells that share a network wait for it together."""
-        if self._known(task):
-            return
-        network = network_task(task, self.place.device)
-        before = self.store.finished(network, self._fingerprints[task.dataset], self.place.limit)
-        if before is not None:
-            self._go_on(task, before, pool)
-        elif network.name in self._waiting:
-            self._waiting[network.name].append(task)
-        else:
-            self._waiting[network.name] = [task]
+    def _begin_network(self, network: ExplainTask, pool: Work) -> None:
+        """Fit a network that is not there yet; once."""
+        if network.name not in self._waiting and self._network(network) is None:
+            self._waiting[network.name] = []
             pool.add(network)
+
+    def _network(self, network: ExplainTask) -> Result | None:
+        return self.store.finished(network, self._fingerprints[network.dataset], self.place.limit)
+
+    def _after_its_network(self, task: ExplainTask, pool: Work) -> None:
+        """Start a cell, or let it wait for its network together with others."""
+        network = network_task(task, task.options["device"])
+        if network.name in self._waiting:
+            self._waiting[network.name].append(task)
+            return
+        before = self._network(network)
+        assert before is not None
+        self._go_on(task, before, pool)
 
     def _go_on(self, task: ExplainTask, network: Result, pool: Work) -> None:
         if network["status"] == "ok":
@@ -163,22 +201,36 @@ class ExplainStudy:
         reason = f"its network: {network['reason']}"
         self._finished(task, {**task.to_json(), **lost, "reason": reason})
 
+    def _to_mine(self, task: ExplainTask) -> list[tuple[MiningSpec, Path]]:
+        """Return what a cell needs and nobody has mined yet, with the files it goes to."""
+        programs = EXPLAINERS[task.method].method.programs
+        assert programs is not None
+        fingerprint = self._fingerprints[task.dataset]
+        wanted = [
+            (spec, programs_file(self.place, task.dataset, fingerprint, spec.key))
+            for spec in programs(task.configuration)
+        ]
+        return [(spec, file) for spec, file in wanted if not file.is_file()]
+
     def _mined(self, task: ExplainTask) -> bool:
-        """Mine what a cell needs; where that fails, so does the cell."""
-        method = EXPLAINERS[task.method].method
-        assert method.programs is not None
-        split, fingerprint = load_split(task.dataset, PROTOCOL, PROTOCOL, self.place)
+        """Mine what a cell needs; where that fails or takes too long, so does the cell."""
+        split, _ = load_split(task.dataset, PROTOCOL, PROTOCOL, self.place)
+        lost: Result
         try:
-            for spec in method.programs(task.configuration):
-                file = programs_file(self.place, task.dataset, fingerprint, spec.key)
-                if not file.is_file():
+            with time_limit(self.place.limit):
+                for spec, file in self._to_mine(task):
                     self._say(f"mining {task.dataset}, ε = {spec.epsilon}, {spec.strategy}")
                     ensure_programs(split.train, spec, file, self.settings.n_workers)
+        except OutOfTimeError:
+            # A failure and not late: it is tried again once the programs are there.
+            lost = {"status": "failed", "reason": f"mining not finished in {self.place.limit:g} s"}
         except Exception as error:
             logger.debug("mining failed", exc_info=True)
-            self._finished(task, {**task.to_json(), **failure(error)})
-            return False
-        return True
+            lost = failure(error)
+        else:
+            return True
+        self._finished(task, {**task.to_json(), **lost})
+        return False
 
     def _collect(self, pool: Work, *, block: bool) -> None:
         for task, result in pool.collect(block=block):

@@ -93,7 +93,7 @@ class Method:
 
 def _epsilons(*, strategy: Literal["greedy", "sequential"]) -> Callable[[Configuration], list[MiningSpec]]:
     def specs(configuration: Configuration) -> list[MiningSpec]:
-        given = configuration.get("epsilon", (0.1, 1, "1%"))
+        given = configuration.get("epsilon", (0.1, 1))
         several = given if isinstance(given, tuple | list) else (given,)
         return [MiningSpec(value, strategy) for value in several]
 
