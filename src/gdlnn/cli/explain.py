@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,14 +12,19 @@ import typer
 from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     DatasetArgument,
     IdOption,
+    JsonOption,
     LabelOption,
     RootOption,
     SmilesOption,
 )
+from gdlnn.cluster import dask_executor
+from gdlnn.cli.report import progress
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ExplanationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from gdlnn.explain import Explanation
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".json", ".svg")
 SplitKind = Literal["paper", "random", "stratified", "scaffold"]
 Part = Literal["train", "val", "test", "all"]
+AT_ONCE = 200
+"""Explanations after which progress is told."""
 
 
 def explain(
@@ -36,9 +44,18 @@ def explain(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Explain every graph.")] = False,
     technique: Annotated[
-        str, typer.Option(help="lime, lime_present, kernel_shap, integrated_gradients or linear.")
+        str,
+        typer.Option(
+            help="lime, lime_present, lime_contribution, kernel_shap, integrated_gradients or linear."
+        ),
     ] = "lime",
-    n_features: Annotated[int, typer.Option(help="How many programs an explanation names.")] = 5,
+    n_features: Annotated[
+        str,
+        typer.Option(
+            help="How many programs an explanation names; enough: the fewest whose subgraph alone gets the "
+            "prediction."
+        ),
+    ] = "5",
     target: Annotated[
         str | None, typer.Option(help="The class to explain, by label or name; else the predicted one.")
     ] = None,
@@ -46,36 +63,94 @@ def explain(
         Path | None,
         typer.Option("-o", "--output", help="NAME.html (a page), NAME.json, or NAME.svg (one picture)."),
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file for finished explanations; the same command goes on from it.")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local:N|ADDRESS",
+            help="Explain on a Dask cluster: N processes of this machine, or that of a scheduler's address.",
+        ),
+    ] = None,
     split: Annotated[SplitKind, typer.Option(help="How to split the data set.")] = "paper",
     part: Annotated[Part, typer.Option(help="Which part of the split the rows are of.")] = "all",
     seed: Annotated[int, typer.Option(help="Seed of the split and of the technique.")] = 0,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
     smiles: SmilesOption = None,
     label: LabelOption = None,
     id_: IdOption = None,
     root: RootOption = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")] = False,
 ) -> None:
-    """Explain predictions: the programs that decide, and where they are in the graph."""
-    from gdlnn.explain import explain as explain_graphs
+    """Explain predictions: the programs that decide, and where they are in the graph.
+
+    Without --output the explanations are printed, with --json as JSON; with it, --json prints where they are.
+    """
+    from gdlnn.explain.streaming import stream_explanations
     from gdlnn.model import load_model
 
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise ExplanationError(f"{output.name}: expected a name in .html, .json or .svg")
-    loaded = load_model(model)
+    wanted = _n_features(n_features)
+    loaded = load_model(model).set_params(n_jobs=jobs)
+    loaded.layer_.set_params(n_jobs=jobs)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
     if part != "all":
         data = dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
     rows = _rows(data, index, every)
     if output is not None and output.suffix.lower() == ".svg" and len(rows) != 1:
         raise ExplanationError(f"{output.name}: expected one row, since a picture shows one, got {len(rows)}")
-    found = explain_graphs(
-        loaded, [data.graphs[i] for i in rows], technique, n_features, _class(loaded, target), seed
-    )
+    graphs = [data.graphs[i] for i in rows]
+    with dask_executor(dask) if dask is not None else nullcontext((None, "")) as (executor, _):
+        coming = stream_explanations(
+            loaded,
+            graphs,
+            technique,
+            wanted,
+            _class(loaded, target),
+            seed,
+            executor=executor,
+            checkpoint=checkpoint,
+        )
+        found = _collected(coming, len(rows), progress(quiet))
+    single = len(rows) == 1 and not every
     if output is None:
-        for row, explanation in zip(rows, found, strict=True):
-            typer.echo(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}")
+        _print(found, rows, as_json=as_json, single=single)
         return
-    _write(found, output, single=len(rows) == 1 and not every)
-    typer.echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
+    _write(found, output, single=single)
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), "explanations": len(found)}, indent=2))
+    elif not quiet:
+        typer.echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
+
+
+def _n_features(text: str) -> Any:
+    if text == "enough":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ExplanationError(f"--n-features: expected a whole number or enough, got {text!r}") from None
+
+
+def _collected(coming: Iterator[Explanation], n: int, say: Callable[[str], None]) -> list[Explanation]:
+    """Take the explanations as they come, and tell of every few hundred."""
+    found: list[Explanation] = []
+    for explanation in coming:
+        found.append(explanation)
+        if len(found) % AT_ONCE == 0 and n > AT_ONCE:
+            say(f"{len(found)} of {n} graphs explained")
+    return found
+
+
+def _print(found: list[Explanation], rows: list[int], *, as_json: bool, single: bool) -> None:
+    if as_json:
+        typer.echo(_json(found, single=single), nl=False)
+        return
+    for row, explanation in zip(rows, found, strict=True):
+        typer.echo(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}")
 
 
 def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]:
@@ -111,5 +186,10 @@ def _write(found: list[Explanation], output: Path, *, single: bool) -> None:
     elif suffix == ".svg":
         write_text(output, found[0].draw())
     else:
-        values = [explanation.to_json() for explanation in found]
-        write_text(output, json.dumps(values[0] if single else values, indent=1) + "\n")
+        write_text(output, _json(found, single=single))
+
+
+def _json(found: list[Explanation], *, single: bool) -> str:
+    """Return the explanations as JSON: one that was asked for by its row as an object, others in a list."""
+    values = [explanation.to_json() for explanation in found]
+    return json.dumps(values[0] if single else values, indent=1) + "\n"

@@ -1,0 +1,111 @@
+"""Explanations of large sets, in the order of the input: here or on an executor, with a checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import ExitStack
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from gdlnn.errors import ExplanationError
+from gdlnn.explain.explainer import explain
+from gdlnn.explain.explanation import Explanation, plain
+from gdlnn.explain.techniques import make_technique
+from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.graphs.records import RecordFile
+from gdlnn.model.streaming import shared_model
+from gdlnn.version import package_version
+from gdlnn.workers import ordered
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Executor
+
+    from gdlnn.explain.explainer import TechniqueLike
+    from gdlnn.graphs import Graph, GraphDataset
+
+BATCH = 64
+"""Graphs that are explained together."""
+KIND = "gdlnn explanation checkpoint"
+_NAMES = {"model": "the model", "graphs": "the graphs", "version": "the version of gdlnn"}
+
+
+def stream_explanations(
+    model: Any,
+    graphs: Sequence[Graph] | GraphDataset,
+    technique: TechniqueLike = "lime",
+    n_features: int = 5,
+    target: Any = None,
+    seed: int = 0,
+    *,
+    executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    batch_size: int = BATCH,
+) -> Iterator[Explanation]:
+    """Explain many graphs one batch after another.
+
+    Parameters
+    ----------
+    model, graphs, technique, n_features, target, seed
+        As for `explain`.
+    executor
+        Workers that explain in place of this process.
+    checkpoint
+        A file to which explanations are added as they come. The same call goes on from it.
+    batch_size
+        Graphs that are explained together.
+    """
+    listed = list(graphs)
+    shared = shared_model(model)
+    done = 0
+    with ExitStack() as stack:
+        saved: RecordFile | None = None
+        if checkpoint is not None:
+            header = {
+                "version": package_version(),
+                "model": shared.key,
+                "graphs": _fingerprint(listed),
+                "technique": _said(technique),
+                "n_features": n_features,
+                "target": plain(target),
+                "seed": seed,
+                "batch_size": batch_size,
+            }
+            saved = stack.enter_context(RecordFile(checkpoint, KIND, header, _NAMES, ExplanationError))
+            for _, value in saved.read():
+                yield from _restored(value)
+                done += batch_size
+        rest = iter(listed[done:])
+        batches = iter(lambda: list(islice(rest, batch_size)), [])
+        items = ((some, technique, n_features, target, seed) for some in batches)
+        for found in ordered(executor, shared, model, _explain_batch, items, "explain"):
+            if saved is not None:
+                # A batch at a time: the last bits of a sum of floats depend on what is computed together.
+                saved.append([{"explanations": [explanation.to_json() for explanation in found]}])
+            yield from found
+
+
+def _restored(value: Any) -> Iterator[Explanation]:
+    if not isinstance(value, dict) or not isinstance(value.get("explanations"), list):
+        raise ExplanationError("checkpoint: expected finished explanations, got a record of another kind")
+    yield from map(Explanation.from_json, value["explanations"])
+
+
+def _explain_batch(
+    model: Any, graphs: list[Graph], technique: TechniqueLike, n_features: int, target: Any, seed: int
+) -> list[Explanation]:
+    return explain(model, graphs, technique, n_features, target, seed)
+
+
+def _said(technique: TechniqueLike) -> list[Any]:
+    made = make_technique(technique)
+    return [made.name, {name: plain(value) for name, value in made.options().items()}]
+
+
+def _fingerprint(graphs: Sequence[Graph]) -> str:
+    flat = GraphArrays.of(graphs)
+    digest = hashlib.sha256(repr([graph.name for graph in graphs]).encode())
+    for array in (flat.node_features, flat.node_offsets, flat.edges, flat.edge_features, flat.edge_offsets):
+        digest.update(array.tobytes())
+    return digest.hexdigest()

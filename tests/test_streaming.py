@@ -1,0 +1,222 @@
+"""Large sets: features, predictions and explanations in batches, on workers, from where a kill left them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import GDLNNClassifier, ModelError, make_ba_2motifs, workers
+from gdlnn.cli import main
+from gdlnn.cli import predict as predict_command
+from gdlnn.datasets.batches import GraphBatch, SmilesBatch, batched_dataset
+from gdlnn.explain import explain
+from gdlnn.explain.streaming import stream_explanations
+from gdlnn.graphs.packing import pack_graphs, unpack_graphs
+from gdlnn.model.streaming import stream_features
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+    from pathlib import Path
+
+MOTIFS = make_ba_2motifs(24, seed=8)
+
+
+@pytest.fixture(scope="module")
+def model() -> GDLNNClassifier:
+    return GDLNNClassifier(epsilon=0.1, epochs=5, members=1, progress=False).fit(MOTIFS)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Executor]:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        yield executor
+
+
+def test_packed_graphs_come_back_equal() -> None:
+    for graphs in ([], MOTIFS.graphs):
+        back = unpack_graphs(pack_graphs(graphs))
+        assert len(back) == len(graphs)
+        for one, other in zip(back, graphs, strict=True):
+            np.testing.assert_array_equal(one.node_features, other.node_features)
+            np.testing.assert_array_equal(one.edges, other.edges)
+            np.testing.assert_array_equal(one.edge_features, other.edge_features)
+
+
+def test_features_on_workers_are_those_of_here(model: GDLNNClassifier, pool: Executor) -> None:
+    expected = model.transform(MOTIFS)
+    for executor in (None, pool):
+        parts = list(stream_features(model, iter(MOTIFS.graphs), executor, batch_size=5))
+        assert [len(part) for part in parts] == [5, 5, 5, 5, 4]
+        np.testing.assert_array_equal(np.concatenate(parts), expected)
+
+
+def test_graphs_are_drawn_as_needed(model: GDLNNClassifier) -> None:
+    drawn: list[int] = []
+
+    def endless() -> Iterator[Any]:
+        while True:
+            drawn.append(1)
+            yield MOTIFS.graphs[0]
+
+    with ThreadPoolExecutor(2) as executor:
+        features = stream_features(model, endless(), executor, batch_size=10)
+        for _ in range(3):
+            assert len(next(features)) == 10
+        features.close()  # type: ignore[attr-defined]
+    assert len(drawn) <= 10 * (3 + 2 * workers.AHEAD + 2)
+
+
+def test_explanations_on_workers_are_those_of_here(
+    model: GDLNNClassifier, pool: Executor, tmp_path: Path
+) -> None:
+    graphs = MOTIFS.graphs[:7]
+    expected = [e.to_json() for e in explain(model, graphs, "lime", 3)]
+    assert [e.to_json() for e in stream_explanations(model, graphs, "lime", 3, executor=pool)] == expected
+    checkpoint = tmp_path / "run"
+    stopped = stream_explanations(model, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
+    for _ in range(3):
+        next(stopped)
+    stopped.close()  # type: ignore[attr-defined]
+    kept = checkpoint.read_bytes()
+    assert kept.count(b"\n") == 1 + 2
+    again = stream_explanations(model, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
+    unbroken = stream_explanations(model, graphs, "lime", 3, batch_size=2)
+    assert [e.to_json() for e in again] == [e.to_json() for e in unbroken]
+    assert checkpoint.read_bytes().startswith(kept)
+    with pytest.raises(Exception, match=r"differs in n_features \(3 there, 4 now\)"):
+        next(stream_explanations(model, graphs, "lime", 4, checkpoint=checkpoint, batch_size=2))
+
+
+# --- gdlnn predict ------------------------------------------------------------------------------------------
+
+
+def run(*words: object) -> int:
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    return int(end.value.code or 0)
+
+
+@pytest.fixture
+def file(model: GDLNNClassifier, tmp_path: Path) -> Path:
+    model.save(tmp_path / "m.gdlnn")
+    MOTIFS.save(tmp_path / "d.gdlds")
+    return tmp_path / "m.gdlnn"
+
+
+def test_batches_make_no_difference(
+    model: GDLNNClassifier, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, folder = file.with_name("d.gdlds"), file.parent
+    assert run("predict", file, data, "-o", folder / "whole.csv", "-j", 1) == 0
+    told = capsys.readouterr().out
+    assert "whole.csv: 24 rows" in told
+    assert "rows per second" in told
+    monkeypatch.setattr(predict_command, "BATCH", 5)
+    assert run("predict", file, data, "-o", folder / "cut.csv", "-j", 1, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == sum(found["labels"].values()) == 24
+    assert (found["not_read"], found["predictions"]) == (0, str(folder / "cut.csv"))
+    # Sums of floats may end otherwise in the last digits where the batches differ.
+    with (folder / "whole.csv").open() as one, (folder / "cut.csv").open() as other:
+        for left, right in zip(csv.DictReader(one), csv.DictReader(other), strict=True):
+            assert (left["id"], left["label"]) == (right["id"], right["label"])
+            assert float(left["probability"]) == pytest.approx(float(right["probability"]), abs=1e-6)
+    assert run("predict", file, data, "-o", folder / "lines.jsonl", "-j", 1, "-q") == 0
+    lines = [json.loads(line) for line in (folder / "lines.jsonl").read_text().splitlines()]
+    assert [line["row"] for line in lines] == list(range(1, 25))
+    assert lines[0]["label"] in model.classes_.tolist()
+
+
+def test_a_stopped_prediction_goes_on(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(predict_command, "BATCH", 5)
+    data, out, checkpoint = file.with_name("d.gdlds"), file.with_name("o.csv"), file.with_name("run")
+    words = ("predict", file, data, "-o", out, "-j", 1, "--checkpoint", checkpoint)
+    assert run(*words) == 0
+    expected, records = out.read_bytes(), checkpoint.read_bytes().splitlines(keepends=True)
+    assert len(records) == 1 + 5
+    out.write_bytes(b"from before")
+    checkpoint.write_bytes(b"".join(records[:3]) + records[3][:20])  # as a kill leaves it
+    capsys.readouterr()
+    assert run(*words) == 0
+    assert "(10 rows were done before)" in capsys.readouterr().out
+    assert out.read_bytes() == expected
+    assert run(*words, "--fragments", "largest") == 2
+    assert "differs in fragments ('keep' there, 'largest' now)" in capsys.readouterr().err
+    checkpoint.write_bytes(b"")
+    MOTIFS[:20].save(data)
+    assert run(*words) == 0
+    MOTIFS[:9].save(data)
+    assert run(*words) == 2
+    assert "differs in the input" in capsys.readouterr().err
+
+
+def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "key,smiles\n" + "".join(f"{i},{'C' * (i % 5 + 1)}\n" for i in range(10)) + "10,C(\n11,CC\n"
+    )
+    data = batched_dataset(str(table), 4, id="key")
+    assert (data.name, data.has_smiles, data.streamed) == ("t", True, True)
+    batches = list(data.batches)
+    assert all(isinstance(batch, SmilesBatch) for batch in batches)
+    rows = [row for batch in batches for row in batch.read()]
+    assert [row.number for row in rows] == list(range(1, 13))
+    assert [row.graph is None for row in rows] == [False] * 10 + [True, False]
+    assert (rows[10].key, rows[10].smiles) == ("", "C(")
+    assert rows[11].key == "11"
+    MOTIFS.save(tmp_path / "d.gdlds")
+    whole = batched_dataset(str(tmp_path / "d.gdlds"), 10)
+    assert not whole.streamed
+    assert [len(batch.read()) for batch in whole.batches if isinstance(batch, GraphBatch)] == [10, 10, 4]
+
+
+def test_the_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
+    """Of a table without end, no more than a batch is read at a time."""
+    pytest.importorskip("rdkit")
+    table = tmp_path / "t.csv"
+    with table.open("w") as file:
+        file.write("smiles\n")
+        file.writelines("CCO\n" for _ in range(40_000))
+    batches = batched_dataset(str(table), 1000).batches
+    import tracemalloc
+
+    tracemalloc.start()
+    for _ in range(30):
+        next(batches)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4_000_000
+
+
+def test_a_table_without_a_molecule_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit")
+    table, out = file.with_name("bad.csv"), file.with_name("o.csv")
+    table.write_text("smiles\nC(\nX\n")
+    out.write_text("from before")
+    assert run("predict", file, table, "-o", out) == 2
+    assert "expected at least one row that parses, got none of 2" in capsys.readouterr().err
+    assert out.read_text() == "from before"
+    assert sorted(path.name for path in file.parent.iterdir()) == ["bad.csv", "d.gdlds", "m.gdlnn", "o.csv"]
+
+
+def test_a_foreign_record_in_a_checkpoint(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from gdlnn.graphs.records import record
+
+    data, checkpoint = file.with_name("d.gdlds"), file.with_name("run")
+    words = ("predict", file, data, "-o", file.with_name("o.csv"), "-j", 1, "--checkpoint", checkpoint)
+    assert run(*words) == 0
+    header = checkpoint.read_bytes().splitlines(keepends=True)[0]
+    checkpoint.write_bytes(header + record({"text": 3}))
+    assert run(*words) == 2
+    assert "expected finished rows, got a record of another kind" in capsys.readouterr().err
+    assert issubclass(ModelError, ValueError)
