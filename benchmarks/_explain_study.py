@@ -1,6 +1,7 @@
 """How well explanations find what is known to matter: motifs in BA-2Motifs, NO2 and NH2 in Mutagenicity.
 
-`python -m benchmarks explain --study BA-2Motifs -o FILE.md` writes a table with the command that made it.
+`python -m benchmarks explain --study BA-2Motifs --document FILE.md` puts a table between the marks of a
+document, with the command that made it. Programs that were mined before are taken with `--programs`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gdlnn import Graph, GraphDataset, load_dataset, mine
+from gdlnn import Graph, GraphDataset, ProgramSet, load_dataset, mine
+from gdlnn.evaluation.output import replace_part
+from gdlnn.evaluation.programs import load_programs
 from gdlnn.explain import closed_forms, explain, with_closed_forms
 from gdlnn.explain.drawing import write_text
 from gdlnn.explain.metrics import Overlap, overlap
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
 
     from gdlnn.explain import Explanation
 
-N_FEATURES = (1, 3, 5, 10)
+N_FEATURES: tuple[Any, ...] = (1, 3, 5, 10, "enough")
 DRAWS = 20
+CLOSED = "lime_contribution"
+"""The technique of the Mutagenicity study that is shown with closed forms and sets the random sizes."""
 HEADER = "inside | precision | recall | Jaccard | edge Jaccard | AUC"
 
 
@@ -38,12 +43,16 @@ class Study(NamedTuple):
     val: GraphDataset
     test: GraphDataset
     accuracy: float
+    told: str
 
 
 def run(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks explain")
     parser.add_argument("--study", choices=("BA-2Motifs", "Mutagenicity"), required=True)
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file to write")
+    parser.add_argument("--document", type=Path, help="a Markdown file with marks to put the table between")
+    parser.add_argument("--programs", type=Path, help="programs mined from the training part, or a folder")
+    parser.add_argument("--epsilon", default="0.1", help="ε of the score, where programs are mined")
     parser.add_argument("--pictures", type=Path, help="a folder for one picture of each class")
     parser.add_argument("--targets", type=int, help="graphs to mine from; all by default")
     parser.add_argument("--seed", type=int, default=0)
@@ -57,28 +66,54 @@ def run(words: Sequence[str]) -> None:
     start = time.perf_counter()
     study = _study(load_dataset(options.study, root, download=False), options)
     lines = _motifs(study, options) if options.study == "BA-2Motifs" else _groups(study, options)
-    command = " ".join(("python -m benchmarks explain", *_without_output(words)))
-    sizes = f"{len(study.train)} training graphs, {len(study.model.programs_)} programs"
-    head = f"`{command}`: {sizes}, test accuracy {study.accuracy:.3f}, {time.perf_counter() - start:.0f} s."
-    text = "\n".join([head, "", *lines]) + "\n"
+    command = " ".join(("python -m benchmarks explain", *_without_paths(words)))
+    head = f"`{command}`: {study.told}, test accuracy {study.accuracy:.3f}"
+    text = "\n".join([f"{head}, {time.perf_counter() - start:.0f} s.", "", *lines]) + "\n"
     print(text)
     if options.output is not None:
         write_text(options.output, text)
+    if options.document is not None:
+        replace_part(options.document, f"explain-{options.study}", text)
 
 
-def _without_output(words: Sequence[str]) -> list[str]:
-    skipped = {i + step for i, word in enumerate(words) if word in ("-o", "--output") for step in (0, 1)}
+def _without_paths(words: Sequence[str]) -> list[str]:
+    """Return the command without where it wrote and read: paths are of one machine."""
+    paths = ("-o", "--output", "--programs")
+    skipped = {i + step for i, word in enumerate(words) if word in paths for step in (0, 1)}
     return [word for i, word in enumerate(words) if i not in skipped]
 
 
 def _study(data: GraphDataset, options: Any) -> Study:
     """Mine and train on the graphs as they are; renumber the graphs to explain."""
     train, val, test = data.split("paper", options.seed)
-    programs = mine(train, 0.1, targets=options.targets, n_jobs=options.jobs, progress=False)
+    mined = _programs(train, options)
     model = GDLNNClassifier.paper(k=None, seed=options.seed, n_jobs=options.jobs, progress=False)
-    model.fit(train, validation=val, programs=programs)
+    model.fit(train, validation=val, programs=mined)
     accuracy = model.score(test)
-    return Study(model, train, renumbered(val, options.seed + 1), renumbered(test, options.seed), accuracy)
+    parts = (train, renumbered(val, options.seed + 1), renumbered(test, options.seed))
+    return Study(model, *parts, accuracy, _told(mined, train, model))
+
+
+def _programs(train: GraphDataset, options: Any) -> list[ProgramSet]:
+    """Mine programs, or read those of a file or of every file of a folder."""
+    if options.programs is None:
+        mined = mine(train, options.epsilon, targets=options.targets, n_jobs=options.jobs, progress=False)
+        return [mined]
+    files = sorted(options.programs.iterdir()) if options.programs.is_dir() else [options.programs]
+    known = [file for file in files if file.suffix == ".gdl" or file.name.endswith(".json.gz")]
+    sets = [ProgramSet.load(file) if file.suffix == ".gdl" else load_programs(file) for file in known]
+    fitting = [found for found in sets if found.info.n_graphs == len(train)]
+    if not fitting:
+        raise SystemExit(f"explain: --programs: expected programs mined from {len(train)} graphs, got none")
+    return fitting
+
+
+def _told(mined: list[ProgramSet], train: GraphDataset, model: GDLNNClassifier) -> str:
+    """Say what the model was made from; programs of some of the graphs alone are marked as a sample."""
+    epsilons = ", ".join(f"{float(found.info.settings['epsilon']):g}" for found in mined)
+    n_targets = max(found.info.n_targets for found in mined)
+    sample = f", **a sample**: mined from {n_targets} of them" if n_targets < len(train) else ""
+    return f"{len(train)} training graphs{sample}, ε = {epsilons}, {len(model.programs_)} programs"
 
 
 def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
@@ -101,7 +136,7 @@ def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
 def _motifs(study: Study, options: Any) -> list[str]:
     val, test = (_right(study.model, part) for part in (study.val, study.test))
     inside = {n: _overlaps(explain(study.model, val.graphs, n_features=n), val)[0].inside for n in N_FEATURES}
-    best = max(N_FEATURES, key=lambda n: (inside[n], -n))
+    best = max(N_FEATURES, key=lambda n: (inside[n], N_FEATURES.index(n)))
     shares = ", ".join(f"{n}: {share:.2f}" for n, share in inside.items())
     right = f"{len(test)} of {len(study.test)} test graphs are classified correctly and explained with LIME."
     lines = [
@@ -153,16 +188,16 @@ def _groups(study: Study, options: Any) -> list[str]:
         f"| explanation | n_features | {HEADER} |",
         "|---|---|" + "---|" * 6,
     ]
-    for technique in ("lime", "lime_present", "integrated_gradients"):
+    for technique in ("lime", "lime_contribution", "integrated_gradients"):
         for n in N_FEATURES:
             found = explain(study.model, chosen.graphs, technique, n, seed=options.seed)
             lines.append(f"| {technique} | {n} | {_cells(found, chosen)} |")
-            if technique != "lime":
+            if technique == CLOSED:
                 lines.append(f"| {technique}, closed forms | {n} | {_cells(_closed(study, found), chosen)} |")
-    sizes = [len(e.nodes) for e in explain(study.model, chosen.graphs, "lime_present", 1, seed=options.seed)]
+    sizes = [len(e.nodes) for e in explain(study.model, chosen.graphs, CLOSED, 1, seed=options.seed)]
     draws = [_random(chosen, sizes, draw) for draw in range(DRAWS)]
     means = [float(np.nanmean([row[i] for row in draws])) for i in range(6)]
-    lines.append(f"| random nodes, as many as lime_present with 1 | – | {_joined(means)} |")
+    lines.append(f"| random nodes, as many as {CLOSED} with 1 | – | {_joined(means)} |")
     masks = [_heteroatoms(graph) for graph in chosen.graphs]
     lines.append(f"| all heteroatoms | – | {_joined(_of_masks(chosen, masks))} |")
     return lines

@@ -49,6 +49,21 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
     assert len(json.loads(out.read_text())) == 20
 
 
+def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("explain", *files, "-i", 2, "--json", "-j", 1) == 0
+    one = Explanation.from_json(capsys.readouterr().out)
+    assert run("explain", *files, "-i", 2, "-i", 3, "--json", "--n-features", "enough") == 0
+    several = [Explanation.from_json(value) for value in json.loads(capsys.readouterr().out)]
+    assert several[0].graph == one.graph
+    assert len(several[0].programs) < len(one.programs)
+    out = tmp_path / "out.html"
+    assert run("explain", *files, "-i", 2, "-o", out, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"output": str(out), "explanations": 1}
+    assert run("explain", *files, "-i", 2, "-o", out, "-q") == 0
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "")
+
+
 def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
     assert run("explain", *files, "-i", 0, "-i", 1, "-o", tmp_path / "out.html") == 0
     assert (tmp_path / "out.html").read_text(encoding="utf-8").count("<section>") == 2
@@ -65,6 +80,7 @@ def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
         (("--index", 0, "--technique", "lyme"), "technique: expected one of lime"),
         (("--index", 0, "--target", "barn"), "--target: expected one of 0, 1, cycle, house, got 'barn'"),
         (("--index", 0, "--n-features", 0), "n_features: expected a whole number of at least 1"),
+        (("--index", 0, "--n-features", "few"), "--n-features: expected a whole number or enough, got 'few'"),
         (("--index", 0, "-o", "out.png"), "out.png: expected a name in .html, .json or .svg"),
         (("--all", "-o", "out.svg"), "out.svg: expected one row, since a picture shows one, got 20"),
     ],
