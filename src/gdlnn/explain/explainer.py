@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
@@ -26,6 +28,7 @@ TechniqueLike = str | Technique | Callable[[Problem], Any]
 NFeatures = int | Literal["enough"]
 MOST_ENOUGH = 10
 """Most programs that an explanation with just enough of them names."""
+logger = logging.getLogger(__name__)
 
 
 @overload
@@ -84,6 +87,7 @@ def explain(
     background
         Graphs to take frequencies of values from, for a model that counts matches.
     """
+    started = time.perf_counter()
     single = isinstance(graphs, Graph)
     listed: list[Graph] = [graphs] if isinstance(graphs, Graph) else _listed(graphs)
     if hasattr(model, "deciding_programs"):
@@ -97,6 +101,9 @@ def explain(
     else:
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier or PL4XGLClassifier, got a {kind}")
+    seconds = time.perf_counter() - started
+    name = found[0].technique if found else "no technique"
+    logger.info("explain: %d graph(s) by %s in %.3f s", len(found), name, seconds)
     return found[0] if single else found
 
 
