@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -209,7 +210,7 @@ def _unpack(source: Source, part: Path, folder: Path) -> None:
                 )
             for member in members:
                 _extract(archive, member, source, folder)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise DatasetError(
             f"{source.file}: expected a zip file, got a damaged or another one: {error}"
         ) from error

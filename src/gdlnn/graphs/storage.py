@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import os
+import struct
 import tempfile
 import zipfile
 from pathlib import Path
@@ -19,11 +20,12 @@ import numpy.typing as npt
 
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, WriteError
 from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.graphs.members import BadArchiveError, read_array, read_members
 from gdlnn.graphs.packing import narrow
 from gdlnn.graphs.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import IO
 
     from gdlnn.graphs.dataset import BoolArray, GraphDataset
@@ -121,26 +123,27 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
     """Read a data set that `save` wrote; whatever the file holds, no code of it is run."""
     file = Path(path)
     try:
-        with zipfile.ZipFile(file) as archive:
-            header = _header(archive, file.name)
-            arrays = {
-                member.removesuffix(".npy"): _read_array(archive, member)
-                for member in archive.namelist()
-                if member.endswith(".npy")
-            }
+        members = read_members(file, MAX_CONTENT)
+        header = _header(members, file.name)
+        arrays = {
+            name.removesuffix(".npy"): read_array(data)
+            for name, data in members.items()
+            if name.endswith(".npy")
+        }
         return _assemble(header, arrays)
     except FileNotFoundError as error:
         raise DatasetError(f"{file.name}: expected a saved data set, got no such file") from error
     except DatasetError:
         raise
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, OSError, EOFError, IndexError) as error:
+    except (
+        *(BadArchiveError, ValueError, LookupError, TypeError, OSError, AttributeError),
+        *(RecursionError, OverflowError, MemoryError),
+    ) as error:
         raise DatasetError(f"{file.name}: expected a saved data set, got a damaged file: {error}") from error
 
 
-def _header(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
-    if sum(member.file_size for member in archive.infolist()) > MAX_CONTENT:
-        raise DatasetError(f"{name}: expected at most {MAX_CONTENT:,} bytes of content, got more")
-    header = json.loads(archive.read("dataset.json"))
+def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
+    header = json.loads(members["dataset.json"])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DatasetError(f"{name}: expected a saved data set, got another kind of file")
     if header.get("version") != VERSION:
@@ -152,14 +155,12 @@ def is_saved(path: Path) -> bool:
     """Say whether a file looks like a saved data set."""
     if not path.is_file() or not zipfile.is_zipfile(path):
         return False
-    with contextlib.suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+    with (
+        contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError),
+        zipfile.ZipFile(path) as archive,
+    ):
         return "dataset.json" in archive.namelist()
     return False
-
-
-def _read_array(archive: zipfile.ZipFile, member: str) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(archive.read(member)), allow_pickle=False)
-    return array
 
 
 def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> GraphDataset:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
+from gdlnn.graphs.members import BadArchiveError, read_members
 from gdlnn.graphs.storage import atomic_write
 from gdlnn.mining import ProgramSet
 from gdlnn.version import package_version
@@ -124,7 +125,10 @@ def load_model(path: str | os.PathLike[str]) -> GDLNNClassifier:
         return _assemble(description, members, file.name)
     except ModelError:
         raise
-    except (GDLNNError, ValueError, LookupError, TypeError, RuntimeError, AttributeError) as error:
+    except (
+        *(GDLNNError, ValueError, LookupError, TypeError, RuntimeError, AttributeError),
+        *(OverflowError, MemoryError),
+    ) as error:
         raise _damaged(file.name, error) from error
 
 
@@ -134,18 +138,12 @@ def _damaged(name: str, error: object) -> ModelError:
 
 def _read_members(file: Path) -> dict[str, bytes]:
     try:
-        with zipfile.ZipFile(file) as archive:
-            sizes = {info.filename: info.file_size for info in archive.infolist()}
-            if MODEL not in sizes:
-                raise ModelError(f"{file.name}: expected a model file, got another kind of zip file")
-            for name, most in MAX_BYTES.items():
-                if sizes.get(name, 0) > most:
-                    raise ModelError(
-                        f"{file.name}: {name}: expected at most {most:,} bytes, got {sizes[name]:,}"
-                    )
-            return {name: archive.read(name) for name in MAX_BYTES if name in sizes}
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        members = read_members(file, MAX_BYTES)
+    except (BadArchiveError, OSError) as error:
         raise _damaged(file.name, error) from error
+    if MODEL not in members:
+        raise ModelError(f"{file.name}: expected a model file, got another kind of zip file")
+    return members
 
 
 def _read_description(data: bytes, name: str) -> dict[str, Any]:

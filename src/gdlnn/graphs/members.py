@@ -1,0 +1,123 @@
+"""Zip files from anywhere: members are read by name into memory, within bounds, and never onto the disk."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MAX_RATIO = 200
+"""How many times its size a file may unpack to; what we write is not compressed at all."""
+FREE_BYTES = 64 << 20
+"""So much it may unpack to in any case."""
+MAX_HEADER = 10_000
+"""Longest header of a NumPy array, in bytes."""
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_VERSIONS: Mapping[tuple[int, int], Any] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+class BadArchiveError(Exception):
+    """A file that is no zip file, is damaged, or unpacks to more than it may."""
+
+
+def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes]:
+    """Return members by name.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limits
+        Most bytes of each member that is read, by name; others are left alone. A number: most bytes of all
+        members together, and all are read.
+
+    Raises
+    ------
+    BadArchiveError
+        Where the file is not what it should be.
+    OSError
+        Where it cannot be opened.
+    """
+    with path.open("rb") as file:
+        size = path.stat().st_size
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
+                _check(members, limits, size)
+                return {
+                    member.filename: _read(archive, member)
+                    for member in members
+                    if isinstance(limits, int) or member.filename in limits
+                }
+        except BadArchiveError:
+            raise
+        except (
+            *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError),
+            *(RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
+        ) as error:
+            raise BadArchiveError(str(error) or type(error).__name__) from error
+
+
+def _check(members: list[zipfile.ZipInfo], limits: Mapping[str, int] | int, size: int) -> None:
+    names = [member.filename for member in members]
+    if len(set(names)) < len(names):
+        raise BadArchiveError("two members have the same name")
+    total = sum(member.file_size for member in members)
+    if isinstance(limits, int):
+        if total > limits:
+            raise BadArchiveError(f"expected at most {limits:,} bytes of content, got {total:,}")
+    else:
+        for member in members:
+            most = limits.get(member.filename)
+            if most is not None and member.file_size > most:
+                raise BadArchiveError(
+                    f"{member.filename}: expected at most {most:,} bytes, got {member.file_size:,}"
+                )
+    if total > max(FREE_BYTES, MAX_RATIO * size):
+        raise BadArchiveError(f"a file of {size:,} bytes claims {total:,} bytes of content")
+
+
+def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    if member.compress_type not in _METHODS:
+        raise BadArchiveError(f"{member.filename}: expected it stored or deflated, got another method")
+    with archive.open(member) as stream:
+        # One byte more than is claimed, so that a member that goes on is not unpacked to its end.
+        data = stream.read(member.file_size + 1)
+    if len(data) != member.file_size:
+        raise BadArchiveError(f"{member.filename}: expected {member.file_size:,} bytes, got others")
+    return data
+
+
+def read_array(data: bytes) -> npt.NDArray[Any]:
+    """Return the NumPy array in the bytes of a .npy file; its shape is believed where the bytes are there.
+
+    Raises
+    ------
+    ValueError
+        Where the bytes are no array of numbers or text.
+    """
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version not in _VERSIONS:
+        raise ValueError(f"expected an array of version 1 or 2, got {version}")
+    shape, fortran, dtype = _VERSIONS[version](stream, max_header_size=MAX_HEADER)
+    if dtype.hasobject or dtype.kind not in "biufU" or min(shape, default=0) < 0:
+        raise ValueError(f"expected an array of numbers or text, got {dtype}, shape {shape}")
+    content = len(data) - stream.tell()
+    if math.prod(shape) * dtype.itemsize != content:
+        raise ValueError(f"an array claims the shape {shape} of {dtype}, but has {content:,} bytes")
+    flat = np.frombuffer(data, dtype, count=math.prod(shape), offset=stream.tell())
+    return flat.reshape(shape, order="F" if fortran else "C").copy()
