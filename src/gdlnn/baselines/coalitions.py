@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -129,6 +129,22 @@ def side_by_side(whole: GraphTensors, x: torch.Tensor) -> Batch:
     attributes = None if whole.edge_attr is None else whole.edge_attr.repeat(n_copies, 1)
     graph = copies[:, None].expand(n_copies, n).reshape(-1)
     return Batch(x.reshape(n_copies * n, -1), ends, attributes, graph, n_copies, copies)
+
+
+def predict_masked(model: GNNClassifier, graph: Graph, masks: BoolArray) -> list[Any]:
+    """Return what a network predicts of a graph in which the nodes outside a mask have features of zero."""
+    import torch
+
+    from gdlnn.model.network import one_thread
+
+    network = check_network(model)
+    device = next(network.parameters()).device
+    whole = model._tensors([graph], np.zeros(1, dtype=np.int64), device)
+    kept = torch.from_numpy(np.ascontiguousarray(masks)).to(device)
+    with one_thread(), torch.no_grad():
+        logits = network(side_by_side(whole, whole.x[None] * kept[:, :, None].to(whole.x.dtype)))
+    labels: list[Any] = model.classes_[logits.argmax(dim=1).cpu().numpy()].tolist()
+    return labels
 
 
 def check_network(model: GNNClassifier) -> torch.nn.Module:

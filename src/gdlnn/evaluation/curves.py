@@ -29,6 +29,8 @@ class Point:
     ----------
     setting
         Number of programs, or share of nodes.
+    fidelity_masked
+        Fidelity of a network's explanations when the other nodes stay, with features of zero, else None.
     truth
         Agreement with the known truth, of the graphs that have one; empty where none has.
     """
@@ -39,6 +41,7 @@ class Point:
     fidelity_plus: float
     fidelity_minus: float
     empty: float
+    fidelity_masked: float | None = None
     truth: dict[str, float] = field(default_factory=dict)
 
 
@@ -69,13 +72,23 @@ class Curve:
     accuracy: float | None
     reasons: tuple[str, ...] = ()
 
-    def sparsity_at(self, level: float) -> float:
+    def sparsity_at(self, level: float, *, masked: bool = False) -> float:
         """Return the largest sparsity that costs no more fidelity than `level`.
 
         Between two settings of the sweep both may be mixed, so that the curve is their upper hull; the whole
         graph, with sparsity and fidelity 0, is an explanation that every method can give.
+
+        Parameters
+        ----------
+        level
+            The fidelity.
+        masked
+            Take the fidelity with masked nodes of a network's explanations.
         """
-        corners = [(0.0, 0.0), *((point.fidelity, point.sparsity) for point in self.points)]
+        corners = [(0.0, 0.0)]
+        for point in self.points:
+            kind = point.fidelity_masked if masked else None
+            corners.append((point.fidelity if kind is None else kind, point.sparsity))
         best = max((s for f, s in corners if f <= level), default=0.0)
         for f1, s1 in corners:
             for f2, s2 in corners:
@@ -134,8 +147,15 @@ def _point(graphs: Sequence[Result], index: int) -> Point:
         fidelity_plus=fidelity_plus(whole, [row["predicted_rest"] for row in rows]),
         fidelity_minus=fidelity_minus(whole, part),
         empty=float(np.mean([row["n_nodes"] == 0 for row in rows])),
+        fidelity_masked=_masked(truth, whole, rows),
         truth={name: _mean(known, name) for name in TRUTHS} if known else {},
     )
+
+
+def _masked(truth: list[Any], whole: list[Any], rows: Sequence[Result]) -> float | None:
+    if any("predicted_masked" not in row for row in rows):
+        return None
+    return fidelity(truth, whole, [row["predicted_masked"] for row in rows])
 
 
 def _mean(rows: Sequence[Result], name: str) -> float:

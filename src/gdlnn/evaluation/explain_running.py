@@ -22,7 +22,7 @@ from gdlnn.evaluation.explainers import (
     Explainer,
     explain_network,
 )
-from gdlnn.evaluation.judging import judge
+from gdlnn.evaluation.judging import add_masked, judge
 from gdlnn.evaluation.programs import load_programs
 from gdlnn.evaluation.running import failure, load_split, machine, versions
 
@@ -185,10 +185,13 @@ def _explain(task: ExplainTask, place: ExplainPlace) -> Result:
     else:
         explained = [_with_programs(explainer, model, data.graphs, int(n), task.seed) for n in settings]
     wall, cpu = clock.read()
+    graphs = judge(model, data, task.rows, settings, explained)
+    if explainer.kind == "network":
+        add_masked(model, graphs, explained)
     return {
         "times": {**times, "explain": wall, "explain_cpu": cpu},
         "n_programs": len(model.programs_) if hasattr(model, "programs_") else None,
-        "graphs": judge(model, data, task.rows, settings, explained),
+        "graphs": graphs,
     }
 
 

@@ -37,7 +37,8 @@ def explain_report(curves: Curves) -> str:
     datasets, methods = datasets_in(d for d, _ in curves), methods_in(m for _, m in curves)
     parts = ["### Sparsity at equal fidelity", _level_table(curves, datasets, methods)]
     if RIVAL in methods:
-        parts += [_verdict(curves, datasets, own) for own in OURS if own in methods]
+        for masked in (False, True):
+            parts += [_verdict(curves, datasets, own, masked) for own in OURS if own in methods]
     parts += ["### The curves", _point_table(curves, datasets, methods)]
     truth = _truth_table(curves, datasets, methods)
     if truth:
@@ -68,20 +69,19 @@ def _has(curves: Curves, dataset: str, method: str) -> bool:
     return (dataset, method) in curves and bool(curves[dataset, method].points)
 
 
-def _verdict(curves: Curves, datasets: list[str], own: str) -> str:
+def _verdict(curves: Curves, datasets: list[str], own: str, masked: bool) -> str:
     """Say on which data sets one is ahead of the rival: everywhere, on the whole, or not."""
     names: dict[str, list[str]] = {"everywhere": [], "on the whole": [], "behind": []}
     compared = [d for d in datasets if _has(curves, d, own) and _has(curves, d, RIVAL)]
     for dataset in compared:
-        gaps = [
-            curves[dataset, own].sparsity_at(level) - curves[dataset, RIVAL].sparsity_at(level)
-            for level in LEVELS
-        ]
+        ours, theirs = curves[dataset, own], curves[dataset, RIVAL]
+        gaps = [ours.sparsity_at(level) - theirs.sparsity_at(level, masked=masked) for level in LEVELS]
         mean = float(np.mean(gaps))
         kind = "everywhere" if min(gaps) > 0 else "on the whole" if mean > 0 else "behind"
         names[kind].append(f"{dataset} ({mean:+.3f})")
     ahead = len(names["everywhere"]) + len(names["on the whole"])
     pair = f"{EXPLAINERS[own].title} against {EXPLAINERS[RIVAL].title}"
+    pair += ", the network judged with the other nodes' features at zero" if masked else ""
     said = [f"{pair}, mean difference over these fidelities: ahead on {ahead} of {len(compared)}."]
     for kind, words in (
         ("everywhere", "Ahead at every fidelity"),
@@ -172,7 +172,7 @@ def curves_csv(curves: Curves) -> str:
     """Return one line per point."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = ("sparsity", "fidelity", "fidelity_plus", "fidelity_minus", "empty")
+    names = ("sparsity", "fidelity", "fidelity_masked", "fidelity_plus", "fidelity_minus", "empty")
     writer.writerow(
         ["dataset", "method", "setting", *names, *TRUTHS, "n_graphs", "n_test", "n_late", "accuracy"]
     )
@@ -180,7 +180,8 @@ def curves_csv(curves: Curves) -> str:
         for method in methods_in(m for d, m in curves if d == dataset):
             curve = curves[dataset, method]
             for point in curve.points:
-                row = [f"{getattr(point, name):.6f}" for name in names]
+                values = [getattr(point, name) for name in names]
+                row = ["" if value is None else f"{value:.6f}" for value in values]
                 row += [f"{point.truth[name]:.6f}" if point.truth else "" for name in TRUTHS]
                 sizes = [curve.n_graphs, curve.n_test, curve.n_late, f"{curve.accuracy:.6f}"]
                 writer.writerow([dataset, method, f"{point.setting:g}", *row, *sizes])

@@ -60,6 +60,21 @@ def judge(
     return results
 
 
+def add_masked(model: Any, results: Sequence[Result], explained: Sequence[Sequence[Any]]) -> None:
+    """Add what a graph network says of explanations when the other nodes stay, with features of zero.
+
+    Networks are not used to parts of graphs; this is the kinder way to show them one.
+    """
+    from gdlnn.baselines.coalitions import predict_masked
+
+    for i, result in enumerate(results):
+        several = [explanations[i] for explanations in explained]
+        masks = np.array([explanation.node_mask for explanation in several])
+        said = predict_masked(model, several[0].graph, masks)
+        for point, label in zip(result["points"], said, strict=True):
+            point["predicted_masked"] = label
+
+
 def _said(model: Any, graphs: Sequence[Any]) -> list[Any]:
     return np.asarray(model.predict(list(graphs))).tolist() if graphs else []
 
