@@ -8,9 +8,10 @@ CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include cor
 # A file of tests stays in one process, so that what its tests share is made once.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 GDLNN_CASES ?= 20000
+FUZZ_SECONDS ?= 600
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser test-long lint format bench sanitize clean
+.PHONY: help setup demo test test-browser test-long lint format docs bench sanitize clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -41,7 +42,7 @@ test: setup ## Lint and all quick tests (under ten minutes on two cores)
 	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300
 	$(PYTEST) -m 'not long'
 
-test-browser: setup ## The report in a browser: installs playwright, and Chromium where apt-get may
+test-browser: setup ## The report and the server's page in a browser: installs playwright, and Chromium where apt-get may
 	@$(BIN)/python -c 'import playwright' 2> /dev/null || $(PIP) -c constraints.txt playwright
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
 	  apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || \
@@ -50,6 +51,10 @@ test-browser: setup ## The report in a browser: installs playwright, and Chromiu
 
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers
 	GDLNN_TEST_LONG=1 $(PYTEST)
+
+fuzz: setup ## Fuzz the readers of GDL, TU folders, model and data set files with atheris, FUZZ_SECONDS each
+	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(PIP) -c constraints.txt atheris
+	@for target in gdl tu model dataset; do echo "== $$target" && (cd tests && ../$(BIN)/python -m fuzz $$target $(FUZZ_SECONDS)) || exit 1; done
 
 sanitize: setup ## The core's own tests under ASan and UBSan
 	@mkdir -p build
@@ -70,8 +75,12 @@ format: setup ## Put all sources into the house style
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(find core -name '*.cpp' -o -name '*.hpp')
 
+docs: setup ## The docs site, into site/; a warning is an error
+	@$(BIN)/python -m sphinx -b html -q -W --keep-going docs site
+	@echo "site/index.html"
+
 bench: setup ## Speed of our own parts, as rates and ratios
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what was built, the virtual environment included
-	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

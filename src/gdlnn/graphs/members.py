@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -113,7 +114,10 @@ def read_array(data: bytes) -> npt.NDArray[Any]:
     version = np.lib.format.read_magic(stream)
     if version not in _VERSIONS:
         raise ValueError(f"expected an array of version 1 or 2, got {version}")
-    shape, fortran, dtype = _VERSIONS[version](stream, max_header_size=MAX_HEADER)
+    try:
+        shape, fortran, dtype = _VERSIONS[version](stream, max_header_size=MAX_HEADER)
+    except (tokenize.TokenError, SyntaxError) as error:  # NumPy reads it as Python text, without running it
+        raise ValueError(f"expected the header of an array, got {error}") from error
     if dtype.hasobject or dtype.kind not in "biufU" or min(shape, default=0) < 0:
         raise ValueError(f"expected an array of numbers or text, got {dtype}, shape {shape}")
     content = len(data) - stream.tell()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FIRST_LINE = "// gdlnn programs "
 SCHEMA_LINE = "// schema "
 FORMAT = 1
+MAX_SUPPORTS = 64 << 30
+"""Most bytes that the supports of a set may take: a byte for each program and graph."""
 WORDS = 240
 """Most characters of the sentence above a program."""
 
@@ -105,6 +107,11 @@ def from_text(text: str, where: str) -> ProgramSet:
         named = parse_programs(text)
     except GDLSyntaxError as error:
         raise MiningError(f"{where}: {error}") from error
+    if len(named) * max(info.n_graphs, 1) > MAX_SUPPORTS:
+        raise MiningError(
+            f"{where}: expected at most {MAX_SUPPORTS:,} bytes of supports, "
+            f"got {len(named):,} programs over {info.n_graphs:,} graphs"
+        )
     return ProgramSet([_read_item(item, info, f"{where}: program {item.name!r}") for item in named], info)
 
 

@@ -1,0 +1,294 @@
+"""Hostile files: flipped bits, bombs, lying sizes and shapes, foreign versions, and what hypothesis finds."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import struct
+import tracemalloc
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz.targets import CUT, TARGETS, WORDS, seeds
+from gdlnn import (
+    DatasetError,
+    GDLNNError,
+    GraphDataset,
+    MiningError,
+    ModelError,
+    ProgramSet,
+    load_model,
+    make_ba_2motifs,
+    mine,
+)
+from gdlnn.graphs import members
+from gdlnn.graphs.members import BadArchiveError, read_array, read_members
+from gdlnn.graphs.records import record
+from gdlnn.mining import files
+from reference.mining_cases import random_trees
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MODEL = Path(__file__).parent / "data" / "model_v1.gdlnn"
+FLIPS = 400
+MB = 1 << 20
+
+
+# --- flipped bits -------------------------------------------------------------------------------------------
+
+
+def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: float) -> None:
+    """400 bits of a model file, 10,000 in the long run."""
+    data, rng = MODEL.read_bytes(), random.Random(0)
+    file, again = tmp_path / "m.gdlnn", tmp_path / "again.gdlnn"
+    load_model(MODEL).save(again)
+    expected = again.read_bytes()
+    harmless = 0
+    for _ in range(int(FLIPS * n_cases)):
+        place, bit = rng.randrange(len(data)), rng.randrange(8)
+        changed = bytearray(data)
+        changed[place] ^= 1 << bit
+        file.write_bytes(changed)
+        try:
+            loaded = load_model(file)
+        except ModelError:
+            continue
+        loaded.save(again)
+        assert again.read_bytes() == expected, f"bit {bit} of byte {place}"
+        harmless += 1
+    assert harmless < FLIPS * n_cases / 10  # most of a file is content
+
+
+def test_a_flipped_bit_of_a_checkpoint_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: float) -> None:
+    trees, rng = random_trees(12), random.Random(1)
+    path = tmp_path / "run"
+    expected = mine(trees, checkpoint=path).to_text()
+    data = path.read_bytes()
+    for _ in range(int(40 * n_cases)):
+        changed = bytearray(data)
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(changed)
+        try:
+            assert mine(trees, checkpoint=path).to_text() == expected
+        except MiningError:
+            assert path.read_bytes() == changed  # left for a person to look at
+
+
+def test_files_cut_anywhere_are_refused(tmp_path: Path) -> None:
+    make_ba_2motifs(4, seed=0).save(tmp_path / "d")
+    for source, load, error in (
+        (MODEL, load_model, ModelError),
+        (tmp_path / "d", GraphDataset.load, DatasetError),
+    ):
+        data, rng = source.read_bytes(), random.Random(2)
+        for cut in [0, 1, 4, len(data) - 1, *(rng.randrange(len(data)) for _ in range(30))]:
+            (tmp_path / "cut").write_bytes(data[:cut])
+            with pytest.raises(error):
+                load(tmp_path / "cut")  # type: ignore[operator]
+
+
+# --- archives -----------------------------------------------------------------------------------------------
+
+
+def zipped(path: Path, content: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, data in content.items():
+            file.writestr(name, data)
+    return path
+
+
+def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "FREE_BYTES", MB)
+    bomb = zipped(tmp_path / "bomb", {"model.json": b"{}", "programs.gdl": bytes(60 * MB)})
+    assert bomb.stat().st_size < MB // 4
+    tracemalloc.start()
+    with pytest.raises(ModelError, match=r"claims [\d,]+ bytes of content"):
+        load_model(bomb)
+    with pytest.raises(DatasetError, match=r"claims [\d,]+ bytes of content"):
+        GraphDataset.load(zipped(tmp_path / "bomb", {"dataset.json": b"{}", "y.npy": bytes(60 * MB)}))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 70 * MB  # what making the second bomb took here
+
+
+def test_a_size_that_lies_does_not_unpack_more(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "lie", {"model.json": bytes(50 * MB)})
+    data = bytearray(path.read_bytes())
+    directory = data.rindex(b"PK\x01\x02")
+    data[directory + 24 : directory + 28] = struct.pack("<I", 100)  # claims 100 bytes
+    path.write_bytes(data)
+    tracemalloc.start()
+    with pytest.raises(ModelError, match="damaged"):
+        load_model(path)
+    assert tracemalloc.get_traced_memory()[1] < 5 * MB
+    tracemalloc.stop()
+
+
+def test_names_that_point_elsewhere_write_nothing(tmp_path: Path) -> None:
+    inside = tmp_path / "a" / "b"
+    inside.mkdir(parents=True)
+    with zipfile.ZipFile(MODEL) as file:
+        content = {name: file.read(name) for name in file.namelist()}
+    path = zipped(inside / "m", {**content, "../../evil.txt": b"x", "/tmp/evil.txt": b"x"})
+    assert load_model(path).classes_.tolist() == load_model(MODEL).classes_.tolist()  # never unpacked
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["a", "b", "m"]
+
+
+def test_twins_and_other_methods_are_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "twins", "w") as file:
+        file.writestr("a", b"1")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            file.writestr("a", b"2")
+    with pytest.raises(BadArchiveError, match="the same name"):
+        read_members(tmp_path / "twins", 100)
+    with pytest.raises(BadArchiveError, match="another method"):
+        read_members(zipped(tmp_path / "lzma", {"a": b"1"}, zipfile.ZIP_LZMA), 100)
+    with pytest.raises(BadArchiveError, match="at most 2 bytes of content, got 3"):
+        read_members(zipped(tmp_path / "long", {"a": b"123"}), 2)
+
+
+# --- arrays, versions, text ---------------------------------------------------------------------------------
+
+
+def npy(array: Any, **changes: Any) -> bytes:
+    """Return a .npy file with another header."""
+    header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape} | changes
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + array.tobytes()
+
+
+def test_arrays_come_back_and_claims_are_not_believed() -> None:
+    for array in (np.arange(6.0).reshape(2, 3), np.array(["a", "bc"]), np.zeros((0, 4)), np.array([True])):
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        np.testing.assert_array_equal(read_array(buffer.getvalue()), array)
+        np.testing.assert_array_equal(read_array(npy(array)), array)
+    fortran = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    buffer = io.BytesIO()
+    np.save(buffer, fortran)
+    np.testing.assert_array_equal(read_array(buffer.getvalue()), fortran)
+    small = np.arange(3.0)
+    tracemalloc.start()
+    for shape in ((10**12,), (10**9, 10**9), (2**62, 4), (-3,), (3, -1), (2,), (4,)):
+        with pytest.raises(ValueError, match=r"claims|expected"):
+            read_array(npy(small, shape=shape))
+    assert tracemalloc.get_traced_memory()[1] < MB
+    tracemalloc.stop()
+    for descr in ("|O", "<M8[s]", "|V8"):
+        with pytest.raises(ValueError, match="numbers or text"):
+            read_array(npy(small, descr=descr))
+
+
+def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
+    make_ba_2motifs(4, seed=0).save(tmp_path / "d")
+    content = read_members(tmp_path / "d", MB)
+    header = json.loads(content["dataset.json"])
+    for changes, words in (
+        ({"node_features.npy": npy(np.zeros(1), shape=(10**12, 1))}, "claims the shape"),
+        ({"edges.npy": npy(np.full((4, 2), 2**40))}, "expected"),
+        (
+            {"dataset.json": json.dumps({**header, "version": 2}).encode()},
+            "expected version 1 of the format, got 2",
+        ),
+        ({"dataset.json": json.dumps({**header, "format": "x"}).encode()}, "another kind of file"),
+        ({"dataset.json": b"[" * 10**6}, "damaged"),
+        ({"dataset.json": b"{}"}, "another kind of file"),
+    ):
+        with pytest.raises(DatasetError, match=words):
+            GraphDataset.load(zipped(tmp_path / "changed", {**content, **changes}))
+
+
+def test_a_set_of_programs_that_claims_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = mine(random_trees(12)).to_text()
+    huge = text.replace('"n_graphs": 12', f'"n_graphs": {10**12}')
+    assert huge != text
+    with pytest.raises(MiningError, match="expected at most"):
+        ProgramSet.from_text(huge, "p.gdl")
+    monkeypatch.setattr(files, "MAX_SUPPORTS", 11)
+    with pytest.raises(MiningError, match="expected at most 11"):
+        ProgramSet.from_text(text, "p.gdl")
+
+
+def test_a_checkpoint_whose_records_lie(tmp_path: Path) -> None:
+    path, trees = tmp_path / "run", random_trees(12)
+    mine(trees, checkpoint=path)
+    header, first, *_ = path.read_bytes().splitlines(keepends=True)
+    sound = json.loads(first.partition(b" ")[2])
+    for changes in (
+        {"task": 12},
+        {"task": -1},
+        {"task": "0"},
+        {"support": "0-99999999999"},
+        {"support": 3},
+        {"score": None},
+        {"seconds": "x"},
+        {"program": {}},
+        {"more": 1},
+    ):
+        path.write_bytes(header + record({**sound, **changes}))
+        with pytest.raises(MiningError, match="is no result"):
+            mine(trees, checkpoint=path)
+    deep = b"[" * 10**6
+    path.write_bytes(header + b"%08x %s\n" % (zlib.crc32(deep), deep) + first)
+    with pytest.raises(MiningError, match="is damaged"):
+        mine(trees, checkpoint=path)
+    path.write_bytes(header.replace(b'"format":1', b'"format":2'))
+    with pytest.raises(MiningError, match="got another file"):  # the checksum is another one's
+        mine(trees, checkpoint=path)
+    values = json.loads(header.partition(b" ")[2])
+    path.write_bytes(record({**values, "format": 2}))
+    with pytest.raises(MiningError, match="differs in the format of the file"):
+        mine(trees, checkpoint=path)
+
+
+# --- what hypothesis thinks of ------------------------------------------------------------------------------
+
+edits = st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 40), st.binary(max_size=12)), max_size=4)
+
+
+def damaged(target: str) -> st.SearchStrategy[bytes]:
+    """Draw sound inputs with pieces replaced, and now and then mere bytes."""
+    sound = seeds(target)
+    words = st.sampled_from([word.encode() for word in WORDS[target]])
+
+    def change(seed: bytes, where: list[tuple[int, int, bytes]], word: bytes) -> bytes:
+        for place, length, new in where:
+            at = place % (len(seed) + 1)
+            seed = seed[:at] + (new if place % 3 else word) + seed[at + length :]
+        return seed
+
+    return st.builds(change, st.sampled_from(sound), edits, words) | st.binary(max_size=200)
+
+
+def check(target: str) -> Callable[[bytes], None]:
+    @given(damaged(target))
+    def test(data: bytes) -> None:
+        TARGETS[target](data)
+
+    return test
+
+
+test_gdl_text_with_pieces_replaced = check("gdl")
+test_tu_folders_with_pieces_replaced = check("tu")
+test_model_files_with_pieces_replaced = check("model")
+test_data_set_files_with_pieces_replaced = check("dataset")
+
+
+def test_the_seeds_are_sound() -> None:
+    """What the fuzzers start from is accepted, else they would never come to the inside."""
+    with zipfile.ZipFile(MODEL) as file:
+        assert CUT not in b"".join(file.read(name) for name in file.namelist())
+    for name, target in TARGETS.items():
+        for seed in seeds(name):
+            target(seed)
+    assert issubclass(DatasetError, GDLNNError)
