@@ -217,6 +217,7 @@ def test_too_many_at_once_are_told_to_come_back(server: LiveServer) -> None:
     assert is_well(server)
 
 
+@pytest.mark.long
 def test_a_worker_that_ended_is_replaced(server: LiveServer) -> None:
     (worker,) = workers_of(server)
     worker.kill()
@@ -235,7 +236,7 @@ def test_requests_made_from_the_document_fail_no_server(server: LiveServer, n_ca
 
     seen: list[int] = []
     bounded = settings(
-        max_examples=int(15 * n_cases), deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=int(8 * n_cases), deadline=None, suppress_health_check=list(HealthCheck), database=None
     )
 
     def check(case: Any) -> None:

@@ -44,19 +44,20 @@ def main(arguments: list[str]) -> int:
 
 
 def _load(settings: dict[str, Any]) -> Any:
-    import torch
-
     from gdlnn.datasets.resolve import resolve_dataset
     from gdlnn.model import load_model
-    from gdlnn.server.answers import Answers
+
+    model = load_model(Path(settings["model"]))
+    import torch  # not before the file is known to be a model: it takes seconds
 
     torch.set_num_threads(1)  # workers run side by side, and a head is small
-    model = load_model(Path(settings["model"]))
     model.n_jobs = 1
     model.layer_.set_params(n_jobs=1)
     examples = None
     if settings.get("examples"):
         examples = resolve_dataset(settings["examples"], smiles=settings.get("smiles"), download=False)
+    from gdlnn.server.answers import Answers
+
     return Answers(model, Limits.from_json(settings["limits"]), examples)
 
 

@@ -1,0 +1,215 @@
+"""The docs: every block is of a known kind and runs, every public name has its place, the site builds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gdlnn
+import gdlnn.baselines
+from gdlnn.cli import main
+from reference.live_server import LiveServer, live_server
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+RUN = {"python", "console", "gdl", "json"}
+NOT_RUN = {"python norun", "console norun"}
+MOST_NOT_RUN = 8
+NO_CODE = {"text", "{toctree}", "{eval-rst}"}
+SERVED = "http://127.0.0.1:8000"
+
+
+def blocks(page: Path, *kinds: str) -> list[str]:
+    found = FENCE.findall(page.read_text(encoding="utf-8"))
+    return [body for info, body in found if not kinds or info.strip() in kinds]
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+# --- code ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_says_what_it_is(page: Path) -> None:
+    kinds = {info.strip() for info, _ in FENCE.findall(page.read_text(encoding="utf-8"))}
+    assert kinds <= RUN | NOT_RUN | NO_CODE
+    for body in blocks(page, *NO_CODE):
+        assert not re.search(r"^(gdlnn|python|make|import|from) ", body, re.MULTILINE), body
+
+
+def test_few_blocks_are_not_run() -> None:
+    assert sum(len(blocks(page, *NOT_RUN)) for page in PAGES) <= MOST_NOT_RUN
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "gdl", "json")], ids=name_of)
+def test_gdl_and_json_are_what_they_say(page: Path) -> None:
+    schemas = set()
+    for body in blocks(page, "json"):
+        json.loads(body)
+    for body in blocks(page, "gdl"):
+        if "=" not in re.sub(
+            r"//.*", "", body
+        ):  # the readable form needs its schema, which the page's Python has
+            assert gdlnn.parse_programs(body)
+            schemas.add(page)
+    assert schemas or not blocks(page, "gdl")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Path]:
+    """Models by the command that trains them, so that each is trained once for all pages."""
+    pytest.importorskip("rdkit")
+    folder = tmp_path_factory.mktemp("trained")
+    shutil.copy(ROOT / "examples" / "molecules.csv", folder)
+    return {(): folder}
+
+
+class Shell:
+    """Runs the lines of a page in a folder, as somebody would type them."""
+
+    def __init__(
+        self, folder: Path, trained: dict[tuple[str, ...], Path], stack: contextlib.ExitStack
+    ) -> None:
+        self.folder, self.trained, self.stack = folder, trained, stack
+        self.server: LiveServer | None = None
+
+    def run(self, line: str) -> None:
+        words = shlex.split(line, comments=True)
+        if words[:2] == ["gdlnn", "train"]:
+            self.train(tuple(words[1:]))
+        elif words[:2] == ["gdlnn", "serve"]:
+            self.server = self.stack.enter_context(
+                live_server(self.folder / words[2], *words[3:], "--workers", "1")
+            )
+        elif words[0] == "gdlnn":
+            self.command(words[1:])
+        else:
+            self.other(words)
+
+    def train(self, words: tuple[str, ...]) -> None:
+        if words not in self.trained:
+            self.command([*words])
+            self.trained[words] = self.trained[()] / f"model-{len(self.trained)}.gdlnn"
+            shutil.copy(self.folder / words[words.index("-o") + 1], self.trained[words])
+        shutil.copy(self.trained[words], self.folder / words[words.index("-o") + 1])
+
+    def command(self, words: list[str]) -> None:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code in (0, None), f"gdlnn {' '.join(words)}"
+
+    def other(self, words: list[str]) -> None:
+        if words[0] == "curl":
+            assert self.server is not None, "a request before `gdlnn serve`"
+            if not shutil.which("curl"):
+                return
+            words = [word.replace(SERVED, self.server.url) for word in words] + ["--fail"]
+        subprocess.run(words, cwd=self.folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
+def test_the_commands_of_a_page_run(
+    page: Path,
+    trained: dict[tuple[str, ...], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("fastapi")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").mkdir()
+    for copy in ("examples/molecules.csv", "molecules.csv", "new.csv"):
+        shutil.copy(ROOT / "examples" / "molecules.csv", tmp_path / copy)
+    lines = [line for body in blocks(page, "console") for line in body.splitlines() if line.strip()]
+    with contextlib.ExitStack() as stack:
+        shell = Shell(tmp_path, trained, stack)
+        shell.train(("train", "molecules.csv", "--label", "active", "-o", "model.gdlnn"))
+        for line in lines:
+            try:
+                shell.run(line)
+            except (AssertionError, subprocess.CalledProcessError, pytest.fail.Exception) as error:
+                said = capsys.readouterr().err
+                raise AssertionError(f"{name_of(page)}: {line}: {error}\n{said}") from error
+        if shell.server is not None:
+            assert shell.server.stop() == 0
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if "-o" in words:
+            assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 0, line
+
+
+# --- names and pictures -------------------------------------------------------------------------------------
+
+
+def described() -> set[str]:
+    """Return the names that the reference describes, by module."""
+    module, found = "", set()
+    for line in (ROOT / "docs" / "reference.md").read_text(encoding="utf-8").splitlines():
+        if place := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = place[1]
+        elif name := re.match(r"\.\. auto(?:class|function):: (\S+)", line):
+            found.add(f"{module}.{name[1]}")
+        elif whole := re.match(r"\.\. automodule:: (\S+)", line):
+            found.add(whole[1])
+    return found
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    found = described()
+    from gdlnn import errors
+
+    own = {name for name in gdlnn.__all__ if not hasattr(errors, name) and name != "__version__"}
+    assert {f"gdlnn.{name}" for name in own} <= found
+    assert "gdlnn.errors" in found
+    assert {f"gdlnn.baselines.{name}" for name in gdlnn.baselines.__all__} <= found
+    for module in ("explain", "explain.metrics", "report", "server", "evaluation"):
+        assert f"gdlnn.{module}" in found  # all names of its __all__
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = "\n".join(blocks(ROOT / "docs" / "index.md", "{toctree}")).split()
+    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES} - {"index"}
+    assert names <= set(contents)
+
+
+def test_pictures_are_there_and_small() -> None:
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        assert picture.stat().st_size < 400_000, picture.name
+
+
+def test_every_option_of_serve_is_told() -> None:
+    from typer.main import get_command
+
+    from gdlnn.cli import app
+
+    command = get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    told = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
+    for parameter in command.params:
+        for option in parameter.opts:
+            if option.startswith("--max") or option in ("--host", "--port", "--workers", "--examples"):
+                assert f"`{option}" in told or f"{option}`" in told, option
+
+
+@pytest.mark.long
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    for module in ("sphinx", "furo", "myst_parser"):
+        pytest.importorskip(module)
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going"]
+    done = subprocess.run([*command, str(ROOT / "docs"), str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in tmp_path.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]+src=\"([^\"]+)\"|<link[^>]+href=\"([^\"]+)\"", text)
+        assert not [link for pair in loaded for link in pair if re.match(r"https?:|//", link)], page.name
+    assert (tmp_path / "searchindex.js").is_file()
