@@ -11,7 +11,7 @@ GDLNN_CASES ?= 20000
 FUZZ_SECONDS ?= 600
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser test-long lint format docs bench sanitize clean
+.PHONY: help setup demo test test-browser test-long lint format docs bench fuzz sanitize clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
