@@ -209,4 +209,10 @@ def test_molecules_are_drawn_as_chemists_do() -> None:
 
 def test_the_files_of_the_page_are_packaged() -> None:
     folder = resources.files("gdlnn.report") / "page"
-    assert {item.name for item in folder.iterdir()} >= {"page.html", "page.css", "draw.js", "card.js", "page.js"}
+    assert {item.name for item in folder.iterdir()} >= {
+        "page.html",
+        "page.css",
+        "draw.js",
+        "card.js",
+        "page.js",
+    }
