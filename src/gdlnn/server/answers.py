@@ -19,7 +19,8 @@ from gdlnn.server.examples import given_examples, own_examples
 from gdlnn.server.reading import FileKind, Reader, Row
 
 if TYPE_CHECKING:
-    from gdlnn.graphs import Feature, GraphDataset
+    from gdlnn.explain import Counterfactual
+    from gdlnn.graphs import Feature, Graph, GraphDataset
     from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
@@ -87,8 +88,7 @@ class Answers:
                 "diagram": diagram(program, self.model.schema_, self.directed),
             }
         if asked["counterfactual"]:
-            searched = counterfactual(self.model, row.graph, max_nodes=MOST_REMOVED)
-            answer["counterfactual"] = counterfactual_card(searched)
+            answer["counterfactual"] = counterfactual_card(self._counterfactual(row.graph))
         return answer | {
             "smiles": row.smiles,
             "class_name": self.schema.class_name(found.prediction),
@@ -127,6 +127,11 @@ class Answers:
                 for strong in strongest_programs(self.model, _STRONGEST)
             ],
         }
+
+    def _counterfactual(self, graph: Graph) -> Counterfactual | None:
+        """Look for a few nodes whose removal changes the prediction; what is left is still a graph."""
+        most = min(MOST_REMOVED, graph.n_nodes - 1)
+        return counterfactual(self.model, graph, max_nodes=most) if most else None
 
     # --- parts --------------------------------------------------------------------------------------------
 

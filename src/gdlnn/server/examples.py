@@ -98,7 +98,6 @@ def _values(intervals: Intervals | None, width: int, features: tuple[Feature, ..
     for number in range(width):
         lower, upper = intervals[number] if intervals else (-math.inf, math.inf)
         usual = min(features[number].values, default=0.0) if number < len(features) else 0.0
-        values.append(
-            usual if lower <= usual <= upper else next(b for b in (lower, upper) if math.isfinite(b))
-        )
+        # A bound has been seen in training; between bounds that are open any value will do.
+        values.append(next((bound for bound in (lower, upper) if math.isfinite(bound)), usual))
     return values

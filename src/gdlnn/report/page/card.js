@@ -65,7 +65,7 @@ function counterfactual(graph, svg, name) {
   if (!found) return null;
   const told = found.found
     ? `Without ${found.nodes.length === 1 ? "node" : "the nodes"} ${found.nodes.join(", ")} the model says ` +
-      `${name(found.prediction)} (${percent(found.probability)}). Crossed out above.`
+      `${name(found.prediction)} (${percent(found.probability)}). Crossed out in the drawing.`
     : "No few nodes were found whose removal changes the prediction.";
   return element("details", {ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},
     element("summary", {}, "What would change it?"), element("p", {}, told));
