@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from gdlnn.cli import app
+from gdlnn.cli import app, main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COMMANDS = sorted(command.name or "" for command in app.registered_commands)
 GROUPS = sorted(group.name or "" for group in app.registered_groups)
@@ -66,3 +70,37 @@ def test_options_are_called_the_same_everywhere(name: str) -> None:
     meant |= {"seed": {"--seed"}, "as_json": {"--json"}, "split": {"--split"}, "part": {"--part"}}
     for option, words in flags.items():
         assert words == meant.get(option or "", words), option
+
+
+@pytest.mark.parametrize("name", ["demo", "explain x.gdlnn y", "train y -o z", "report x y"])
+def test_a_negative_seed_is_refused(name: str) -> None:
+    result = CliRunner().invoke(app, [*name.split(), "--seed", "-1"], env={"COLUMNS": "120", "NO_COLOR": "1"})
+    assert result.exit_code == 2
+    assert "--seed" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("train", "synthetic:ba-2motifs", "-o", "{taken}/m.gdlnn"),
+            "expected a folder to write into, got taken",
+        ),
+        (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "expected a folder to write into, got taken"),
+        (("report", "m.gdlnn", "x", "--technique", "lyme"), "technique: expected one of lime"),
+        (("train", "synthetic:ba-2motifs", "-o", "m.gdlnn", "--k", "0"), "--k: expected all, a number or"),
+        (
+            ("mine", "synthetic:ba-2motifs", "-o", "m.gdl", "--seed", "-1"),
+            "split: seed: expected a whole number",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(
+    words: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    with pytest.raises(SystemExit) as ended:
+        main([word.format(taken=taken) for word in words])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err

@@ -37,7 +37,7 @@ def demo(
         "demo/report.html"
     ),
     graphs: Annotated[int, typer.Option(min=40, help="How many graphs of BA-2Motifs to make.")] = N_GRAPHS,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
     root: RootOption = None,
     as_json: JsonOption = False,

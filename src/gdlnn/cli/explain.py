@@ -75,7 +75,7 @@ def explain(
     ] = None,
     split: Annotated[SplitKind, typer.Option(help="How to split the data set.")] = "paper",
     part: Annotated[Part, typer.Option(help="Which part of the split the rows are of.")] = "all",
-    seed: Annotated[int, typer.Option(help="Seed of the split and of the technique.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the technique.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
     smiles: SmilesOption = None,
     label: LabelOption = None,

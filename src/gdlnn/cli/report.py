@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -37,9 +38,12 @@ def report(
     part: Annotated[
         Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
     ] = "test",
-    seed: Annotated[int, typer.Option(help="Seed of the split and of the technique.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the technique.")] = 0,
     technique: Annotated[
-        str, typer.Option(help="lime_present, lime, kernel_shap, integrated_gradients or linear.")
+        str,
+        typer.Option(
+            help="lime_present, lime, lime_contribution, kernel_shap, integrated_gradients or linear."
+        ),
     ] = "lime_present",
     n_features: Annotated[int, typer.Option(min=1, help="How many programs an explanation names.")] = 4,
     graphs: Annotated[int, typer.Option(min=1, help="Most graphs in the gallery.")] = 400,
@@ -57,10 +61,12 @@ def report(
 
     The defaults report on the graphs that `gdlnn train` with the same --split and --seed held out.
     """
+    from gdlnn.explain.techniques import make_technique
     from gdlnn.model import load_model
     from gdlnn.report import ReportOptions, write_report
 
     check_output(output)
+    make_technique(technique)  # refuses a wrong name before any work is done
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
@@ -72,9 +78,12 @@ def report(
 
 
 def check_output(output: Path) -> None:
-    """Refuse a folder before any work is done."""
+    """Refuse a folder, or a place where nothing can be written, before any work is done."""
     if output.is_dir():
         raise ModelError(f"{output.name}: expected a file to write, got a folder")
+    nearest = next((folder for folder in output.absolute().parents if folder.exists()), Path())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise ModelError(f"{output.name}: expected a folder to write into, got {nearest.name or nearest}")
 
 
 def progress(quiet: bool) -> Callable[[str], None]:

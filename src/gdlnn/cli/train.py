@@ -16,6 +16,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
+from gdlnn.cli.report import check_output
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.graphs import Schema
@@ -58,7 +59,7 @@ def train(
     split: Annotated[
         SplitKind, typer.Option(help="How to split the data set; none trains on all of it.")
     ] = "paper",
-    seed: Annotated[int, typer.Option(help="Seed of the split, of mining and of the head.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split, of mining and of the head.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
     checkpoint: Annotated[
         Path | None, typer.Option(help="A folder for what is done; the same command goes on from it.")
@@ -71,8 +72,7 @@ def train(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no report.")] = False,
 ) -> None:
     """Train a model on a data set and write it into one file."""
-    if output.is_dir():
-        raise ModelError(f"{output.name}: expected a file to write, got a folder")
+    check_output(output)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2)
     if data.y is None:
         raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
@@ -192,6 +192,9 @@ def _number_of_programs(text: str) -> float | None:
     if text == "all":
         return None
     try:
-        return float(text) if "." in text else int(text)
+        number = float(text) if "." in text else int(text)
     except ValueError:
-        raise ModelError(f"--k: expected all, a number or a fraction, got {text!r}") from None
+        number = 0
+    if not number > 0:
+        raise ModelError(f"--k: expected all, a number or a fraction, got {text!r}")
+    return number

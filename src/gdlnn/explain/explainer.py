@@ -90,6 +90,8 @@ def explain(
     started = time.perf_counter()
     single = isinstance(graphs, Graph)
     listed: list[Graph] = [graphs] if isinstance(graphs, Graph) else _listed(graphs)
+    if seed < 0:
+        raise ExplanationError(f"seed: expected a whole number of at least 0, got {seed}")
     if hasattr(model, "deciding_programs"):
         found = explain_pl4xgl(model, listed)
     elif hasattr(model, "head_"):

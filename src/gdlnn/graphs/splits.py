@@ -35,6 +35,8 @@ def split_rows(
     """Return the rows of train, val and test, each rising, and in words how they were chosen."""
     if kind not in get_args(SplitKind):
         raise GraphError(f"split: kind: expected one of {', '.join(get_args(SplitKind))}, got {kind!r}")
+    if seed < 0:
+        raise GraphError(f"split: seed: expected a whole number of at least 0, got {seed}")
     counts = part_sizes(len(dataset), sizes)
     if kind == "paper" and dataset.published_splits is not None:
         return published_rows(dataset), "published"
