@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TREES = random_trees(30)
-KILLS = 10
+KILLS, LONG_KILLS = 10, 50
 
 # What a killed and resumed process does: mine the saved data set, then write the file. Given a number of
 # records and of seconds it kills itself when so many more are written and so much time has passed.
@@ -57,15 +57,17 @@ def run(folder: Path, *kill: object) -> int:
     ).returncode
 
 
-def test_ten_kills_and_the_same_bytes(tmp_path: Path) -> None:
+def test_kills_at_random_points_and_the_same_bytes(tmp_path: Path, n_cases: float) -> None:
+    """Ten kills, fifty in the long run."""
+    wanted = KILLS if n_cases == 1 else LONG_KILLS
     dataset = random_trees(100, nodes=18)
     dataset.save(tmp_path / "data.gdlnn")
     expected = mine(dataset, restarts=2).to_text().encode()
     checkpoint, out, rng = tmp_path / "run.checkpoint", tmp_path / "out.gdl", random.Random(0)
     kills = runs = 0
-    while kills < KILLS:
+    while kills < wanted:
         runs += 1
-        assert runs < 5 * KILLS, "mining is over before it can be killed"
+        assert runs < 5 * wanted, "mining is over before it can be killed"
         kills += run(tmp_path, rng.randint(1, 15), rng.random() * 0.01) == -signal.SIGKILL
         if out.exists():  # it was quicker than the kill: begin again
             assert out.read_bytes() == expected

@@ -23,6 +23,7 @@ from gdlnn.cli.stopping import INTERRUPTED
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
+from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ Part = Literal["train", "val", "test", "all"]
 
 def mine(
     dataset: DatasetArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The .gdl file to write.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The .gdl file to write.")] = None,
     epsilon: Annotated[
         str, typer.Option(help="ε of the score: a number, or 1% of the training graphs.")
     ] = "0.1",
@@ -72,6 +73,13 @@ def mine(
     checkpoint: Annotated[
         Path | None, typer.Option(help="A file for finished descents; the same command goes on from it.")
     ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Mine a sample only, and say what all would take.")
+    ] = False,
+    sample: Annotated[int, typer.Option(help="With --estimate: how many descents to mine.")] = 50,
+    workers: Annotated[
+        int | None, typer.Option(help="With --estimate: the number of threads or processes to tell it for.")
+    ] = None,
     split: Annotated[SplitKind, typer.Option(help="How to split the data set.")] = "paper",
     part: Annotated[Part, typer.Option(help="Which part of the split to mine.")] = "train",
     smiles: SmilesOption = None,
@@ -86,12 +94,31 @@ def mine(
 
     Ctrl-C and --time-limit end with what is done, which is written and marked incomplete.
     """
-    if output.is_dir():
+    if output is None and not estimate:
+        raise MiningError("-o: expected a .gdl file to write, or --estimate, got neither")
+    if output is not None and output.is_dir():
         raise MiningError(f"{output.name}: expected a file to write, got a folder")
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
+    graphs = _part(data, split, part, seed)
+    if estimate or output is None:
+        found = estimate_mining(
+            graphs,
+            epsilon=epsilon,
+            strategy=strategy,
+            connected=connected,
+            targets=chosen,
+            step_budget=step_budget,
+            n_jobs=jobs,
+            seed=seed,
+            restarts=restarts,
+            sample=sample,
+            n_workers=workers,
+        )
+        typer.echo(json.dumps(found.to_json(), indent=2) if as_json else str(found))
+        return
     with ExitStack() as stack:
         executor = None
         if dask is not None:
@@ -99,7 +126,7 @@ def mine(
             if not quiet:
                 typer.echo(f"mining on {said}", err=True)
         programs = mine_programs(
-            _part(data, split, part, seed),
+            graphs,
             epsilon=epsilon,
             strategy=strategy,
             connected=connected,

@@ -5,8 +5,19 @@ their programs are merged, ranked and saved is here.
 """
 
 from gdlnn.mining.baseline import random_programs
+from gdlnn.mining.estimate import Estimate, estimate
 from gdlnn.mining.miner import mine
 from gdlnn.mining.objective import objective
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 
-__all__ = ["MinedProgram", "MiningStats", "ProgramSet", "SetInfo", "mine", "objective", "random_programs"]
+__all__ = [
+    "Estimate",
+    "MinedProgram",
+    "MiningStats",
+    "ProgramSet",
+    "SetInfo",
+    "estimate",
+    "mine",
+    "objective",
+    "random_programs",
+]

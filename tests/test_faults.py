@@ -1,0 +1,291 @@
+"""Signals, full disks, folders that cannot be written: a clear word, the old file, never half of a new one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gdlnn import GDLNNClassifier, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
+from gdlnn.cli import main
+from gdlnn.explain.drawing import write_text
+from gdlnn.graphs.storage import atomic_write
+from gdlnn.mining.checkpoint import KIND, Checkpoint
+from reference.mining_cases import random_trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TREES = random_trees(60, nodes=14)
+MOTIFS = make_ba_2motifs(16, seed=8)
+
+
+# --- the disk -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def little_room(n_bytes: int) -> Iterator[None]:
+    """Let no file grow beyond a size, as a full disk would not."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_without_room_the_old_file_stays(tmp_path: Path) -> None:
+    programs, out = mine(TREES), tmp_path / "p.gdl"
+    programs.top(1).save(out)
+    before = out.read_bytes()
+    with little_room(3000), pytest.raises(WriteError, match=r"p\.gdl: cannot be written: .*as it was"):
+        programs.save(out)
+    assert out.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["p.gdl"]
+    programs.save(out)
+    assert ProgramSet.load(out) == programs
+
+
+def test_without_room_a_checkpoint_keeps_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with (
+        little_room(9000),
+        pytest.raises(MiningError, match="checkpoint run: cannot be written: File too large"),
+    ):
+        mine(TREES, checkpoint=path)
+    assert 0 < path.stat().st_size <= 9000
+    assert mine(TREES, checkpoint=path).to_text() == mine(TREES).to_text()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT])
+def test_a_folder_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of several kinds; a superuser, who may run the tests, is stopped by none of them in truth."""
+    TREES.save(tmp_path / "trees.gdlds")
+    out = tmp_path / "p.gdl"
+    out.write_text("from before")
+
+    def refuse(prefix: str, suffix: str, dir: Path) -> Any:
+        raise OSError(number, os.strerror(number), f"{dir}/{prefix}xyz{suffix}")
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    with pytest.raises(SystemExit) as end:
+        main(["mine", str(tmp_path / "trees.gdlds"), "-o", str(out), "-q", "--targets", "3"])
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: p.gdl: cannot be written: {os.strerror(number)}")
+    assert "xyz" not in error
+    assert out.read_text() == "from before"
+    with pytest.raises(WriteError, match=r"page\.html: cannot be written"):
+        write_text(tmp_path / "page.html", "words")
+
+
+def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="missing"), atomic_write(tmp_path / "out"):
+        (tmp_path / "missing").read_bytes()
+    with pytest.raises(ZeroDivisionError), atomic_write(tmp_path / "out"):
+        print(1 // 0)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("x")
+    with (
+        pytest.raises(WriteError, match=r"^out: cannot be written: "),
+        atomic_write(tmp_path / "file" / "out"),
+    ):
+        pass
+
+
+# --- locks --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
+    header = {"kind": KIND, "format": 1}
+    owner = Checkpoint(tmp_path / "run", header, 1)
+    child = os.fork()
+    if not child:
+        time.sleep(60)
+        os._exit(0)
+    try:
+        owner.close()
+        Checkpoint(tmp_path / "run", header, 1).close()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_killed_owner_blocks_nobody_and_a_living_one_does(tmp_path: Path) -> None:
+    code = """
+import sys, time
+from gdlnn.mining.checkpoint import Checkpoint
+kept = Checkpoint(sys.argv[1], {"format": 1}, 1)
+print("open", flush=True)
+time.sleep(60)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "run")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"open\n"
+    with pytest.raises(MiningError, match="another run is writing to it"):
+        Checkpoint(tmp_path / "run", {"format": 1}, 1)
+    process.kill()
+    process.communicate()
+    Checkpoint(tmp_path / "run", {"format": 1}, 1).close()
+
+
+# --- signals ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model and data, for commands to be stopped at."""
+    folder = tmp_path_factory.mktemp("files")
+    GDLNNClassifier(epsilon=0.1, epochs=3, members=1, progress=False).fit(MOTIFS).save(folder / "m.gdlnn")
+    MOTIFS.save(folder / "d.gdlds")
+    return folder
+
+
+COMMANDS = {
+    "train": (
+        "gdlnn.model.head.MLPHead.fit",
+        ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q"],
+    ),
+    "tune": ("gdlnn.model.head.MLPHead.fit", ["train", "d.gdlds", "--split", "random", "--paper", "-q"]),
+    "predict": ("gdlnn.model.streaming.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),
+    "explain": ("gdlnn.explain.streaming.explain", ["explain", "m.gdlnn", "d.gdlds", "--all"]),
+    "load": ("gdlnn.cli.mine.resolve_dataset", ["mine", "d.gdlds"]),
+}
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_a_signal_ends_a_command_in_order(
+    files: Path,
+    command: str,
+    number: int,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    where, words = COMMANDS[command]
+    monkeypatch.chdir(files)
+    out = files / "out.html"
+    out.write_text("from before")
+    listed = sorted(path.name for path in files.iterdir())
+
+    def signalled(*_: Any, **__: Any) -> Any:
+        os.kill(os.getpid(), number)
+        time.sleep(5)
+        raise AssertionError("the signal had no effect")
+
+    monkeypatch.setattr(where, signalled)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as end:
+        main([*words, "-o", str(out)])
+    assert end.value.code == code
+    said = capsys.readouterr()
+    assert "stopped: no output was written" in said.err
+    assert "Traceback" not in said.err
+    assert out.read_text() == "from before"
+    assert sorted(path.name for path in files.iterdir()) == listed
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143)])
+def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, code: int) -> None:
+    dataset = random_trees(100, nodes=20)
+    dataset.save(tmp_path / "d.gdlds")
+    out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
+    words = [
+        "mine",
+        str(tmp_path / "d.gdlds"),
+        "--part",
+        "all",
+        "-o",
+        str(out),
+        "--restarts",
+        "5",
+        "-j",
+        "2",
+        "-q",
+    ]
+    command = [
+        sys.executable,
+        "-c",
+        "from gdlnn.cli import main; main()",
+        *words,
+        "--checkpoint",
+        str(checkpoint),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert b"p.gdl is incomplete. The same command goes on from the checkpoint." in said
+    assert not ProgramSet.load(out).complete
+    subprocess.run(command, check=True)
+    assert out.read_text() == mine(dataset, restarts=5, n_jobs=2).to_text()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("command", ["train", "tune", "predict", "explain"])
+def test_a_stopped_command_goes_on_to_the_same_bytes(tmp_path: Path, command: str, number: int) -> None:
+    """Each command in a process of its own, stopped when its checkpoint has something to go on from."""
+    motifs = make_ba_2motifs(60, seed=8)
+    motifs.save(tmp_path / "d.gdlds")
+    if command in ("predict", "explain"):
+        GDLNNClassifier(epsilon=0.1, epochs=3, members=1, progress=False).fit(motifs[:30]).save(
+            tmp_path / "m.gdlnn"
+        )
+        make_ba_2motifs(8000 if command == "predict" else 1500, seed=9).save(tmp_path / "d.gdlds")
+    words = {
+        "train": ["train", "d.gdlds", "--split", "random", "-o", "out.gdlnn"],
+        "tune": ["train", "d.gdlds", "--split", "random", "--paper", "--k", "0.5", "-o", "out.gdlnn"],
+        "predict": ["predict", "m.gdlnn", "d.gdlds", "-j", "1", "-o", "out.csv"],
+        "explain": ["explain", "m.gdlnn", "d.gdlds", "--all", "-o", "out.json"],
+    }[command]
+    start = [sys.executable, "-c", "from gdlnn.cli import main; main()", *words, "--checkpoint"]
+
+    def output() -> bytes:
+        return (tmp_path / words[-1]).read_bytes()
+
+    subprocess.run([*start, "whole"], cwd=tmp_path, check=True, capture_output=True)
+    expected = output()
+    (tmp_path / words[-1]).write_bytes(b"from before")
+    stopped = subprocess.Popen(
+        [*start, "run"], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    kept = tmp_path / "run"
+
+    def has_something() -> bool:
+        files = [path for path in kept.rglob("*") if path.is_file()] if kept.is_dir() else [kept]
+        return any(path.exists() and path.read_bytes().count(b"\n") >= 2 for path in files)
+
+    while not has_something():
+        assert stopped.poll() is None, "it was over before it could be stopped"
+        time.sleep(0.002)
+    stopped.send_signal(number)
+    said = stopped.communicate(timeout=120)[1]
+    assert (
+        stopped.returncode
+        == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}[number]
+    )
+    assert b"Traceback" not in said
+    assert output() == b"from before"
+    subprocess.run([*start, "run"], cwd=tmp_path, check=True, capture_output=True)
+    assert output() == expected
