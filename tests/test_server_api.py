@@ -266,8 +266,11 @@ def test_a_reader_keeps_direction_and_names() -> None:
 @pytest.mark.parametrize(
     ("body", "status", "reason"),
     [
-        (b"", 422, "body: Field required"),
-        (b"{", 400, "JSON decode error"),
+        (b"", 400, "body: Invalid JSON"),
+        (b"{", 400, "body: Invalid JSON"),
+        (b'{"smiles": "\\ud800"}', 400, "body: Invalid JSON"),
+        (json.dumps({f"a{i}": 1 for i in range(9999)}).encode(), 422, "expected at most 20 keys, got 9999"),
+        (b'{"graphs": [{"nodes": [' + b'"",' * 50_000 + b'""]}]}', 422, "graphs.0.nodes"),
         (b"[]", 422, "body: "),
         (b"{}", 422, "expected either smiles or graphs"),
         (b'{"smiles": []}', 422, "expected at least one graph, got none"),

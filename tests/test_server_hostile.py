@@ -100,8 +100,11 @@ def test_random_bytes_that_are_no_http(server: LiveServer) -> None:
         b'{"graphs": [{"nodes": [' + b"0," * 400_000 + b'0], "edges": []}]}',
         b'{"smiles": "' + b"C1" * 400_000 + b'"}',
         b'{"smiles": ' + b"7" * 900_000 + b"}",
+        b'{"graphs": [' + b'{"nodes":"a"},' * 70_000 + b"1]}",
+        b'{"graphs": [{"nodes": [' + b'"",' * 300_000 + b'""]}]}',
+        b"{" + b",".join(b'"%d":1' % i for i in range(90_000)) + b"}",
     ],
-    ids=["lists", "objects", "nodes", "many nodes", "long", "number"],
+    ids=["lists", "objects", "nodes", "many nodes", "long", "number", "mistakes", "bad nodes", "keys"],
 )
 def test_deep_and_long_bodies(server: LiveServer, body: bytes) -> None:
     before = memory(server)

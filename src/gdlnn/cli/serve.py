@@ -30,7 +30,7 @@ def serve(
         float, typer.Option(help="Most time for a client to send a request or to take a part of the answer.")
     ] = 10.0,
     max_waiting: Annotated[int, typer.Option(help="Most requests that wait for a free worker.")] = 64,
-    max_connections: Annotated[int, typer.Option(help="Most connections at a time.")] = 256,
+    max_connections: Annotated[int, typer.Option(help="Most connections at a time.")] = 128,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing.")] = False,
 ) -> None:
     """Serve a model: a page to ask it in a browser, and a JSON API.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from gdlnn.mining.miner import package_version
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Collection
 
+    from pydantic import BaseModel
     from starlette.types import ASGIApp
 
 JSON = "application/json"
@@ -40,16 +42,19 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
         503: "Too busy, or the answer took too long",
     }.items()
 }
+_FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "text/plain")
 _FILE_BODY = {
     "requestBody": {
         "required": True,
         "description": "The file itself, as text.",
-        "content": {
-            kind: {"schema": {"type": "string"}}
-            for kind in ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "text/plain")
-        },
+        "content": {kind: {"schema": {"type": "string"}} for kind in _FILE_KINDS},
     }
 }
+
+
+def _json_body(kind: type[BaseModel]) -> dict[str, Any]:
+    reference = {"$ref": f"#/components/schemas/{kind.__name__}"}
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": reference}}}}
 
 
 def make_app(
@@ -118,6 +123,7 @@ def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
     )
     _add_failures(app, pool.limits)
     _add_api(app, pool)
+    _add_schemas(app)
     pages.add_pages(app)
     return Guard(app, pool.limits, hosts)
 
@@ -130,11 +136,12 @@ def _add_failures(app: FastAPI, limits: Limits) -> None:
     """Say every failure in one line, and never what the client sent: it may be anything."""
 
     @app.exception_handler(RequestValidationError)
-    async def wrong_body(_: Request, error: RequestValidationError) -> JSONResponse:
+    @app.exception_handler(ValidationError)
+    async def wrong(_: Request, error: RequestValidationError | ValidationError) -> JSONResponse:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
-        not_json = first["type"] == "json_invalid"
-        return _failure(400 if not_json else 422, f"{where[:200]}: {first['msg'][:300]}")
+        where = ".".join(str(part) for part in first["loc"]) or "body"
+        status = 400 if first["type"] == "json_invalid" else 422
+        return _failure(status, f"{where[:200]}: {first['msg'][:300]}")
 
     @app.exception_handler(HTTPException)
     async def no_such(_: Request, error: HTTPException) -> JSONResponse:
@@ -161,14 +168,20 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         return Response(answer.body, media_type=JSON)
 
     @app.post(
-        "/predict", response_model=bodies.PredictAnswer, responses=_FAILURES, summary="Predictions of graphs"
+        "/predict",
+        response_model=bodies.PredictAnswer,
+        responses=_FAILURES,
+        openapi_extra=_json_body(bodies.PredictBody),
+        summary="Predictions of graphs",
     )
-    async def predict(body: bodies.PredictBody) -> Response:
+    async def predict(request: Request) -> Response:
         """Return the label and the probabilities of each graph.
 
         A graph that cannot be read has an `error` in its row; the others are answered.
         """
-        return await ask("predict", body.model_dump_json(exclude_none=True).encode())
+        # What was checked is let go before the wait for a worker: objects take far more room than bytes.
+        bodies.PredictBody.model_validate_json(data := await request.body())
+        return await ask("predict", data)
 
     @app.post(
         "/predict/file",
@@ -187,12 +200,22 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         options = {"kind": kind, "smiles": smiles, "id": id}
         return await ask("predict_file", await request.body(), options)
 
-    @app.post("/explain", response_model=bodies.ExplainAnswer, responses=_FAILURES, summary="One explanation")
-    async def explain(body: bodies.ExplainBody) -> Response:
-        """Return the prediction of one graph, the programs that decide it, where they stand, and what would
-        change it.
-        """  # noqa: D205
-        return await ask("explain", body.model_dump_json(exclude_none=True).encode())
+    @app.post(
+        "/explain",
+        response_model=bodies.ExplainAnswer,
+        responses=_FAILURES,
+        openapi_extra=_json_body(bodies.ExplainBody),
+        summary="One explanation",
+    )
+    async def explain(request: Request) -> Response:
+        """Return the prediction of one graph and why.
+
+        The programs that decide it, where they stand, and what would change it.
+        """
+        body = bodies.ExplainBody.model_validate_json(data := await request.body())
+        options = body.model_dump(exclude={"smiles", "graph"})
+        del body
+        return await ask("explain", data, options)
 
     @app.get("/model", response_model=bodies.ModelAnswer, summary="The model")
     async def model() -> Response:
@@ -210,3 +233,18 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
             waiting=pool.n_waiting,
             replaced=pool.n_replaced,
         )
+
+
+def _add_schemas(app: FastAPI) -> None:
+    """Describe the bodies of requests in the OpenAPI document; they are read apart from FastAPI."""
+    made = app.openapi
+
+    def document() -> dict[str, Any]:
+        found = made()
+        schemas = found["components"]["schemas"]
+        for kind in (bodies.PredictBody, bodies.ExplainBody):
+            schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= schema.pop("$defs", {}) | {kind.__name__: schema}
+        return found
+
+    app.openapi = document  # type: ignore[method-assign]

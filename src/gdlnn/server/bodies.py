@@ -1,7 +1,7 @@
 """What clients send and get, as pydantic models: the OpenAPI document is made of them.
 
-Requests are checked against them; answers come from the workers and are written down here for the readers
-of the document.
+Requests are checked against them and then go on as the bytes they came as; answers come from the workers and
+are written down here for the readers of the document.
 """
 
 from __future__ import annotations
@@ -17,24 +17,34 @@ Label = StrictInt | StrictStr | StrictBool | float
 TechniqueName = Literal["lime", "lime_present", "kernel_shap", "integrated_gradients", "linear"]
 
 
+MOST_KEYS = 20
+# A list ends at its first mistake: a million of them would fill the memory with messages.
+Numbers = Annotated[list[Finite], Field(fail_fast=True)]
+Rows = Annotated[list[Numbers], Field(fail_fast=True)]
+Pairs = Annotated[list[tuple[NodeIndex, NodeIndex]], Field(fail_fast=True)]
+
+
 class _Sent(BaseModel):
     """Whatever a client sends: a key that is not known is a mistake to tell."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _few_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict) and len(data) > MOST_KEYS:
+            raise ValueError(f"expected at most {MOST_KEYS} keys, got {len(data)}")
+        return data
+
 
 class GraphBody(_Sent):
     """A graph: nodes with their features, edges as pairs of nodes counted from 0."""
 
-    nodes: list[list[Finite]] | list[Finite] = Field(
+    nodes: Rows | Numbers = Field(
         description="One list of features for each node, or one number each where there is one feature."
     )
-    edges: list[tuple[NodeIndex, NodeIndex]] = Field(
-        default=[], description="Pairs of nodes; an undirected edge is listed once."
-    )
-    edge_features: list[list[Finite]] | None = Field(
-        default=None, description="One list of features for each edge."
-    )
+    edges: Pairs = Field(default=[], description="Pairs of nodes; an undirected edge is listed once.")
+    edge_features: Rows | None = Field(default=None, description="One list of features for each edge.")
     directed: StrictBool | None = Field(default=None, description="By default as the model's own graphs.")
     name: Annotated[StrictStr, Field(max_length=200)] | None = None
 
@@ -48,8 +58,12 @@ class PredictBody(_Sent):
             "oneOf": [{"required": ["smiles"]}, {"required": ["graphs"]}],
         }
     )
-    smiles: Text | list[Text] | None = Field(default=None, description="One SMILES, or several.")
-    graphs: list[GraphBody] | None = Field(default=None, description="Graphs as JSON.")
+    smiles: Text | Annotated[list[Text], Field(fail_fast=True)] | None = Field(
+        default=None, description="One SMILES, or several."
+    )
+    graphs: Annotated[list[GraphBody], Field(fail_fast=True)] | None = Field(
+        default=None, description="Graphs as JSON."
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> PredictBody:

@@ -36,7 +36,7 @@ class Limits:
     seconds: float = 20.0
     read_seconds: float = 10.0
     waiting: int = 64
-    connections: int = 256
+    connections: int = 128
 
     def __post_init__(self) -> None:
         for field in fields(self):

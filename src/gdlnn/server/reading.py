@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,7 +158,7 @@ class Reader:
         return Row(number, shown, text, molecule_graph(molecule, schema=self.schema, name=shown))
 
     def _graph(self, item: dict[str, Any], name: str) -> Graph:
-        nodes, edges, features = item["nodes"], item["edges"], item.get("edge_features")
+        nodes, edges, features = item["nodes"], item.get("edges") or [], item.get("edge_features")
         if len(nodes) > self.limits.nodes or len(edges) > self.limits.edges:
             raise GraphError(self._too_large(len(nodes), len(edges)))
         plain = [[node] if isinstance(node, int | float) else node for node in nodes]
@@ -169,7 +168,7 @@ class Reader:
                 plain if plain else np.zeros((0, self.info.n_node_features)),
                 edges,
                 features if features else empty,
-                directed=item.get("directed", self.info.directed),
+                directed=self.info.directed if item.get("directed") is None else item["directed"],
                 name=name,
             )
         )
@@ -218,9 +217,3 @@ class Reader:
             f"this model was not trained on molecules read from SMILES; it expects graphs with "
             f"{self.info.n_node_features} node feature(s) and {self.info.n_edge_features} edge feature(s)"
         )
-
-
-def parse_json(data: bytes) -> dict[str, Any]:
-    """Return the JSON object that the server has already checked."""
-    value: dict[str, Any] = json.loads(data)
-    return value

@@ -64,13 +64,13 @@ def _load(settings: dict[str, Any]) -> Any:
 def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
     """Return the answer to one question as a message; nothing that a question holds ends the worker."""
     try:
-        if header["do"] == "predict_file":
-            options = header["options"]
+        do, options = header["do"], header["options"]
+        if do == "predict_file":
             found = answers.predict_file(body, options["kind"], options["smiles"], options["id"])
+        elif do == "explain":
+            found = answers.explain(json.loads(body) | options)
         else:
-            found = getattr(answers, {"predict": "predict", "explain": "explain"}[header["do"]])(
-                json.loads(body)
-            )
+            found = answers.predict(json.loads(body))
         return packed({"status": OK}, json.dumps(found, allow_nan=False).encode())
     except GDLNNError as error:
         return packed({"status": BAD_REQUEST, "error": str(error)})
