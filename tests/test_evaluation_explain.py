@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -26,34 +27,47 @@ from gdlnn.evaluation.explainers import EXPLAINERS, chosen_configuration
 from gdlnn.evaluation.motifs import motif_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SMALL = "synthetic:ba-2motifs:60:3"
 ALL = list(EXPLAINERS)
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
     """Small models and few walks: these tests are about the study, not about how good anything is."""
     from gdlnn.baselines import subgraphx
 
     for cached in (running_module.load_data, running_module.load_split, running_module._programs):
         cached.cache_clear()
-    for name, fixed in (
-        ("gin", {"n_layers": 2, "epochs": 3, "hidden": 8}),
-        ("gdlnn", {"epochs": 3}),
-        ("gdlnn-paper", {"epochs": 3}),
-    ):
-        monkeypatch.setitem(METHODS, name, replace(METHODS[name], fixed=fixed, quick={}))
     few = {"n_rollouts": 2, "n_samples": 5, "n_children": 4}
     real = subgraphx.SubgraphX.__init__
 
     def init(self: Any, model: Any, **given: Any) -> None:
         real(self, model, **{**few, **given})
 
-    monkeypatch.setattr(subgraphx.SubgraphX, "__init__", init)
-    monkeypatch.setattr(explainers_module, "N_FEATURES", (5, 1000))
-    monkeypatch.setattr(explainers_module, "SHARES", (0.2, 0.5, 0.8))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, fixed in (
+            ("gin", {"n_layers": 2, "epochs": 3, "hidden": 8}),
+            ("gdlnn", {"epochs": 3}),
+            ("gdlnn-paper", {"epochs": 3}),
+        ):
+            patch.setitem(METHODS, name, replace(METHODS[name], fixed=fixed, quick={}))
+        patch.setattr(subgraphx.SubgraphX, "__init__", init)
+        patch.setattr(explainers_module, "N_FEATURES", (5, 1000))
+        patch.setattr(explainers_module, "SHARES", (0.2, 0.5, 0.8))
+        yield
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with all explainers, which tests copy before they change it."""
+    folder = tmp_path_factory.mktemp("study")
+    failed, said = study(folder, ALL)
+    assert failed == 0
+    assert said[-1].startswith("8/8 ")
+    return folder
 
 
 def study(folder: Path, methods: list[str], step: Any = "explain", **options: Any) -> tuple[int, list[str]]:
@@ -71,10 +85,8 @@ def stamps(folder: Path) -> dict[Path, int]:
     return {file: file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
 
 
-def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path) -> None:
-    failed, said = study(tmp_path, ALL)
-    assert failed == 0
-    assert said[-1].startswith("8/8 ")
+def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path, filled: Path) -> None:
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     cells = list(ExplainStore(tmp_path).cells("explain"))
     assert len(cells) == 5 + 3  # SubgraphX has a cell for every graph
     assert all(cell["status"] == "ok" for cell in cells)
@@ -94,8 +106,8 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path) -> N
     assert [line.split(" ", 2)[2] for line in said] == ["pl4xgl: 3 explained, 0.0 s"]
 
 
-def test_tables_tell_what_cells_say(tmp_path: Path) -> None:
-    study(tmp_path, ALL)
+def test_tables_tell_what_cells_say(tmp_path: Path, filled: Path) -> None:
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     document = tmp_path / "page.md"
     document.write_text("# Page\n<!-- explain:begin -->\nold\n<!-- explain:end -->\n")
     text = write_explain(ExplainStore(tmp_path), document)
@@ -122,7 +134,8 @@ def test_tables_tell_what_cells_say(tmp_path: Path) -> None:
     assert (tmp_path / "explain.svg").read_bytes() == before
 
 
-def test_cost_adds_up(tmp_path: Path) -> None:
+def test_cost_adds_up(tmp_path: Path, filled: Path) -> None:
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     methods = ["gdlnn-paper", "pl4xgl", "subgraphx"]
     failed, _ = study(tmp_path, methods, "cost", sample=2)
     assert failed == 0
@@ -144,9 +157,10 @@ def test_cost_adds_up(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_runs_out_of_time_says_so_and_is_tried_with_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study(tmp_path, ["gradients"])  # fits the network
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "explain-cells")  # the network stays
     from gdlnn.baselines import subgraphx
 
     real = subgraphx.SubgraphX.search
@@ -182,11 +196,8 @@ def test_the_time_limit_leaves_no_alarm_behind() -> None:
     time.sleep(0.1)
 
 
-def test_programs_and_configurations_come_from_an_accuracy_study(tmp_path: Path) -> None:
-    study(tmp_path / "accuracy", ["gdlnn-paper"])
-    there = list((tmp_path / "accuracy" / "programs").iterdir())
-    assert len(there) == 1
-    failed, said = study(tmp_path / "out", ["gdlnn-paper"], programs=str(tmp_path / "accuracy"))
+def test_programs_and_configurations_come_from_an_accuracy_study(tmp_path: Path, filled: Path) -> None:
+    failed, said = study(tmp_path / "out", ["gdlnn-paper"], sample=1, programs=str(filled))
     assert failed == 0
     assert not any("mining" in line for line in said)
     assert not (tmp_path / "out" / "programs").exists()
@@ -272,7 +283,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert ended.value.code == 2
 
 
-def test_the_figure_of_motifs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_figure_of_motifs() -> None:
     said: list[str] = []
     picture = motif_figure(60, 0, said.append)
     assert picture.startswith("<svg")
@@ -281,10 +292,9 @@ def test_the_figure_of_motifs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said[0] == "mining and training GDLNN"
 
 
-def test_cells_are_plain_json(tmp_path: Path) -> None:
-    study(tmp_path, ["pl4xgl"], sample=2)
-    (file,) = (tmp_path / "explain-cells").glob("*.json")
+def test_cells_are_plain_json(filled: Path) -> None:
+    (file,) = (filled / "explain-cells").glob("*--pl4xgl--*.json")
     cell = json.loads(file.read_text())
-    assert cell["rows"] == list(sampled_rows(6, 2, 0))
+    assert cell["rows"] == list(sampled_rows(6, 3, 0))
     assert np.all([graph["row"] in cell["rows"] for graph in cell["graphs"]])
     assert explain_running_module.PROTOCOL == "paper"

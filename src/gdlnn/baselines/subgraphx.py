@@ -70,7 +70,9 @@ class ShapleySampler:
         own = np.array([mask_of(part, n) for part in parts])
         reach = np.array([mask_of(self._neighbours.within(part, self._n_hops), n) for part in parts])
         without = self._before[None] & (reach & ~own)[:, None]
-        both = np.concatenate([without | own[:, None], without]).reshape(-1, n)
+        both = np.concatenate([without | own[:, None], without]).reshape(
+            2 * len(parts) * len(self._before), n
+        )
         worth = self._values(both).reshape(2, len(parts), -1)
         return np.asarray((worth[0] - worth[1]).mean(axis=1))
 

@@ -15,7 +15,6 @@ from gdlnn.cli.evaluate import (
     JobsOption,
     OutOption,
     TablesOption,
-    app,
     method_names,
     n_workers,
     names_of,
@@ -51,7 +50,6 @@ LimitOption = Annotated[
 ]
 
 
-@app.command()
 def explain(
     datasets: DatasetsOption = "all",
     methods: MethodsOption = "all",
@@ -82,7 +80,6 @@ def explain(
     typer.echo(f"Tables, figure and cells: {out}")
 
 
-@app.command()
 def cost(
     datasets: DatasetsOption = "all",
     methods: MethodsOption = COST_METHODS,
@@ -152,7 +149,6 @@ def _run(
         typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
 
 
-@app.command()
 def motifs(
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture, an SVG file.")] = Path(
         "motifs.svg"

@@ -211,9 +211,10 @@ def _crossing(cost: Cost, rival: Cost | None) -> str:
         return "–"
     each = rival.total(1) - rival.total(0) - (cost.total(1) - cost.total(0))
     ahead = cost.total(0) - rival.total(0)
-    if ahead < 0:
-        return "the first" if each >= 0 else "–"
-    return f"{int(ahead / each) + 1} graphs" if each > 0 else "never"
+    if each <= 0:
+        return "the first" if ahead < 0 else "never"
+    first = max(1, int(ahead / each) + 1)
+    return "the first" if first == 1 else f"graph {first}"
 
 
 def costs_csv(costs: Costs) -> str:

@@ -114,4 +114,5 @@ def explain_network(
     made: Any = (
         GNNExplainer(model, seed=seed) if explainer.name == "gnnexplainer" else NodeIntegratedGradients(model)
     )
-    return made.explain_sizes(graph, sizes)
+    explained: list[Any] = made.explain_sizes(graph, sizes)
+    return explained

@@ -55,8 +55,8 @@ def motif_figure(
     rival = PL4XGLClassifier(seed=seed, progress=False, n_jobs=n_jobs).fit(train, validation=val)
     body: list[str] = []
     for place, row in enumerate(_shown(test, [ours, network, rival])):
-        graph, mask = test.graphs[row], (test.node_masks or [None] * len(test))[row]
-        truth = np.flatnonzero(mask).tolist()
+        graph = test.graphs[row]
+        truth = np.flatnonzero(np.asarray((test.node_masks or {})[row])).tolist()
         report(f"explaining graph {row}")
         search = SubgraphX(network, seed=seed, progress=False).search(graph)
         panels = (
