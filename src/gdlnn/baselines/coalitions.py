@@ -128,7 +128,7 @@ def side_by_side(whole: GraphTensors, x: torch.Tensor) -> Batch:
     ends = (whole.ends[:, None, :] + (copies * n)[None, :, None]).reshape(2, -1)
     attributes = None if whole.edge_attr is None else whole.edge_attr.repeat(n_copies, 1)
     graph = copies[:, None].expand(n_copies, n).reshape(-1)
-    return Batch(x.reshape(n_copies * n, -1), ends, attributes, graph, n_copies, copies)
+    return Batch(x.reshape(n_copies * n, x.shape[2]), ends, attributes, graph, n_copies, copies)
 
 
 def predict_masked(model: GNNClassifier, graph: Graph, masks: BoolArray) -> list[Any]:
