@@ -164,6 +164,18 @@ def test_other_schemas_speak_of_their_features() -> None:
     assert "successor" in program.describe(PROTEIN, directed=True)
 
 
+def test_that_a_count_is_at_least_zero_is_not_said() -> None:
+    schema = Schema(node=(Feature("hydrogens", "ordinal"), Feature("charge", "ordinal")), domain="molecule")
+    program = Program.parse(
+        "node x <[0, inf], [0, inf]> node y <[0, 3], [-inf, inf]> node z <[0, 0], [-inf, inf]> "
+        "edge (x, y) edge (y, z)"
+    )
+    assert program.describe(schema) == (
+        "Molecules that contain an atom with charge of at least 0, which is bonded to an atom with hydrogens of "
+        "at most 3, which is bonded to an atom with hydrogens of 0."
+    )
+
+
 @given(st.data())
 def test_every_program_has_its_sentence(data: st.DataObject) -> None:
     schema = data.draw(schemas())

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gdlnn.gdl.conditions import number_text
-from gdlnn.gdl.program import ANY
+from gdlnn.gdl.program import ANY, Interval
 from gdlnn.gdl.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gdlnn.gdl.program import Interval, Intervals
+    from gdlnn.gdl.program import Intervals
     from gdlnn.graphs import Feature, Schema
 
 _NUMBERS = (
@@ -22,6 +22,7 @@ _NUMBERS = (
 )
 _ATOM_FEATURES = frozenset({"atom", "atom type", "atom_type", "element", "symbol"})
 _BOND_FEATURES = frozenset({"bond", "bond type", "bond_type"})
+_COUNTS = frozenset({"degree", "hydrogens", "radicals"})  # what is counted is never below zero
 _MAX_EXCEPTIONS = 3  # "other than a, b or c" where few values are left out and more than these are left in
 _MAX_NAMED = 8  # values that are named one by one; more are told by their first and last
 _ELEMENTS = {
@@ -187,8 +188,15 @@ def _value_names(interval: Interval, feature: Feature) -> list[str] | str | None
     return inside
 
 
+def telling(interval: Interval, feature: Feature) -> Interval:
+    """Return an interval without a lower side that says nothing: that a count is at least zero."""
+    empty = feature.name in _COUNTS and interval.lower <= 0 < interval.upper
+    return Interval(-math.inf, interval.upper) if empty else interval
+
+
 def _named(interval: Interval, feature: Feature) -> str:
     """Return what one feature of a schema says, or nothing where every known value will do."""
+    interval = telling(interval, feature)
     if interval == ANY:
         return ""
     if feature.kind != "nominal":

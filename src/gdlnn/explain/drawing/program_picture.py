@@ -9,6 +9,7 @@ import numpy as np
 
 from gdlnn.explain.drawing.layout import layout
 from gdlnn.explain.drawing.svg import INK, PAPER, QUIET, document, line, num, text, wrapped
+from gdlnn.gdl.phrases import telling
 from gdlnn.gdl.program import ANY
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def _head(x1: float, y1: float, x2: float, y2: float, box: tuple[float, float]) 
 def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, empty: str) -> list[str]:
     """Return what is said of a node or an edge, one feature per line."""
     said = []
-    for number, interval in enumerate(intervals or ()):
+    for number, given in enumerate(intervals or ()):
+        interval = telling(given, features[number]) if features else given
         if interval != ANY and not _says_nothing(interval, features[number] if features else None):
             said.append(
                 _condition(interval, features[number] if features else None, number, len(intervals or ()))
