@@ -234,7 +234,7 @@ class Search:
     def node_scores(self) -> FloatArray:
         """How much each node matters: the mean value of the parts that hold it, less that of the others."""
         n = self.graph.n_nodes
-        parts = np.array([mask_of(part, n) for part in self.rewards], dtype=np.float64).reshape(-1, n)
+        parts = np.array([mask_of(part, n) for part in self.rewards], dtype=np.float64)
         values = np.array(list(self.rewards.values()))
         inside, outside = parts.sum(axis=0), (1 - parts).sum(axis=0)
         with_node = (values @ parts) / np.maximum(inside, 1)
