@@ -68,7 +68,8 @@ def test_it_learns_and_stops_when_the_validation_part_gets_no_better(
     for member in (0, 1):
         rows = [row for row in head.history_ if row["member"] == member]
         assert len(rows) < 300
-        assert rows[-1]["epoch"] - min(rows, key=lambda row: row["val_loss"])["epoch"] >= 10
+        best = max(rows, key=lambda row: (row["val_accuracy"], -row["val_loss"]))
+        assert rows[-1]["epoch"] - best["epoch"] >= 10
 
 
 def test_validation_labels_that_were_not_trained_on_count_as_wrong(
@@ -123,3 +124,20 @@ def test_columns_of_zeros_and_ones_stay_as_they_are() -> None:
 def test_bad_parameters(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ModelError, match=words):
         MLPHead(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_forest_teaches_to_doubt_labels_that_do_not_fit() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (300, 40)).astype(float)
+    truth = (X[:, 0] + X[:, 1] + X[:, 2] > 1.5).astype(int)
+    noisy = np.where(rng.random(300) < 0.25, 1 - truth, truth)
+    labels = MLPHead(epochs=60, members=2).fit(X, noisy)
+    taught = MLPHead(epochs=60, members=2, teacher="forest").fit(X, noisy)
+    auto = MLPHead(epochs=60, members=2, teacher="auto").fit(X, noisy)
+    assert taught.score(X, truth) > labels.score(X, truth) + 0.03
+    assert np.array_equal(auto.predict_proba(X), taught.predict_proba(X))
+    three = np.where(X[:, 3] > 0, 2, noisy)
+    plain = MLPHead(epochs=5).fit(X, three).predict_proba(X)
+    assert np.array_equal(MLPHead(epochs=5, teacher="auto").fit(X, three).predict_proba(X), plain)
+    with pytest.raises(ModelError, match="teacher: expected forest, auto or None, got 'tree'"):
+        MLPHead(teacher="tree").fit(X, noisy)  # type: ignore[arg-type]

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gdlnn.evaluation.methods import METHODS, Configuration, Method
-from gdlnn.evaluation.programs import MiningSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from gdlnn.evaluation.methods import METHODS, Configuration, Method, mining_specs
 
 BASE = "ablation-base"
 BASE_WORDS = "ε = 0.1, k = |D|, connected, exists, not pooled, greedy, mined"
 _UNION = (0.1, 1, "1%")
-
-
-def _specs(**changes: Any) -> Callable[[Configuration], list[MiningSpec]]:
-    def specs(configuration: Configuration) -> list[MiningSpec]:
-        given = configuration["epsilon"]
-        several = given if isinstance(given, tuple | list) else (given,)
-        return [replace(MiningSpec(value), **changes) for value in several]
-
-    return specs
 
 
 def _variant(name: str, title: str, parameters: Configuration | None = None, **mining: Any) -> Method:
@@ -33,7 +20,7 @@ def _variant(name: str, title: str, parameters: Configuration | None = None, **m
         title=title,
         quick={**base, **(parameters or {})},
         space={},
-        programs=_specs(**mining),
+        programs=mining_specs(**mining),
     )
 
 

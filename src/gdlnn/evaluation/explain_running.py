@@ -150,7 +150,7 @@ def _model(task: ExplainTask, place: ExplainPlace) -> tuple[Any, Result]:
     assert explainer.method.programs is not None
     sets = [
         _programs(str(programs_file(place, task.dataset, fingerprint, spec.key)))
-        for spec in explainer.method.programs(task.configuration)
+        for spec in explainer.method.programs(task.configuration, len(train))
     ]
     model = explainer.method.make(task.configuration, task.seed, place.device, place.n_jobs)
     clock = Clock()

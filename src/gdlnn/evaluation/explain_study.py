@@ -22,7 +22,7 @@ from gdlnn.evaluation.explain_running import (
 from gdlnn.evaluation.explainers import EXPLAINERS, Explainer, chosen_configuration
 from gdlnn.evaluation.pool import Pool
 from gdlnn.evaluation.programs import ensure_programs
-from gdlnn.evaluation.running import failure, load_data, load_split
+from gdlnn.evaluation.running import failure, load_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,12 +92,13 @@ class ExplainStudy:
         self._report = report
         self._done, self._total, self._failed = 0, 0, 0
         self._fingerprints: dict[str, str] = {}
+        self._n_train: dict[str, int] = {}
         self._waiting: dict[str, list[ExplainTask]] = {}
 
     def run(self) -> int:
         """Do what is not done yet; return the number of cells that failed."""
-        tasks = [task for name in self._by_size() for task in self._plan(name)]
-        self._total = len(tasks)
+        tasks = self._plan()
+        self._total += len(tasks)
         left = [task for task in tasks if not self._known(task)]
         networks = [task for task in left if EXPLAINERS[task.method].kind == "network"]
         others = [task for task in left if EXPLAINERS[task.method].kind != "network"]
@@ -126,26 +127,30 @@ class ExplainStudy:
 
     # --- planning -----------------------------------------------------------------------------------------
 
-    def _by_size(self) -> list[str]:
-        """Return the data sets that can be had, the largest first, so that none is left for last."""
-        sizes = {}
+    def _plan(self) -> list[ExplainTask]:
+        """Return the cells, those of large data sets first, so that none of them is left for last."""
+        planned: list[tuple[int, list[ExplainTask]]] = []
         for name in self.settings.datasets:
             try:
-                _, self._fingerprints[name] = load_split(name, PROTOCOL, PROTOCOL, self.place)
-                sizes[name] = len(load_data(name, self.place.data))
+                split, self._fingerprints[name] = load_split(name, PROTOCOL, PROTOCOL, self.place)
             except (GDLNNError, OSError) as error:
                 for method in self.settings.methods:
                     task = ExplainTask(self.settings.step, name, method, {}, self.settings.seed)
+                    self._total += 1
                     self._finished(task, {**task.to_json(), **failure(error)})
-        return sorted(sizes, key=lambda name: -sizes[name])
+                continue
+            self._n_train[name] = len(split.train)
+            planned.append((len(split.train), self._plan_dataset(name, len(split.test))))
+        planned.sort(key=lambda pair: -pair[0])
+        return [task for _, tasks in planned for task in tasks]
 
-    def _plan(self, name: str) -> list[ExplainTask]:
-        (_, _, test), fingerprint = load_split(name, PROTOCOL, PROTOCOL, self.place)
-        rows = sampled_rows(len(test), self.settings.sample, self.settings.seed)
+    def _plan_dataset(self, name: str, n_test: int) -> list[ExplainTask]:
+        rows = sampled_rows(n_test, self.settings.sample, self.settings.seed)
         stores = [Store(self.place.programs or self.place.out)]
         tasks = []
         for method in self.settings.methods:
             explainer = EXPLAINERS[method]
+            fingerprint = self._fingerprints[name]
             configuration, _ = chosen_configuration(stores, name, explainer.method, fingerprint)
             task = ExplainTask(self.settings.step, name, method, configuration, self.settings.seed, rows)
             if explainer.kind == "network":
@@ -197,7 +202,7 @@ class ExplainStudy:
         if network["status"] == "ok":
             pool.add(task)
             return
-        lost = {key: network[key] for key in ("status", "limit", "fingerprint") if key in network}
+        lost: Result = {key: network[key] for key in ("status", "limit", "fingerprint") if key in network}
         reason = f"its network: {network['reason']}"
         self._finished(task, {**task.to_json(), **lost, "reason": reason})
 
@@ -206,9 +211,10 @@ class ExplainStudy:
         programs = EXPLAINERS[task.method].method.programs
         assert programs is not None
         fingerprint = self._fingerprints[task.dataset]
+        split, _ = load_split(task.dataset, PROTOCOL, PROTOCOL, self.place)
         wanted = [
             (spec, programs_file(self.place, task.dataset, fingerprint, spec.key))
-            for spec in programs(task.configuration)
+            for spec in programs(task.configuration, len(split.train))
         ]
         return [(spec, file) for spec, file in wanted if not file.is_file()]
 

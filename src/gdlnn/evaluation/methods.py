@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,11 +13,12 @@ from gdlnn.errors import GDLNNError
 from gdlnn.evaluation.programs import MiningSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 Grid = Literal["quick", "paper"]
 GRIDS: tuple[Grid, ...] = get_args(Grid)
 Configuration = dict[str, Any]
+Programs = Callable[[Configuration, int], list[MiningSpec]]
 
 GNN_SPACE: Mapping[str, Sequence[Any]] = {
     "pooling": ("max", "mean"),
@@ -51,7 +53,7 @@ class Method:
     options
         Which of ``device`` and ``n_jobs`` the estimator takes, beside ``seed``.
     programs
-        Which programs a configuration needs; None for a method without programs.
+        Which programs a configuration needs with so many training graphs; None for a method without any.
     recipe
         The name of a class method that makes the estimator in place of the class.
     """
@@ -65,7 +67,7 @@ class Method:
     fixed: Configuration = field(default_factory=dict)
     random: bool = True
     options: tuple[str, ...] = ()
-    programs: Callable[[Configuration], list[MiningSpec]] | None = None
+    programs: Programs | None = None
     recipe: str | None = None
 
     def make(self, configuration: Configuration, seed: int, device: str, n_jobs: int) -> Any:
@@ -91,11 +93,14 @@ class Method:
         return [full[i] for i in np.sort(rng.permutation(len(full))[:limit])]
 
 
-def _epsilons(*, strategy: Literal["greedy", "sequential"]) -> Callable[[Configuration], list[MiningSpec]]:
-    def specs(configuration: Configuration) -> list[MiningSpec]:
-        given = configuration.get("epsilon", (0.1, 1))
-        several = given if isinstance(given, tuple | list) else (given,)
-        return [MiningSpec(value, strategy) for value in several]
+def mining_specs(**changes: Any) -> Programs:
+    """Return what says which programs a configuration needs."""
+
+    def specs(configuration: Configuration, n_train: int) -> list[MiningSpec]:
+        from gdlnn.model.mined import listed_epsilons
+
+        several = listed_epsilons(configuration.get("epsilon", "auto"), n_train)
+        return [replace(MiningSpec(value), **changes) for value in several]
 
     return specs
 
@@ -152,7 +157,7 @@ METHODS: dict[str, Method] = {
             space={"epsilon": EPSILONS},
             random=False,
             options=("n_jobs", "progress"),
-            programs=_epsilons(strategy="sequential"),
+            programs=mining_specs(strategy="sequential"),
         ),
         Method(
             "gdlnn",
@@ -161,7 +166,7 @@ METHODS: dict[str, Method] = {
             "GDLNNClassifier",
             space={"learning_rate": (0.01, 0.005, 0.0005)},
             options=("device", "n_jobs", "progress"),
-            programs=_epsilons(strategy="greedy"),
+            programs=mining_specs(),
         ),
         Method(
             "gdlnn-paper",
@@ -175,7 +180,7 @@ METHODS: dict[str, Method] = {
                 "learning_rate": (0.01, 0.005, 0.0005),
             },
             options=("device", "n_jobs", "progress"),
-            programs=_epsilons(strategy="greedy"),
+            programs=mining_specs(),
             recipe="paper",
         ),
     )

@@ -103,7 +103,7 @@ def _run(task: Task, place: Place) -> Result:
     (train, val, test), fingerprint = load_split(task.dataset, task.protocol, task.split, place)
     method = find_method(task.method)
     estimator = method.make(task.configuration, task.seed, place.device, place.n_jobs)
-    extra, mining = _given_programs(task, place, fingerprint)
+    extra, mining = _given_programs(task, place, fingerprint, len(train))
     started, cpu = time.perf_counter(), time.process_time()
     estimator.fit(train, validation=val, **extra)
     times = {"fit": time.perf_counter() - started, "fit_cpu": time.process_time() - cpu, "mining_cpu": mining}
@@ -131,7 +131,7 @@ def _run(task: Task, place: Place) -> Result:
     return result
 
 
-def _given_programs(task: Task, place: Place, fingerprint: str) -> tuple[dict[str, Any], float]:
+def _given_programs(task: Task, place: Place, fingerprint: str, n_train: int) -> tuple[dict[str, Any], float]:
     """Return the programs for `fit` and the CPU seconds it took to mine them."""
     method = find_method(task.method)
     if method.programs is None:
@@ -139,7 +139,7 @@ def _given_programs(task: Task, place: Place, fingerprint: str) -> tuple[dict[st
     store = Store(place.out)
     files = [
         store.programs_file(task.dataset, fingerprint, spec.key)
-        for spec in method.programs(task.configuration)
+        for spec in method.programs(task.configuration, n_train)
     ]
     sets = [_programs(str(file)) for file in files]
     programs = sets[0] if len(sets) == 1 else sets

@@ -188,8 +188,10 @@ class Study:
         if all(self._known(group, seed) for seed in group.seeds):
             return True
         assert group.method.programs is not None
-        specs = {spec: None for c in group.configurations for spec in group.method.programs(c)}
         try:
+            split, _ = load_split(group.dataset, self.settings.protocol, group.split.name, self.place)
+            n_train = len(split.train)
+            specs = {spec: None for c in group.configurations for spec in group.method.programs(c, n_train)}
             for spec in specs:
                 self._mine_spec(group, spec)
         except Exception as error:

@@ -34,7 +34,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 HEAD_PARAMETERS = (
     *("dropout", "input_dropout", "learning_rate", "weight_decay", "epochs", "patience"),
-    *("batch_size", "class_weight", "seed", "device"),
+    *("batch_size", "teacher", "class_weight", "seed", "device"),
 )
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,8 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
     ----------
     epsilon
         ε of the score, or a percentage of the training graphs such as ``"1%"``, or several, whose programs
-        are put together. Larger ε asks for more support.
+        are put together. Larger ε asks for more support. "auto": 0.1, 1 and 1 %, without the last beyond
+        2,000 training graphs.
     k
         How many programs to keep: a number, a fraction of the training graphs, or None for all.
     per_label
@@ -62,6 +63,8 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         "mlp", "linear" (exact attributions), or any scikit-learn classifier.
     hidden, dropout, input_dropout, learning_rate, weight_decay, epochs, patience, batch_size, members
         Of the head where it is ours, see `MLPHead`.
+    teacher
+        "auto", "forest" or None: whether the head doubts labels that a random forest doubts, see `MLPHead`.
     class_weight
         "balanced", weights by label, or None: see `MLPHead`.
     early_stopping
@@ -91,7 +94,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     def __init__(
         self,
-        epsilon: Epsilons = (0.1, 1, "1%"),
+        epsilon: Epsilons = "auto",
         k: float | None = None,
         per_label: bool = False,
         merge_equal: bool = False,
@@ -108,6 +111,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         patience: int = 30,
         batch_size: int = 128,
         members: int = 5,
+        teacher: Literal["forest", "auto"] | None = "auto",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
@@ -141,6 +145,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.patience = patience
         self.batch_size = batch_size
         self.members = members
+        self.teacher = teacher
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -173,6 +178,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
             "learning_rate": 0.005,
             "weight_decay": 0.0,
             "input_dropout": 0.0,
+            "teacher": None,
             "epochs": 500,
             "patience": 100,
             "early_stopping": True,

@@ -45,6 +45,11 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Rows of one training step.
     members
         So many perceptrons with seeds of their own, whose probabilities are averaged.
+    teacher
+        "forest": learn the label of a row only where a random forest agrees, judged by the trees that have
+        not seen the row, and elsewhere what those trees say. Programs were mined from the rows they are
+        trained on and fit them nearly perfectly, so that labels alone teach to trust them too far. "auto": so
+        with two classes; with more the votes are spread too thin. None: all labels as they are.
     class_weight
         "balanced" makes every class weigh the same, None every row; or weights by label.
     seed
@@ -73,6 +78,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         patience: int = 30,
         batch_size: int = 128,
         members: int = 1,
+        teacher: Literal["forest", "auto"] | None = None,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         seed: int = 0,
         device: str = "auto",
@@ -86,6 +92,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.patience = patience
         self.batch_size = batch_size
         self.members = members
+        self.teacher = teacher
         self.class_weight = class_weight
         self.seed = seed
         self.device = device
@@ -121,6 +128,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ("patience", "a whole number of at least 1", _whole(self.patience, 1)),
             ("batch_size", "a whole number of at least 1", _whole(self.batch_size, 1)),
             ("members", "a whole number of at least 1", _whole(self.members, 1)),
+            ("teacher", "forest, auto or None", self.teacher in (None, "forest", "auto")),
             (
                 "class_weight",
                 "balanced, weights by label or None",

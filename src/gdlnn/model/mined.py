@@ -24,11 +24,17 @@ MINING_PARAMETERS = (
     *("seed", "n_jobs", "progress"),
 )
 """What estimators pass on to `mine` under the same names."""
+AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
+"""What ``epsilon="auto"`` stands for: programs from the most exact to the most general."""
+MANY_GRAPHS = 2000
+"""With more training graphs "auto" leaves out the last ε, which then takes longer than the others."""
 logger = logging.getLogger(__name__)
 
 
 def listed_epsilons(epsilon: Epsilons, n_graphs: int) -> list[Epsilon]:
     """Return the ε to mine with; of those that come to the same number the first is kept."""
+    if isinstance(epsilon, str) and epsilon == "auto":
+        epsilon = AUTO_EPSILONS if n_graphs <= MANY_GRAPHS else AUTO_EPSILONS[:-1]
     given: list[Epsilon] = [epsilon] if isinstance(epsilon, str | float | int) else list(epsilon)
     if not given:
         raise ModelError("epsilon: expected a number, a percentage or several of them, got none")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.class_weight import compute_class_weight
-from torch.nn.functional import cross_entropy, dropout, relu
+from torch.nn.functional import dropout, log_softmax, one_hot, relu
 
 from gdlnn.model.network import HeadNetwork, Perceptron, choose_device, one_thread, seeded
 
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
+N_TREES = 300
 
 
 @dataclass(frozen=True)
 class Part:
-    """Standardised features and the numbers of the labels."""
+    """Standardised features and what to learn: numbers of labels, or a chance for every class."""
 
     X: torch.Tensor
     y: torch.Tensor
@@ -36,11 +38,12 @@ def train_network(
     device, n_classes = choose_device(head.device), len(head.classes_)
     mean, scale = _standardisation(X)
 
-    def part(features: FloatArray, labels: IntArray) -> Part:
+    def part(features: FloatArray, wanted: npt.NDArray[Any]) -> Part:
         values = ((features - mean) / scale).astype(np.float32)
-        return Part(torch.from_numpy(values).to(device), torch.from_numpy(labels).to(device))
+        return Part(torch.from_numpy(values).to(device), torch.from_numpy(wanted).to(device))
 
-    train = part(X, codes)
+    taught = head.teacher == "forest" or (head.teacher == "auto" and n_classes == 2)
+    train = part(X, _taught(X, codes, n_classes, head.seed) if taught else codes)
     val = None if held_out is None or not len(held_out[0]) else part(*held_out)
     weights = None
     if head.class_weight is not None:
@@ -57,6 +60,23 @@ def train_network(
         torch.from_numpy(mean.astype(np.float32)), torch.from_numpy(scale.astype(np.float32)), members
     )
     return network.to(device).eval(), history
+
+
+def _taught(X: FloatArray, codes: IntArray, n_classes: int, seed: int) -> npt.NDArray[np.float32]:
+    """Return what to learn of each row: its label where a forest agrees unseen, else its votes."""
+    forest = RandomForestClassifier(N_TREES, bootstrap=True, random_state=seed).fit(X, codes)
+    votes = np.zeros((len(X), n_classes))
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        unseen = np.ones(len(X), dtype=bool)
+        unseen[drawn] = False
+        if unseen.any():
+            votes[unseen] += tree.predict_proba(X[unseen])
+    # A row that every tree has seen, as may happen with very few rows, has no votes and keeps its label too.
+    doubted = votes.argmax(axis=1) != codes
+    doubted &= votes.sum(axis=1) > 0
+    wanted = np.eye(n_classes)[codes]
+    wanted[doubted] = votes[doubted] / votes[doubted].sum(axis=1, keepdims=True)
+    return wanted.astype(np.float32)
 
 
 def _standardisation(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -124,7 +144,9 @@ def _train(
     )
     history: list[dict[str, Any]] = []
     best_states = [parameter.detach().clone() for parameter in parameters]
-    best_losses = [float("inf")] * head.members
+    # By accuracy before loss: the loss turns up within a few epochs, when the head grows sure of programs
+    # that fit the training graphs perfectly, long before it has learnt which of them to trust.
+    best = [(-1.0, 0.0)] * head.members
     since = [0] * head.members
     for epoch in range(1, head.epochs + 1):
         losses = _epoch(head, stack, optimiser, train, weights)
@@ -135,8 +157,8 @@ def _train(
         for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
             rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
             since[i] += 1
-            if loss < best_losses[i]:
-                best_losses[i], since[i] = loss, 0
+            if (accuracy, -loss) > best[i]:
+                best[i], since[i] = (accuracy, -loss), 0
                 for state, parameter in zip(best_states, parameters, strict=True):
                     state[i] = parameter.detach()[i]
         if min(since) >= head.patience:
@@ -146,12 +168,11 @@ def _train(
 
 
 def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
-    """Return the loss of every member."""
-    n_members, n_rows, n_classes = logits.shape
-    flat = cross_entropy(
-        logits.reshape(-1, n_classes), y.repeat(n_members), weight=weights, reduction="none"
-    ).reshape(n_members, n_rows)
-    return flat.mean(dim=1) if weights is None else flat.sum(dim=1) / weights[y].sum()
+    """Return the cross entropy of every member."""
+    wanted = y if y.ndim == 2 else one_hot(y, logits.shape[2]).to(logits.dtype)
+    if weights is not None:
+        wanted = wanted * weights
+    return -(wanted * log_softmax(logits, dim=2)).sum(dim=(1, 2)) / wanted.sum()
 
 
 def _epoch(
