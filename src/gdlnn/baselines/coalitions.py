@@ -48,8 +48,8 @@ class CoalitionValues:
     ----------
     probabilities
         What the network says of the whole graph.
-    n_asked
-        Coalitions that went through the network.
+    n_drawn, n_asked
+        Coalitions that were given, and those of them that were new and went through the network.
     """
 
     def __init__(
@@ -58,7 +58,8 @@ class CoalitionValues:
         network = check_network(model)
         if absent not in ABSENT:
             raise ExplanationError(f"absent: expected one of {', '.join(ABSENT)}, got {absent!r}")
-        self.model, self.graph, self.absent, self.n_asked = model, graph, absent, 0
+        self.model, self.graph, self.absent = model, graph, absent
+        self.n_drawn = self.n_asked = 0
         self._network = network
         device = next(network.parameters()).device
         self._tensors: GraphTensors = model._tensors([graph], np.zeros(1, dtype=np.int64), device)
@@ -69,6 +70,7 @@ class CoalitionValues:
 
     def __call__(self, masks: BoolArray) -> FloatArray:
         """Return the probability of the target class for every row of `masks`, coalitions × nodes."""
+        self.n_drawn += len(masks)
         packed = np.packbits(masks, axis=1)
         keys = [row.tobytes() for row in packed]
         if len(self._cache) > CACHED:

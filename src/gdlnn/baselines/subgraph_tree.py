@@ -199,8 +199,8 @@ class Search:
         As in `NodeExplanation`.
     rewards
         The parts that were met, as bits, and their Shapley values.
-    n_asked
-        Coalitions that went through the network.
+    n_drawn, n_asked
+        Coalitions that were drawn, and those of them that differ and went through the network.
     """
 
     graph: Graph
@@ -208,6 +208,7 @@ class Search:
     probability: float
     target: Any
     rewards: dict[int, float]
+    n_drawn: int
     n_asked: int
 
     def best(self, n_nodes: int) -> NodeExplanation:

@@ -176,6 +176,7 @@ class SubgraphX:
             float(values.probabilities[predicted]),
             self.model.classes_[values.target],
             tree.rewards,
+            values.n_drawn,
             values.n_asked,
         )
 

@@ -35,6 +35,8 @@ class Cost:
     n_graphs, n_late, n_test
         Graphs whose time was taken, graphs that were given up (they count with the time they had, so that the
         mean is too low), and test graphs there are.
+    n_drawn, n_asked
+        Coalitions that SubgraphX drew for an explanation, and those it asked the network about.
     """
 
     dataset: str
@@ -51,6 +53,8 @@ class Cost:
     n_graphs: int = 0
     n_late: int = 0
     n_test: int = 0
+    n_drawn: float | None = None
+    n_asked: float | None = None
     reasons: tuple[str, ...] = ()
 
     def total(self, n_graphs: int) -> float:
@@ -101,7 +105,7 @@ def _cost(dataset: str, method: str, cells: list[Result], fit: Result, tuning: f
     lost = [float(cell["limit"]) for cell in late if len(cell["rows"]) == 1]
 
     def mean(name: str, more: Sequence[float] = ()) -> float | None:
-        values = [*(row[name] for row in rows), *more]
+        values = [*(row[name] for row in rows if name in row), *more]
         return float(np.mean(values)) if values else None
 
     return Cost(
@@ -119,6 +123,8 @@ def _cost(dataset: str, method: str, cells: list[Result], fit: Result, tuning: f
         len(rows),
         sum(len(cell["rows"]) for cell in late),
         max((cell["sizes"][2] for cell in cells if "sizes" in cell), default=0),
+        mean("n_drawn"),
+        mean("n_asked"),
         tuple(dict.fromkeys(reasons)),
     )
 
@@ -162,7 +168,19 @@ def _ratio_table(costs: Costs) -> str:
         f"CPU seconds of one explanation, graphs one by one; in brackets how many times as long "
         f"{EXPLAINERS[RIVAL].title} takes."
     )
-    return f"{said}\n\n{markdown(['', *(EXPLAINERS[m].title for m in methods)], rows)}"
+    table = f"{said}\n\n{markdown(['', *(EXPLAINERS[m].title for m in methods)], rows)}"
+    return "\n\n".join([table, *_asked(costs)])
+
+
+def _asked(costs: Costs) -> list[str]:
+    """Say how much SubgraphX saves by asking about every coalition once."""
+    shares = [
+        f"{dataset} {cost.n_asked:,.0f} of {cost.n_drawn:,.0f}"
+        for (dataset, _), cost in costs.items()
+        if cost.n_drawn and cost.n_asked
+    ]
+    said = "Coalitions that SubgraphX asks the network about, of those it draws for one explanation"
+    return [f"{said}: {', '.join(shares)}."] if shares else []
 
 
 def _part_table(costs: Costs) -> str:
@@ -230,7 +248,7 @@ def costs_csv(costs: Costs) -> str:
         "explain",
         "explain_cpu",
     ]
-    names += ["n_graphs", "n_late", "n_test"]
+    names += ["n_graphs", "n_late", "n_test", "n_drawn", "n_asked"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["dataset", "method", *names])

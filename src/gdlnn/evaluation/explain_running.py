@@ -180,7 +180,7 @@ def _explain(task: ExplainTask, place: ExplainPlace) -> Result:
     settings = explainer.settings
     clock = Clock()
     if explainer.kind == "network":
-        by_graph = [explain_network(explainer, model, graph, task.seed, settings) for graph in data.graphs]
+        by_graph = [explain_network(explainer, model, graph, task.seed, settings)[0] for graph in data.graphs]
         explained = [list(column) for column in zip(*by_graph, strict=True)]
     else:
         explained = [_with_programs(explainer, model, data.graphs, int(n), task.seed) for n in settings]
@@ -215,12 +215,12 @@ def _cost(task: ExplainTask, place: ExplainPlace) -> Result:
         model.predict([graph])
         predict, predict_cpu = clock.read()
         clock = Clock()
+        counts: Result = {}
         if explainer.kind == "network":
-            explain_network(explainer, model, graph, task.seed, (COST_SHARE,))
+            _, counts = explain_network(explainer, model, graph, task.seed, (COST_SHARE,))
         else:
             _with_programs(explainer, model, [graph], COST_FEATURES, task.seed)
         wall, cpu = clock.read()
-        rows.append(
-            {"row": row, "predict": predict, "predict_cpu": predict_cpu, "explain": wall, "explain_cpu": cpu}
-        )
+        times_of_row = {"predict": predict, "predict_cpu": predict_cpu, "explain": wall, "explain_cpu": cpu}
+        rows.append({"row": row, **times_of_row, **counts})
     return {"times": times, "graphs": rows}

@@ -10,7 +10,7 @@ from gdlnn.evaluation.methods import find_method
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.evaluation.cells import Store
+    from gdlnn.evaluation.cells import Result, Store
     from gdlnn.evaluation.methods import Configuration, Method
     from gdlnn.graphs import Graph
 
@@ -101,18 +101,21 @@ def n_nodes_for(graph: Graph, share: float) -> int:
 
 def explain_network(
     explainer: Explainer, model: Any, graph: Graph, seed: int, shares: Sequence[float]
-) -> list[Any]:
-    """Explain one graph for a graph network, once for each share; what can be shared among sizes is."""
+) -> tuple[list[Any], Result]:
+    """Explain one graph for a graph network, once for each share, and tell how much the network was asked.
+
+    What can be shared among sizes is.
+    """
     sizes = [n_nodes_for(graph, share) for share in shares]
     if explainer.name == "subgraphx":
         from gdlnn.baselines.subgraphx import SubgraphX
 
         search = SubgraphX(model, seed=seed, progress=False).search(graph)
-        return [search.best(size) for size in sizes]
+        counts = {"n_parts": len(search.rewards), "n_drawn": search.n_drawn, "n_asked": search.n_asked}
+        return [search.best(size) for size in sizes], counts
     from gdlnn.baselines.attributions import GNNExplainer, NodeIntegratedGradients
 
-    made: Any = (
-        GNNExplainer(model, seed=seed) if explainer.name == "gnnexplainer" else NodeIntegratedGradients(model)
-    )
-    explained: list[Any] = made.explain_sizes(graph, sizes)
-    return explained
+    made: Any = NodeIntegratedGradients(model)
+    if explainer.name == "gnnexplainer":
+        made = GNNExplainer(model, seed=seed)
+    return made.explain_sizes(graph, sizes), {}
