@@ -1,5 +1,7 @@
 """How well explanations find what is known to matter: motifs in BA-2Motifs, NO2 and NH2 in Mutagenicity.
 
+On BACE nothing is known; there techniques are compared with each other.
+
 `python -m benchmarks explain --study BA-2Motifs --document FILE.md` puts a table between the marks of a
 document, with the command that made it. Programs that were mined before are taken with `--programs`.
 """
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks._explain_techniques import techniques_table
 from gdlnn import Graph, GraphDataset, ProgramSet, load_dataset, mine
 from gdlnn.evaluation.output import replace_part
 from gdlnn.evaluation.programs import load_programs
@@ -48,7 +51,7 @@ class Study(NamedTuple):
 
 def run(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks explain")
-    parser.add_argument("--study", choices=("BA-2Motifs", "Mutagenicity"), required=True)
+    parser.add_argument("--study", choices=tuple(STUDIES), required=True)
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file to write")
     parser.add_argument("--document", type=Path, help="a Markdown file with marks to put the table between")
     parser.add_argument("--programs", type=Path, help="programs mined from the training part, or a folder")
@@ -65,7 +68,7 @@ def run(words: Sequence[str]) -> None:
         return
     start = time.perf_counter()
     study = _study(load_dataset(options.study, root, download=False), options)
-    lines = _motifs(study, options) if options.study == "BA-2Motifs" else _groups(study, options)
+    lines = STUDIES[options.study](study, options)
     command = " ".join(("python -m benchmarks explain", *_without_paths(words)))
     head = f"`{command}`: {study.told}, test accuracy {study.accuracy:.3f}"
     text = "\n".join([f"{head}, {time.perf_counter() - start:.0f} s.", "", *lines]) + "\n"
@@ -90,8 +93,9 @@ def _study(data: GraphDataset, options: Any) -> Study:
     model = GDLNNClassifier.paper(k=None, seed=options.seed, n_jobs=options.jobs, progress=False)
     model.fit(train, validation=val, programs=mined)
     accuracy = model.score(test)
-    parts = (train, renumbered(val, options.seed + 1), renumbered(test, options.seed))
-    return Study(model, *parts, accuracy, _told(mined, train, model))
+    if data.node_masks is not None:
+        val, test = renumbered(val, options.seed + 1), renumbered(test, options.seed)
+    return Study(model, train, val, test, accuracy, _told(mined, train, model))
 
 
 def _programs(train: GraphDataset, options: Any) -> list[ProgramSet]:
@@ -224,6 +228,13 @@ def _of_masks(data: GraphDataset, masks: list[Any]) -> list[float]:
     assert data.edge_masks is not None
     of_edges = [mask[g.edges].all(axis=1) for mask, g in zip(masks, data.graphs, strict=True)]
     return _values(overlap(masks, data.node_masks), overlap(of_edges, data.edge_masks))
+
+
+def _techniques(study: Study, _options: Any) -> list[str]:
+    return techniques_table(study.model, study.val)
+
+
+STUDIES = {"BA-2Motifs": _motifs, "Mutagenicity": _groups, "BACE": _techniques}
 
 
 # --- rows -----------------------------------------------------------------------------------------------
