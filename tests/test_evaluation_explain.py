@@ -240,12 +240,15 @@ def points(*pairs: tuple[float, float]) -> tuple[Point, ...]:
 
 def test_sparsity_at_equal_fidelity() -> None:
     curve = Curve("D", "gdlnn", points((0.9, 0.3), (0.5, 0.1), (0.2, -0.05)), 10, 10, 0, 1.0)
-    # At most 0 is lost by the last point, or by mixing it with the second one.
+    # Between settings the curve is straight.
     assert curve.sparsity_at(-0.05) == pytest.approx(0.2)
     assert curve.sparsity_at(0.0) == pytest.approx(0.2 + 0.3 * 0.05 / 0.15)
     assert curve.sparsity_at(0.1) == pytest.approx(0.5)
     assert curve.sparsity_at(0.2) == pytest.approx(0.7)
     assert curve.sparsity_at(5) == pytest.approx(0.9)
+    # Settings that are no neighbours are not mixed; the whole graph is the end of the curve.
+    apart = Curve("D", "gdlnn", points((0.9, 0.2), (0.5, 1.0)), 10, 10, 0, 1.0)
+    assert apart.sparsity_at(0.1) == pytest.approx(0.05)
     assert Curve("D", "gdlnn", (), 0, 10, 0, None).sparsity_at(0.5) == 0.0
     behind = Curve("D", "subgraphx", points((0.4, 0.3), (0.1, 0.0)), 10, 10, 0, 1.0)
     said = explain_report({("D", "gdlnn"): curve, ("D", "subgraphx"): behind})

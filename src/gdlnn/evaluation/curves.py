@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,10 +74,10 @@ class Curve:
     reasons: tuple[str, ...] = ()
 
     def sparsity_at(self, level: float, *, masked: bool = False) -> float:
-        """Return the largest sparsity that costs no more fidelity than `level`.
+        """Return the largest sparsity on the curve that costs no more fidelity than `level`.
 
-        Between two settings of the sweep both may be mixed, so that the curve is their upper hull; the whole
-        graph, with sparsity and fidelity 0, is an explanation that every method can give.
+        Between neighbouring settings of the sweep the curve is straight; it ends with the whole graph, whose
+        sparsity and fidelity are 0.
 
         Parameters
         ----------
@@ -85,15 +86,15 @@ class Curve:
         masked
             Take the fidelity with masked nodes of a network's explanations.
         """
-        corners = [(0.0, 0.0)]
+        ends = []
         for point in self.points:
             kind = point.fidelity_masked if masked else None
-            corners.append((point.fidelity if kind is None else kind, point.sparsity))
-        best = max((s for f, s in corners if f <= level), default=0.0)
-        for f1, s1 in corners:
-            for f2, s2 in corners:
-                if f1 <= level < f2:
-                    best = max(best, s1 + (s2 - s1) * (level - f1) / (f2 - f1))
+            ends.append((point.fidelity if kind is None else kind, point.sparsity))
+        ends.append((0.0, 0.0))
+        best = max((s for f, s in ends if f <= level), default=0.0)
+        for (f1, s1), (f2, s2) in pairwise(ends):
+            if min(f1, f2) <= level < max(f1, f2):
+                best = max(best, s1 + (s2 - s1) * (level - f1) / (f2 - f1))
         return best
 
 
