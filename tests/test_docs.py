@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -67,42 +68,46 @@ def test_gdl_and_json_are_what_they_say(page: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Path]:
-    """Models by the command that trains them, so that each is trained once for all pages."""
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Path]:
+    """What commands wrote, by command: pages begin with the same files, so each command runs once."""
     pytest.importorskip("rdkit")
-    folder = tmp_path_factory.mktemp("trained")
-    shutil.copy(ROOT / "examples" / "molecules.csv", folder)
-    return {(): folder}
+    return {(): tmp_path_factory.mktemp("written")}
 
 
 class Shell:
     """Runs the lines of a page in a folder, as somebody would type them."""
 
     def __init__(
-        self, folder: Path, trained: dict[tuple[str, ...], Path], stack: contextlib.ExitStack
+        self, folder: Path, written: dict[tuple[str, ...], Path], stack: contextlib.ExitStack
     ) -> None:
-        self.folder, self.trained, self.stack = folder, trained, stack
+        self.folder, self.written, self.stack = folder, written, stack
         self.server: LiveServer | None = None
 
     def run(self, line: str) -> None:
         words = shlex.split(line, comments=True)
-        if words[:2] == ["gdlnn", "train"]:
-            self.train(tuple(words[1:]))
-        elif words[:2] == ["gdlnn", "serve"]:
-            self.server = self.stack.enter_context(
-                live_server(self.folder / words[2], *words[3:], "--workers", "1")
-            )
+        if words[:2] == ["gdlnn", "serve"]:
+            self.serve(words[2:])
+        elif words[:2] == ["gdlnn", "evaluate"] and os.environ.get("GDLNN_TEST_LONG") != "1":
+            return  # a study, however small, is for the long run
+        elif words[0] == "gdlnn" and "-o" in words:
+            self.write(tuple(words[1:]))
         elif words[0] == "gdlnn":
             self.command(words[1:])
         else:
             self.other(words)
 
-    def train(self, words: tuple[str, ...]) -> None:
-        if words not in self.trained:
+    def write(self, words: tuple[str, ...]) -> None:
+        target = self.folder / words[words.index("-o") + 1]
+        if words not in self.written:
             self.command([*words])
-            self.trained[words] = self.trained[()] / f"model-{len(self.trained)}.gdlnn"
-            shutil.copy(self.folder / words[words.index("-o") + 1], self.trained[words])
-        shutil.copy(self.trained[words], self.folder / words[words.index("-o") + 1])
+            self.written[words] = self.written[()] / f"{len(self.written)}-{target.name}"
+            shutil.copy(target, self.written[words])
+        shutil.copy(self.written[words], target)
+
+    def serve(self, words: list[str]) -> None:
+        self.server = self.stack.enter_context(
+            live_server(self.folder / words[0], *words[1:], "--workers", "1")
+        )
 
     def command(self, words: list[str]) -> None:
         with pytest.raises(SystemExit) as ended:
@@ -121,7 +126,7 @@ class Shell:
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
 def test_the_commands_of_a_page_run(
     page: Path,
-    trained: dict[tuple[str, ...], Path],
+    written: dict[tuple[str, ...], Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -133,8 +138,8 @@ def test_the_commands_of_a_page_run(
         shutil.copy(ROOT / "examples" / "molecules.csv", tmp_path / copy)
     lines = [line for body in blocks(page, "console") for line in body.splitlines() if line.strip()]
     with contextlib.ExitStack() as stack:
-        shell = Shell(tmp_path, trained, stack)
-        shell.train(("train", "molecules.csv", "--label", "active", "-o", "model.gdlnn"))
+        shell = Shell(tmp_path, written, stack)
+        shell.run("gdlnn train molecules.csv --label active -o model.gdlnn")
         for line in lines:
             try:
                 shell.run(line)
