@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_DIAGRAMS = 300
+MOST_NAMED = 2000  # programs with SMARTS and in the names of the schema; a page of more would weigh too much
+LONGEST_SMARTS = 2000  # characters; conjugation takes up to a hundred times as many, which nobody pastes
 MOST_DRAWN_NODES = 24
 # The page has its own ink and paper, so that diagrams are read in the dark too.
 _COLOURS = {"#1a1a1a": "var(--ink)", "#8c8c8c": "var(--quiet)", "#ffffff": "var(--card)"}
@@ -66,6 +68,9 @@ def program_rows(
     directed = model.programs_.info.directed
     for row in rows[:MOST_DIAGRAMS]:
         row["diagram"] = diagram(model.programs_[row["index"]].program, model.schema_, directed)
+    for row in rows[MOST_NAMED:]:
+        row.pop("readable", None)
+        row["smarts"] = None
     return rows
 
 
@@ -121,10 +126,12 @@ def shown_program(program: Program, schema: Schema | None, directed: bool) -> di
 
 
 def _smarts(program: Program, schema: Schema) -> dict[str, Any]:
-    """Return a SMARTS, where need be one that leaves out what SMARTS has no words for, and says so."""
+    """Return a SMARTS, where need be one that leaves out what takes too many words, and says so."""
     for exact in (True, False):
         with suppress(GDLNNError):
-            return {"smarts": program.to_smarts(schema, exact=exact), "smarts_exact": exact}
+            smarts = program.to_smarts(schema, exact=exact)
+            if len(smarts) <= LONGEST_SMARTS:
+                return {"smarts": smarts, "smarts_exact": exact}
     return {}
 
 

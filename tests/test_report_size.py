@@ -1,0 +1,34 @@
+"""The report of 400 molecules: small enough to send, whatever its programs look like as SMARTS."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from gdlnn import load_dataset
+from gdlnn.model import GDLNNClassifier
+from gdlnn.report import ReportOptions, build_report, render_report
+from gdlnn.report.programs import LONGEST_SMARTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_BYTES = 15_000_000
+PROGRAMS = 2500
+"""As many as a model has that was trained on all of BBBP with several ε."""
+
+
+def test_a_report_of_400_molecules(data_dir: Path) -> None:
+    data = load_dataset("BBBP", data_dir, download=False)
+    train, shown = data[:300], data[300:700]
+    model = GDLNNClassifier(epsilon=(0.1, 1), targets=25, pooled=False, members=1, epochs=3, progress=False)
+    report = build_report(model.fit(train), shown, ReportOptions(max_counterfactuals=0))
+    page = render_report(report)
+    assert len(report["graphs"]) == 400
+    programs = report["programs"]
+    assert len(programs) >= 30
+    of_programs = sum(len(json.dumps(row)) for row in programs)
+    expected = len(page.encode()) - of_programs + of_programs / len(programs) * PROGRAMS
+    assert expected < MOST_BYTES
+    assert any(row["smarts"] for row in programs)
+    assert all(len(row["smarts"] or "") <= LONGEST_SMARTS for row in programs)
