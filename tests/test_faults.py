@@ -252,7 +252,7 @@ def test_a_stopped_command_goes_on_to_the_same_bytes(tmp_path: Path, command: st
         GDLNNClassifier(epsilon=0.1, epochs=3, members=1, progress=False).fit(motifs[:30]).save(
             tmp_path / "m.gdlnn"
         )
-        make_ba_2motifs(8000 if command == "predict" else 1500, seed=9).save(tmp_path / "d.gdlds")
+        make_ba_2motifs(8000 if command == "predict" else 300, seed=9).save(tmp_path / "d.gdlds")
     words = {
         "train": ["train", "d.gdlds", "--split", "random", "-o", "out.gdlnn"],
         "tune": ["train", "d.gdlds", "--split", "random", "--paper", "--k", "0.5", "-o", "out.gdlnn"],
