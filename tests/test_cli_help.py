@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 COMMANDS = sorted(command.name or "" for command in app.registered_commands)
 GROUPS = sorted(group.name or "" for group in app.registered_groups)
+WITHIN = sorted(
+    f"{group} {name}"
+    for group in GROUPS
+    for name in get_command(app).commands[group].commands  # type: ignore[attr-defined]
+)
 
 
 def shown(*words: str) -> str:
@@ -24,9 +30,9 @@ def shown(*words: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", result.output)
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
+@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS, *WITHIN])
 def test_help_has_an_example(name: str) -> None:
-    assert f"gdlnn {name}" in " ".join(shown(name).split("Example:")[1:])
+    assert f"gdlnn {name}" in " ".join(shown(*name.split()).split("Example:")[1:])
 
 
 def test_help_names_every_command() -> None:
@@ -36,7 +42,7 @@ def test_help_names_every_command() -> None:
     assert "--debug" in text
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "datasets info", "evaluate accuracy"])
+@pytest.mark.parametrize("name", [*COMMANDS, *WITHIN])
 def test_every_command_takes_the_shared_options(name: str) -> None:
     text = shown(*name.split())
     assert "--verbose" in text
@@ -104,3 +110,16 @@ def test_what_cannot_be_is_refused_before_any_work(
         main([word.format(taken=taken) for word in words])
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_converting_tells_people_or_scripts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.csv").write_text("smiles\nCCO\nCCN\n")
+    out = tmp_path / "x.jsonl"
+    told = (([], "x.jsonl: 2 graphs\n"), (["--quiet"], ""))
+    for options, expected in told:
+        with pytest.raises(SystemExit):
+            main(["datasets", "convert", str(tmp_path / "x.csv"), str(out), *options])
+        assert capsys.readouterr().out == expected
+    with pytest.raises(SystemExit):
+        main(["datasets", "convert", str(tmp_path / "x.csv"), str(out), "--json"])
+    assert json.loads(capsys.readouterr().out) == {"output": str(out), "graphs": 2}

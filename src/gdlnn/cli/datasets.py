@@ -34,6 +34,7 @@ SmilesOption = Annotated[str | None, typer.Option(help="The column with the SMIL
 LabelOption = Annotated[str | None, typer.Option(help="The column with the label.")]
 IdOption = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")]
 FragmentsOption = Annotated[Literal["keep", "largest"], typer.Option(help="What to do with salts.")]
 
 
@@ -44,7 +45,7 @@ def datasets(context: typer.Context) -> None:
         list_datasets()
 
 
-@app.command("list")
+@app.command("list", epilog="Example: gdlnn datasets list --json")
 def list_datasets(root: RootOption = None, as_json: JsonOption = False) -> None:
     """List the data sets of the paper, their sizes, and whether they are at hand."""
     rows = [
@@ -90,7 +91,7 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
         typer.echo("  ".join(line).rstrip())
 
 
-@app.command()
+@app.command(epilog="Example: gdlnn datasets info mine.csv --smiles smiles --label active")
 def info(
     dataset: DatasetArgument,
     root: RootOption = None,
@@ -139,23 +140,28 @@ def info(
             typer.echo(f"  row {row.row}: {row.value}: {row.reason}")
 
 
-@app.command()
+@app.command(epilog="Example: gdlnn datasets download MUTAG PTC_MR")
 def download(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
     force: Annotated[bool, typer.Option(help="Fetch what is at hand too.")] = False,
     verify: Annotated[bool, typer.Option(help="Compare the files of the nine with their SHA-256.")] = True,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Fetch data sets into the cache; without a name, all nine of the paper."""
+    told = []
     for name in names or list(REGISTRY):
         source = source_of(name)
-        if not force and find_folder(source) is not None:
-            typer.echo(f"{source.name}: at hand")
-            continue
-        data = read_folder(source, fetch(source, verify=verify))
-        typer.echo(f"{source.name}: {len(data)} graphs")
+        at_hand = not force and find_folder(source) is not None
+        n_graphs = None if at_hand else len(read_folder(source, fetch(source, verify=verify)))
+        told.append({"name": source.name, "fetched": not at_hand, "graphs": n_graphs})
+        if not quiet and not as_json:
+            typer.echo(f"{source.name}: {'at hand' if at_hand else f'{n_graphs} graphs'}")
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
 
 
-@app.command()
+@app.command(epilog="Example: gdlnn datasets convert mine.csv mine.gdlds --label active --drop-duplicates")
 def convert(
     dataset: DatasetArgument,
     output: Annotated[
@@ -170,13 +176,18 @@ def convert(
     id_: IdOption = None,
     fragments: FragmentsOption = "keep",
     drop_duplicates: Annotated[bool, typer.Option(help="Leave one graph of each group of twins.")] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Write a data set in another format."""
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, fragments=fragments)
     if drop_duplicates:
         data = data.drop_duplicates()
     _write(data, output)
-    typer.echo(f"{output.name}: {len(data)} graphs")
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), "graphs": len(data)}, indent=2))
+    elif not quiet:
+        typer.echo(f"{output.name}: {len(data)} graphs")
 
 
 def _write(data: GraphDataset, output: Path) -> None:

@@ -88,13 +88,16 @@ class MoleculeRows:
         if not total:
             raise DatasetError(f"{self.source}: expected at least one {self.unit}, got none")
         if not self.graphs:
+            row, value, reason = self.skipped[0]
             raise DatasetError(
-                f"{self.source}: expected at least one {self.unit} that parses, got none of {total}"
+                f"{self.source}: expected at least one {self.unit} that parses, got none of {total}; "
+                f"the first is {self.unit} {row} ({value!r}: {reason})"
             )
         if self.skipped:
             first = self.skipped[0]
             logger.warning(
-                "%s: %d of %d %ss are not read, the first is %s %d (%r: %s); .skipped lists them",
+                "%s: %d of %d %ss are not read, the first is %s %d (%r: %s); `gdlnn datasets info` "
+                "lists them, in Python `.skipped`",
                 *(self.source, len(self.skipped), total, self.unit, self.unit),
                 *first,
             )
