@@ -25,7 +25,9 @@ LARGEST_SOURCE = 60
 
 def write_table(path: Path, n: int, root: Path, seed: int = 0, share: float = 0.035) -> None:
     """Write n different molecules; the share of HIV's actives is given to the most lipophilic, with noise."""
-    from rdkit.Chem import Crippen
+    import rdkit.Chem.Crippen
+
+    crippen: Any = rdkit.Chem.Crippen
 
     rng = random.Random(seed)
     pieces = _pieces(root)
@@ -36,7 +38,7 @@ def write_table(path: Path, n: int, root: Path, seed: int = 0, share: float = 0.
         if made is not None:
             smiles, molecule = made
             if smiles not in found:
-                found[smiles] = Crippen.MolLogP(molecule) + 0.5 * float(noise.normal())
+                found[smiles] = crippen.MolLogP(molecule) + 0.5 * float(noise.normal())
     border = float(np.quantile(list(found.values()), 1 - share))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
@@ -47,23 +49,29 @@ def write_table(path: Path, n: int, root: Path, seed: int = 0, share: float = 0.
     part.replace(path)
 
 
-def _pieces(root: Path) -> dict[str, list[Any]]:
-    """Return the pieces by the label of an end that they offer; under "" all."""
-    from rdkit import Chem, RDLogger
+def _rdkit() -> tuple[Any, Any]:
+    """Return what is used of RDKit, silent and without its types, which are not all right."""
+    from rdkit import Chem, rdBase
     from rdkit.Chem import BRICS
 
-    RDLogger.DisableLog("rdApp.*")
+    rdBase.DisableLog("rdApp.*")
+    return Chem, BRICS
+
+
+def _pieces(root: Path) -> dict[str, list[Any]]:
+    """Return the pieces by the label of an end that they offer; under "" all."""
+    chem, brics = _rdkit()
     texts: set[str] = set()
     for file, column in ((root / "BBBP" / "BBBP.csv", "smiles"), (root / "BACE" / "bace.csv", "smiles")):
         with file.open(newline="", encoding="utf-8") as handle:
             for row in csv.DictReader(handle):
-                molecule = Chem.MolFromSmiles(row[column])
+                molecule = chem.MolFromSmiles(row[column])
                 if molecule is not None and molecule.GetNumAtoms() <= LARGEST_SOURCE:
-                    cut = BRICS.BreakBRICSBonds(molecule)
-                    texts.update(Chem.MolToSmiles(part) for part in Chem.GetMolFrags(cut, asMols=True))
+                    cut = brics.BreakBRICSBonds(molecule)
+                    texts.update(chem.MolToSmiles(part) for part in chem.GetMolFrags(cut, asMols=True))
     pieces: dict[str, list[Any]] = defaultdict(list)
     for text in sorted(texts):
-        piece = Chem.MolFromSmiles(text)
+        piece = chem.MolFromSmiles(text)
         if piece is None:
             continue
         ends = {str(atom.GetIsotope()) for atom in piece.GetAtoms() if not atom.GetAtomicNum()}
@@ -75,10 +83,9 @@ def _pieces(root: Path) -> dict[str, list[Any]]:
 
 
 def _partners() -> dict[str, list[str]]:
-    from rdkit.Chem import BRICS
-
+    _, brics = _rdkit()
     allowed: dict[str, set[str]] = defaultdict(set)
-    for group in BRICS.reactionDefs:
+    for group in brics.reactionDefs:
         for one, other, bond in group:
             if bond == "-":
                 allowed[one.rstrip("ab")].add(other.rstrip("ab"))
@@ -87,10 +94,9 @@ def _partners() -> dict[str, list[str]]:
 
 
 def _molecule(pieces: dict[str, list[Any]], rng: random.Random) -> tuple[str, Any] | None:
-    from rdkit import Chem
-
+    chem, _ = _rdkit()
     partners = _partners()
-    whole = Chem.RWMol(rng.choice(pieces[""]))
+    whole = chem.RWMol(rng.choice(pieces[""]))
     while True:
         open_ends = [atom for atom in whole.GetAtoms() if not atom.GetAtomicNum()]
         if not open_ends:
@@ -105,13 +111,13 @@ def _molecule(pieces: dict[str, list[Any]], rng: random.Random) -> tuple[str, An
             choice.sort(key=_bulk)
         _join(whole, end.GetIdx(), choice[0], label)
     try:
-        Chem.SanitizeMol(whole)
+        chem.SanitizeMol(whole)
     except (ValueError, RuntimeError):
         return None
     if not ATOMS[0] <= whole.GetNumAtoms() <= ATOMS[1]:
         return None
-    text = str(Chem.MolToSmiles(whole))
-    again = Chem.MolFromSmiles(text)
+    text = str(chem.MolToSmiles(whole))
+    again = chem.MolFromSmiles(text)
     return None if again is None else (text, again)
 
 
@@ -121,8 +127,7 @@ def _bulk(piece: Any) -> tuple[int, int]:
 
 def _join(whole: Any, end: int, piece: Any, label: str) -> None:
     """Bond a piece to an open end; both ends vanish."""
-    from rdkit import Chem
-
+    chem, _ = _rdkit()
     shift = whole.GetNumAtoms()
     whole.InsertMol(piece)
     other = next(
@@ -131,6 +136,6 @@ def _join(whole: Any, end: int, piece: Any, label: str) -> None:
         if not atom.GetAtomicNum() and str(atom.GetIsotope()) == label
     )
     here, there = (whole.GetAtomWithIdx(i).GetNeighbors()[0].GetIdx() for i in (end, other))
-    whole.AddBond(here, there, Chem.BondType.SINGLE)
+    whole.AddBond(here, there, chem.BondType.SINGLE)
     for index in sorted((end, other), reverse=True):
         whole.RemoveAtom(index)

@@ -1,4 +1,4 @@
-"""Signals, full disks, folders that cannot be written: a clear word, the old file, never half of a new one."""
+"""Signals, full disks, folders that cannot be written: clear words, the old file, never half a new one."""
 
 from __future__ import annotations
 
@@ -281,10 +281,8 @@ def test_a_stopped_command_goes_on_to_the_same_bytes(tmp_path: Path, command: st
         time.sleep(0.002)
     stopped.send_signal(number)
     said = stopped.communicate(timeout=120)[1]
-    assert (
-        stopped.returncode
-        == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}[number]
-    )
+    codes: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
+    assert stopped.returncode == codes[number]
     assert b"Traceback" not in said
     assert output() == b"from before"
     subprocess.run([*start, "run"], cwd=tmp_path, check=True, capture_output=True)

@@ -93,7 +93,7 @@ def test_files_cut_anywhere_are_refused(tmp_path: Path) -> None:
         for cut in [0, 1, 4, len(data) - 1, *(rng.randrange(len(data)) for _ in range(30))]:
             (tmp_path / "cut").write_bytes(data[:cut])
             with pytest.raises(error):
-                load(tmp_path / "cut")  # type: ignore[operator]
+                load(tmp_path / "cut")
 
 
 # --- archives -----------------------------------------------------------------------------------------------
@@ -164,7 +164,8 @@ def npy(array: Any, **changes: Any) -> bytes:
     header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape} | changes
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, header)
-    return buffer.getvalue() + array.tobytes()
+    content: bytes = array.tobytes()
+    return buffer.getvalue() + content
 
 
 def test_arrays_come_back_and_claims_are_not_believed() -> None:
@@ -224,7 +225,7 @@ def test_a_checkpoint_whose_records_lie(tmp_path: Path) -> None:
     mine(trees, checkpoint=path)
     header, first, *_ = path.read_bytes().splitlines(keepends=True)
     sound = json.loads(first.partition(b" ")[2])
-    for changes in (
+    lies: list[dict[str, Any]] = [
         {"task": 12},
         {"task": -1},
         {"task": "0"},
@@ -234,7 +235,8 @@ def test_a_checkpoint_whose_records_lie(tmp_path: Path) -> None:
         {"seconds": "x"},
         {"program": {}},
         {"more": 1},
-    ):
+    ]
+    for changes in lies:
         path.write_bytes(header + record({**sound, **changes}))
         with pytest.raises(MiningError, match="is no result"):
             mine(trees, checkpoint=path)

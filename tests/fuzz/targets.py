@@ -67,7 +67,7 @@ def model(data: bytes) -> None:
     """Read a model file, and predict with it."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "m.gdlnn"
-        file.write_bytes(archive(data, _members(_model_file())))
+        file.write_bytes(archive(data, list(_members(_model_file()))))
         try:
             loaded = load_model(file)
         except ModelError:
@@ -85,7 +85,7 @@ def dataset(data: bytes) -> None:
     """Read a saved data set."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "d.gdlds"
-        file.write_bytes(archive(data, _members(_dataset_file())))
+        file.write_bytes(archive(data, list(_members(_dataset_file()))))
         with contextlib.suppress(DatasetError):
             read = GraphDataset.load(file)
             assert len(read.graphs) == len(read)
