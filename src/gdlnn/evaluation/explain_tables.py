@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdlnn.datasets.registry import REGISTRY
-from gdlnn.evaluation.curves import LEVELS, TRUTHS, Curve
+from gdlnn.evaluation.curves import LEVELS, TRUTHS, Curve, Point
 from gdlnn.evaluation.explainers import EXPLAINERS, RIVAL
 from gdlnn.evaluation.tables import markdown
 
@@ -104,11 +104,18 @@ def _point_table(curves: Curves, datasets: list[str], methods: list[str]) -> str
                 row.append("–")
                 continue
             picked = [curve.points[i] for i in sorted({0, len(curve.points) // 2, len(curve.points) - 1})]
-            texts = (f"{_setting(method, p.setting)}{p.sparsity:.2f} / {p.fidelity:+.2f}" for p in picked)
-            row.append("; ".join(texts))
+            row.append("; ".join(_point(method, point) for point in picked))
         rows.append(row)
-    said = "Sparsity / fidelity at the ends and in the middle of each sweep; all points are in the CSV file."
+    said = (
+        "Sparsity / fidelity at the ends and in the middle of each sweep, and the share of empty explanations "
+        "where there are any; all points are in the CSV file."
+    )
     return f"{said}\n\n{markdown(['', *(EXPLAINERS[m].title for m in methods)], rows)}"
+
+
+def _point(method: str, point: Point) -> str:
+    text = f"{_setting(method, point.setting)}{point.sparsity:.2f} / {point.fidelity:+.2f}"
+    return f"{text} ({point.empty:.0%} empty)" if point.empty else text
 
 
 def _setting(method: str, setting: float) -> str:
