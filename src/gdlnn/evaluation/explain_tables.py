@@ -107,8 +107,8 @@ def _point_table(curves: Curves, datasets: list[str], methods: list[str]) -> str
             row.append("; ".join(_point(method, point) for point in picked))
         rows.append(row)
     said = (
-        "Sparsity / fidelity at the ends and in the middle of each sweep, and the share of empty explanations "
-        "where there are any; all points are in the CSV file."
+        "Sparsity / fidelity at the ends and in the middle of each sweep, and the share of explanations "
+        "without a node where there are any; all points are in the CSV file."
     )
     return f"{said}\n\n{markdown(['', *(EXPLAINERS[m].title for m in methods)], rows)}"
 
