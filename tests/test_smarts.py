@@ -183,4 +183,5 @@ def test_programs_of_bbbp(data_dir: Path) -> None:
             continue
         exported += 1
         assert [molecule.HasSubstructMatch(exact) for molecule in parsed] == table[:, column].tolist()
-    assert exported
+    # The others speak of chirality, by tags that depend on the order of atoms in the file, or of stereo.
+    assert exported / len(mined) > 0.5
