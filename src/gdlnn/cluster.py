@@ -6,7 +6,9 @@ every one that joins later, once, before its first job. Jobs lost with a worker 
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +102,25 @@ def _local_cluster(distributed: Any, where: str) -> Any:
     if not n_workers:
         raise WorkerError(f"--dask: expected local:N with a number of processes, got {where!r}")
     # One thread each: a job holds the interpreter between searches, and memory is little.
-    return distributed.LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        memory_limit=0,
-        dashboard_address=None,
-        silence_logs=50,
-    )
+    with _deaf_children():
+        return distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+            silence_logs=50,
+        )
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Let processes that start now ignore Ctrl-C, which a terminal sends to all; the caller ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
