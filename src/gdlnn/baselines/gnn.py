@@ -14,7 +14,7 @@ from gdlnn.baselines.encoding import FeatureEncoder
 from gdlnn.errors import ModelError
 
 if TYPE_CHECKING:
-    from gdlnn.baselines.network import Kind, Pooling
+    from gdlnn.baselines.network import GraphNetwork, Kind, Pooling
     from gdlnn.graphs import Graph, GraphDataset
 
 POOLINGS = ("mean", "max", "sum")
@@ -107,7 +107,6 @@ class GNNClassifier(GraphClassifier):
         self._check_parameters()
         import torch
 
-        from gdlnn.baselines.network import GraphNetwork
         from gdlnn.baselines.training import is_dead, train_network
         from gdlnn.model.network import choose_device, one_thread, seeded
 
@@ -125,21 +124,27 @@ class GNNClassifier(GraphClassifier):
         for attempt in range(ATTEMPTS):
             seed = (self.seed + attempt * ATTEMPT_SEEDS) % 2**63
             with one_thread(), seeded(seed, device):
-                self.network_ = GraphNetwork(
-                    self.kind,
-                    self.encoder_.n_node_columns,
-                    self.encoder_.n_edge_columns,
-                    len(self.classes_),
-                    self.hidden,
-                    self.n_layers,
-                    self.pooling,
-                    self.dropout,
-                    self.layer_dropout,
-                ).to(device)
+                self.network_ = self._new_network().to(device)
                 self.history_ = train_network(self, self.network_, parts, held_out, weights)
             if not is_dead(self.history_, codes):
                 break
         self.network_.eval()
+
+    def _new_network(self) -> GraphNetwork:
+        """Return a network of the right sizes that has learnt nothing yet."""
+        from gdlnn.baselines.network import GraphNetwork
+
+        return GraphNetwork(
+            self.kind,
+            self.encoder_.n_node_columns,
+            self.encoder_.n_edge_columns,
+            len(self.classes_),
+            self.hidden,
+            self.n_layers,
+            self.pooling,
+            self.dropout,
+            self.layer_dropout,
+        )
 
     def _tensors(self, graphs: list[Graph], codes: IntArray, device: Any) -> Any:
         from gdlnn.baselines.batches import GraphTensors

@@ -54,7 +54,6 @@ def load_network(path: str | os.PathLike[str], device: str = "auto") -> GNNClass
     """
     from safetensors import SafetensorError, safe_open
 
-    from gdlnn.baselines.network import GraphNetwork
     from gdlnn.model.network import choose_device
 
     file = Path(path)
@@ -76,17 +75,7 @@ def load_network(path: str | os.PathLike[str], device: str = "auto") -> GNNClass
     model.encoder_.node_ = [_column(values) for values in about["node_columns"]]
     model.encoder_.edge_ = [_column(values) for values in about["edge_columns"]]
     model.history_ = about["history"]
-    model.network_ = GraphNetwork(
-        model.kind,
-        model.encoder_.n_node_columns,
-        model.encoder_.n_edge_columns,
-        len(model.classes_),
-        model.hidden,
-        model.n_layers,
-        model.pooling,
-        model.dropout,
-        model.layer_dropout,
-    )
+    model.network_ = model._new_network()
     model.network_.load_state_dict(weights)
     model.network_.to(choose_device(device)).eval()
     return model

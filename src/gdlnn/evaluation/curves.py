@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
 """Fidelities at which sparsities are compared; 0 loses no right answer."""
-TRUTHS = ("precision", "recall", "jaccard", "auc")
+TRUTHS = ("precision", "recall", "jaccard", "auc", "found")
+FOUND = 0.5
+"""Jaccard index from which on the truth counts as found."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Point:
     fidelity_masked
         Fidelity of a network's explanations when the other nodes stay, with features of zero, else None.
     truth
-        Agreement with the known truth, of the graphs that have one; empty where none has.
+        Agreement with the known truth, of the graphs that have one; empty where none has. "found" is the
+        share with a Jaccard index of at least 0.5 among those that the model gets right.
     """
 
     setting: float
@@ -140,7 +143,6 @@ def _point(graphs: Sequence[Result], index: int) -> Point:
     truth = [graph["truth"] for graph in graphs]
     whole = [graph["predicted"] for graph in graphs]
     part = [row["predicted_part"] for row in rows]
-    known = [row["truth"] for row in rows if row["truth"] is not None]
     return Point(
         setting=rows[0]["setting"],
         sparsity=sparsity([row["n_nodes"] for row in rows], [graph["n_nodes"] for graph in graphs]),
@@ -149,7 +151,7 @@ def _point(graphs: Sequence[Result], index: int) -> Point:
         fidelity_minus=fidelity_minus(whole, part),
         empty=float(np.mean([row["n_nodes"] == 0 for row in rows])),
         fidelity_masked=_masked(truth, whole, rows),
-        truth={name: _mean(known, name) for name in TRUTHS} if known else {},
+        truth=_agreement(graphs, rows),
     )
 
 
@@ -157,6 +159,19 @@ def _masked(truth: list[Any], whole: list[Any], rows: Sequence[Result]) -> float
     if any("predicted_masked" not in row for row in rows):
         return None
     return fidelity(truth, whole, [row["predicted_masked"] for row in rows])
+
+
+def _agreement(graphs: Sequence[Result], rows: Sequence[Result]) -> dict[str, float]:
+    known = [row["truth"] for row in rows if row["truth"] is not None]
+    if not known:
+        return {}
+    found = [
+        row["truth"]["jaccard"] >= FOUND
+        for graph, row in zip(graphs, rows, strict=True)
+        if row["truth"] is not None and graph["predicted"] == graph["truth"]
+    ]
+    means = {name: _mean(known, name) for name in TRUTHS if name != "found"}
+    return {**means, "found": float(np.mean(found)) if found else float("nan")}
 
 
 def _mean(rows: Sequence[Result], name: str) -> float:

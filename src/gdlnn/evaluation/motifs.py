@@ -53,10 +53,12 @@ def motif_figure(
     network = GINClassifier(weight_decay=5e-5, seed=seed, device="cpu").fit(train, validation=val)
     report("mining PL4XGL's programs")
     rival = PL4XGLClassifier(seed=seed, progress=False, n_jobs=n_jobs).fit(train, validation=val)
+    masks = test.node_masks
+    assert masks is not None
     body: list[str] = []
     for place, row in enumerate(_shown(test, [ours, network, rival])):
         graph = test.graphs[row]
-        truth = np.flatnonzero(np.asarray((test.node_masks or {})[row])).tolist()
+        truth = np.flatnonzero(np.asarray(masks[row])).tolist()
         report(f"explaining graph {row}")
         search = SubgraphX(network, seed=seed, progress=False).search(graph)
         panels = (
