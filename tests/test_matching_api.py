@@ -138,3 +138,16 @@ def test_continuous_features_take_memory_in_proportion() -> None:
         sizes.append(GraphSet(graphs).nbytes)
     assert sizes[1] < 2.1 * sizes[0]
     assert sizes[1] < 100 * 40_000
+
+
+def test_packed_programs_are_kept_for_the_same_programs_alone() -> None:
+    graph = Graph([[1.0], [2.0]], [(0, 1)], [[3.0]])
+    ones = [Program.parse(f"node x <[1, {i}]>") for i in range(1, 21)]
+    nines = [Program.parse(f"node x <[9, {9 + i}]>") for i in range(20)]
+    for programs, expected in ((ones, True), (nines, False), (ones, True), (ones[::-1], True)):
+        assert match(programs, [graph]).all() == expected
+        assert match(programs, [graph]).any() == expected
+    wide = Graph([[1.0, 5.0]], [], np.zeros((0, 1)))
+    with pytest.raises(MatchError, match="program 0: expected 2 interval"):
+        match(ones, [wide])
+    assert match(ones[:-1] + nines[:1], [graph]).tolist() == [[True] * 19 + [False]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 NO_BUDGET = -1  # as the core takes it
 UNKNOWN = 2  # the core's third answer, beside 0 (no) and 1 (yes)
+_WORTH_KEEPING = 16  # programs; a model asks about the same ones again and again
+# The last large batch: what it is of, the programs (so that no other gets their identity), and the batch.
+_last_batch: list[tuple[tuple[object, ...], list[Program], _core.ProgramBatch]] = []
+atexit.register(_last_batch.clear)  # before the core goes
 
 
 def program_batch(
@@ -67,7 +72,17 @@ def fitted_batch(programs: Iterable[Program], graphs: GraphSet) -> _core.Program
             edges = tuple(replace(edge, intervals=None) for edge in edges)
         return program if nodes is program.nodes and edges is program.edges else Program(nodes, edges)
 
-    return program_batch(map(fit, programs), graphs.n_node_features, graphs.n_edge_features)
+    listed = list(programs)
+    widths = (graphs.n_node_features, graphs.n_edge_features)
+    if len(listed) < _WORTH_KEEPING or not all(widths):
+        return program_batch(map(fit, listed), *widths)
+    key = (*widths, *map(id, listed))
+    for known, _, batch in _last_batch:
+        if known == key:
+            return batch
+    batch = program_batch(listed, *widths)
+    _last_batch[:] = [(key, listed, batch)]
+    return batch
 
 
 def _prepare(program: Program, graph: Graph) -> tuple[_core.GraphSet, _core.ProgramBatch]:
