@@ -115,8 +115,8 @@ def test_what_cannot_be_is_refused_before_any_work(
 def test_converting_tells_people_or_scripts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.csv").write_text("smiles\nCCO\nCCN\n")
     out = tmp_path / "x.jsonl"
-    told = (([], "x.jsonl: 2 graphs\n"), (["--quiet"], ""))
-    for options, expected in told:
+    told: dict[tuple[str, ...], str] = {(): "x.jsonl: 2 graphs\n", ("--quiet",): ""}
+    for options, expected in told.items():
         with pytest.raises(SystemExit):
             main(["datasets", "convert", str(tmp_path / "x.csv"), str(out), *options])
         assert capsys.readouterr().out == expected

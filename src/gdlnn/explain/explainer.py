@@ -131,7 +131,7 @@ class _Asked(NamedTuple):
 
 
 def _explain(
-    model: GDLNNClassifier, graphs: list[Graph], asked: _Asked, n_features: int
+    model: GDLNNClassifier, graphs: list[Graph], asked: _Asked, n_features: Any
 ) -> list[Explanation]:
     if not isinstance(n_features, int | float) or int(n_features) != n_features or n_features < 1:
         raise ExplanationError(
