@@ -102,7 +102,7 @@ class _Figures:
 
     def per_target(self, n: int) -> float:
         """Return the seconds of a descent over n graphs."""
-        return self.seconds * (n / self.n_graphs) ** self.exponent
+        return self.seconds * float((n / self.n_graphs) ** self.exponent)
 
     def page(self, n: int, processors: int, command: str) -> str:
         """Return the calculation in Markdown."""
