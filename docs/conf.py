@@ -33,11 +33,13 @@ napoleon_use_ivar = True
 napoleon_attr_annotations = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"npt.ArrayLike": "ArrayLike", "Validation": "Validation"}  # a page of unions otherwise
 python_maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_title = f"GDLNN {version}"
 html_copy_source = False
+html_show_search_summary = False  # they are fetched, which browsers refuse to pages that are files
 html_show_sphinx = False
 html_show_copyright = False
 html_favicon = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -167,6 +168,22 @@ def test_a_client_that_drips_is_not_waited_for(server: LiveServer) -> None:
         except (BrokenPipeError, ConnectionResetError):
             pass
         assert time.monotonic() - start < READ_SECONDS + 5
+
+
+def test_a_client_that_takes_no_answers_is_not_waited_for(server: LiveServer) -> None:
+    n_asked, before = 500, memory(server)
+    script = len(server.ask("/page.js")[1])
+    with server.connect() as stream:
+        stream.sendall(b"GET /page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * n_asked)
+        time.sleep(READ_SECONDS + 1.5)
+        stream.settimeout(10)
+        taken = 0
+        with contextlib.suppress(ConnectionResetError):
+            while chunk := stream.recv(1 << 20):
+                taken += len(chunk)
+    assert taken < n_asked * script / 2
+    assert is_well(server)
+    assert memory(server) - before < 100 << 20
 
 
 def test_many_silent_clients_do_not_lock_others_out(server: LiveServer) -> None:
