@@ -33,7 +33,8 @@ napoleon_use_ivar = True
 napoleon_attr_annotations = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_type_aliases = {"npt.ArrayLike": "ArrayLike", "Validation": "Validation"}  # a page of unions otherwise
+# Without them a page of unions stands in their place.
+autodoc_type_aliases = {"npt.ArrayLike": "ArrayLike", "Validation": "Validation"}
 python_maximum_signature_line_length = 100
 
 html_theme = "furo"
