@@ -1,4 +1,4 @@
-"""What GDLNN is compared with: graph networks and their explainers, kernels, fingerprints, the majority class.
+"""What GDLNN is compared with: graph networks and their explainers, kernels, fingerprints, majority class.
 
 The classifiers are scikit-learn classifiers over graphs with the interface of `GDLNNClassifier`. Loaded when
 first used: torch and scikit-learn take seconds. PL4XGL lives with the model, whose programs it shares.
