@@ -188,3 +188,13 @@ def test_counterfactuals_are_crossed_out() -> None:
     svg = draw_counterfactual(found)
     assert "→" in svg
     assert parsed(svg) is not None
+
+
+def test_a_box_counts_the_conditions_it_leaves_out() -> None:
+    names = ("a rather long feature", "b", "another long feature", "c", "d")
+    schema = Schema(node=tuple(Feature(name) for name in names))
+    program = Program([("x", [(1, 1)] * 5)])
+    words = [element.text or "" for element in parsed(draw_program(program, schema)).iter()]
+    text = " ".join(" ".join(words).split())
+    left_out = int(text.split(" more")[0].rsplit("and ", 1)[1])
+    assert left_out == sum(f"{name} 1" not in text for name in names) > 0

@@ -127,10 +127,14 @@ def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, em
             )
     if not said:
         return [empty]
-    lines = [part for words in said for part in wrapped(words, _MOST_LETTERS, 2)]
-    if len(lines) > _MOST_LINES:
-        return [*lines[: _MOST_LINES - 1], f"and {len(said) - _MOST_LINES + 1} more"]
-    return lines
+    parts = [wrapped(words, _MOST_LETTERS, 2) for words in said]
+    if sum(map(len, parts)) <= _MOST_LINES:
+        return [line for part in parts for line in part]
+    lines, n_shown = list(parts[0]), 1
+    while len(lines) + len(parts[n_shown]) < _MOST_LINES:
+        lines += parts[n_shown]
+        n_shown += 1
+    return [*lines, f"and {len(said) - n_shown} more"]
 
 
 def _says_nothing(interval: Interval, feature: Feature | None) -> bool:
