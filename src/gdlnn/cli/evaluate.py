@@ -91,10 +91,10 @@ def accuracy(
         n_workers(jobs),
     )
     place = Place(str(out), None if data is None else str(data), device, 1, runs)
-    if not tables_only:
-        _run(settings, place)
+    failed = 0 if tables_only else _run(settings, place)
     typer.echo(write_accuracy(Store(out), protocol, document))
     typer.echo(f"Tables, figure and cells: {out}")
+    end(failed)
 
 
 @app.command()
@@ -121,10 +121,10 @@ def ablation(
         names_of(datasets), list(VARIANTS), protocol, "quick", None, runs, n_workers(jobs)
     )
     place = Place(str(out), None if data is None else str(data), device, 1, runs)
-    if not tables_only:
-        _run(settings, place)
+    failed = 0 if tables_only else _run(settings, place)
     typer.echo(write_ablation(Store(out), protocol, document))
     typer.echo(f"Table and cells: {out}")
+    end(failed)
 
 
 def n_workers(jobs: int | None) -> int:
@@ -159,13 +159,18 @@ def method_names(text: str, known: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _run(settings: StudySettings, place: Place) -> None:
+def _run(settings: StudySettings, place: Place) -> int:
     from gdlnn.evaluation import Study
 
     with running_study() as report:
-        failed = Study(settings, place, report).run()
+        return Study(settings, place, report).run()
+
+
+def end(failed: int) -> None:
+    """End with exit code 1 where cells failed, once the tables of the others are written."""
     if failed:
         typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
+        raise typer.Exit(1)
 
 
 @contextmanager
