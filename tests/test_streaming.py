@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, ModelError, make_ba_2motifs, workers
+from gdlnn import GDLNNClassifier, ModelError, load_model, make_ba_2motifs, workers
 from gdlnn.cli import main
 from gdlnn.cli import predict as predict_command
 from gdlnn.datasets.batches import GraphBatch, SmilesBatch, batched_dataset
@@ -73,6 +73,11 @@ def test_graphs_are_drawn_as_needed(model: GDLNNClassifier) -> None:
     assert len(drawn) <= 10 * (3 + 2 * workers.AHEAD + 2)
 
 
+def file_round_trip(model: GDLNNClassifier, folder: Path) -> GDLNNClassifier:
+    model.save(folder / "m.gdlnn")
+    return load_model(folder / "m.gdlnn")
+
+
 def test_explanations_on_workers_are_those_of_here(
     model: GDLNNClassifier, pool: Executor, tmp_path: Path
 ) -> None:
@@ -89,6 +94,9 @@ def test_explanations_on_workers_are_those_of_here(
     again = stream_explanations(model, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
     unbroken = stream_explanations(model, graphs, "lime", 3, batch_size=2)
     assert [e.to_json() for e in again] == [e.to_json() for e in unbroken]
+    reloaded = file_round_trip(model, tmp_path)
+    again = stream_explanations(reloaded, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
+    assert len(list(again)) == 7  # the same model, however it came here
     assert checkpoint.read_bytes().startswith(kept)
     with pytest.raises(Exception, match=r"differs in n_features \(3 there, 4 now\)"):
         next(stream_explanations(model, graphs, "lime", 4, checkpoint=checkpoint, batch_size=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ def stream_explanations(
         if checkpoint is not None:
             header = {
                 "version": package_version(),
-                "model": shared.key,
+                "model": _model_digest(model),
                 "graphs": _fingerprint(listed),
                 "technique": _said(technique),
                 "n_features": n_features,
@@ -101,6 +102,25 @@ def _explain_batch(
 def _said(technique: TechniqueLike) -> list[Any]:
     made = make_technique(technique)
     return [made.name, {name: plain(value) for name, value in made.options().items()}]
+
+
+def _model_digest(model: Any) -> str:
+    """Return a hash of what a model computes; pickles of equal models may differ from process to process."""
+    digest = hashlib.sha256(model.programs_.to_text().encode())
+    digest.update(repr(model.classes_.tolist()).encode())
+    head = getattr(model, "head_", None)
+    network = getattr(head, "network_", None)
+    if network is not None:
+        for name, tensor in sorted(network.state_dict().items()):
+            digest.update(name.encode() + tensor.cpu().numpy().tobytes())
+    elif head is not None:
+        digest.update(pickle.dumps(head))
+    layer = getattr(model, "layer_", None)
+    if layer is not None:
+        pooled = getattr(layer, "pooled_", None)
+        parts = (layer.activation, layer.log_counts, None if pooled is None else pooled.to_json())
+        digest.update(repr(parts).encode())
+    return digest.hexdigest()
 
 
 def _fingerprint(graphs: Sequence[Graph]) -> str:
