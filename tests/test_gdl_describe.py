@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdlnn import Feature, Program, ProgramError, Schema
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA
 from reference.strategies import intervals, programs, schemas
 
 MOLECULE = Schema(
@@ -171,8 +172,8 @@ def test_that_a_count_is_at_least_zero_is_not_said() -> None:
         "edge (x, y) edge (y, z)"
     )
     assert program.describe(schema) == (
-        "Molecules that contain an atom with charge of at least 0, which is bonded to an atom with hydrogens of "
-        "at most 3, which is bonded to an atom with hydrogens of 0."
+        "Molecules that contain an atom with charge of at least 0, which is bonded to an atom with hydrogens "
+        "of at most 3, which is bonded to an atom with hydrogens of 0."
     )
 
 
@@ -201,3 +202,15 @@ def test_large_programs_are_described_in_time() -> None:
         [(f"x{i}", f"x{i // 2}", None) for i in range(1, 3000)],
     )
     assert len(program.describe()) > 3000
+
+
+def test_values_in_an_order_that_people_know_are_told_by_their_last() -> None:
+    program = Program.parse(
+        "node x <atom <= C, hybridisation <= sp3> node y <atom >= N> edge (x, y)", MOLECULE_SCHEMA
+    )
+    assert program.describe(MOLECULE_SCHEMA) == (
+        "Molecules that contain an atom up to carbon with hybridisation up to sp3, which is bonded to an "
+        "atom from nitrogen on."
+    )
+    few = Program.parse("node x <atom <= Li>", MOLECULE_SCHEMA)
+    assert few.describe(MOLECULE_SCHEMA) == "Molecules that contain a hydrogen, He or lithium."

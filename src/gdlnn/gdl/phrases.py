@@ -25,6 +25,7 @@ _BOND_FEATURES = frozenset({"bond", "bond type", "bond_type"})
 _COUNTS = frozenset({"degree", "hydrogens", "radicals"})  # what is counted is never below zero
 _MAX_EXCEPTIONS = 3  # "other than a, b or c" where few values are left out and more than these are left in
 _MAX_NAMED = 8  # values that are named one by one; more are told by their first and last
+_MAX_NAMED_IN_ORDER = 3  # the same where everybody knows the order: elements by number, sp to sp3
 _ELEMENTS = {
     "H": "hydrogen",
     "B": "boron",
@@ -170,6 +171,13 @@ def _range(interval: Interval, text: Callable[[float], str]) -> str:
     return f"between {text(lower)} and {text(upper)}"
 
 
+def _in_order(feature: Feature) -> bool:
+    """Whether the codes of a feature stand in an order that people know."""
+    if feature.name.lower() in _ATOM_FEATURES:
+        return all(feature.values.get(number) == name for number, name in ((1, "H"), (6, "C"), (8, "O")))
+    return feature.name == "hybridisation"
+
+
 def _value_names(interval: Interval, feature: Feature) -> list[str] | str | None:
     """Return the names of the known values inside; a phrase where few are outside; None where none is."""
     inside = [name for value, name in sorted(feature.values.items()) if value in interval]
@@ -180,7 +188,8 @@ def _value_names(interval: Interval, feature: Feature) -> list[str] | str | None
         return None
     if len(outside) <= _MAX_EXCEPTIONS < len(inside):
         return f"other than {listed([_ELEMENTS.get(name, name) for name in outside])}"
-    if len(inside) > _MAX_NAMED:
+    open_side = -interval.lower == math.inf or interval.upper == math.inf
+    if len(inside) > (_MAX_NAMED_IN_ORDER if open_side and _in_order(feature) else _MAX_NAMED):
         first, last = (_ELEMENTS.get(name, name) for name in (inside[0], inside[-1]))
         if interval.upper == math.inf:
             return f"from {first} on"
