@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import GDLNNError, WorkerError, require
@@ -60,7 +60,8 @@ def broadcast(client: Any, shared: Shared, what: str) -> Iterator[None]:
         yield
     finally:
         if client.status == "running":
-            client.unregister_worker_plugin(plugin.name)
+            with suppress(Exception):  # a scheduler that is gone needs no tidying up
+                client.unregister_worker_plugin(plugin.name)
 
 
 @contextmanager

@@ -7,9 +7,10 @@ know it says so, and the job is sent again with it. Dask clusters get the data b
 from __future__ import annotations
 
 import os
+import threading
 import time
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from queue import Empty, SimpleQueue
@@ -38,6 +39,7 @@ BLAMES = 3
 """How often one job may be sent again after Dask blamed it for the death of its workers."""
 
 _KEPT: dict[str, Any] = {}
+_KEEPING = threading.Lock()  # a worker may have several threads
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,11 @@ class _Unknown:
 
 def keep(key: str, value: Any) -> None:
     """Keep shared data in this process, and forget what has not been used for longest."""
-    _KEPT.pop(key, None)
-    _KEPT[key] = value
-    while len(_KEPT) > MAX_KEPT:
-        _KEPT.pop(next(iter(_KEPT)), None)
+    with _KEEPING:
+        _KEPT.pop(key, None)
+        _KEPT[key] = value
+        while len(_KEPT) > MAX_KEPT:
+            _KEPT.pop(next(iter(_KEPT)), None)
 
 
 def run_job(
@@ -125,7 +128,8 @@ class Workers:
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
             if self._client is not None:
-                self._n_threads = max(1, n_cluster_threads(self._client))
+                with suppress(Exception):  # that the scheduler is gone is told by the jobs
+                    self._n_threads = max(1, n_cluster_threads(self._client))
             else:
                 self._n_threads = getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
         return self._n_threads
