@@ -284,6 +284,11 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "cost", "--limit", "-1"])
     assert ended.value.code == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "explain", *"--datasets nothing/there.csv --methods pl4xgl --jobs 1".split(),
+              "--out", out])  # fmt: skip
+    assert ended.value.code == 1
+    assert "1 cell(s) failed" in capsys.readouterr().err
 
 
 def test_the_figure_of_motifs() -> None:

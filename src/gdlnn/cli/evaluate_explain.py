@@ -15,6 +15,7 @@ from gdlnn.cli.evaluate import (
     JobsOption,
     OutOption,
     TablesOption,
+    end,
     method_names,
     n_workers,
     names_of,
@@ -74,10 +75,12 @@ def explain(
     from gdlnn.evaluation.explain_cells import ExplainStore
     from gdlnn.evaluation.explain_output import write_explain
 
+    failed = 0
     if not tables_only:
-        _run("explain", datasets, methods, out, jobs, sample, seed, programs, limit, data, device)
+        failed = _run("explain", datasets, methods, out, jobs, sample, seed, programs, limit, data, device)
     typer.echo(write_explain(ExplainStore(out), document))
     typer.echo(f"Tables, figure and cells: {out}")
+    end(failed)
 
 
 def cost(
@@ -103,10 +106,12 @@ def cost(
     from gdlnn.evaluation.explain_cells import ExplainStore
     from gdlnn.evaluation.explain_output import write_cost
 
+    failed = 0
     if not tables_only:
-        _run("cost", datasets, methods, out, jobs, sample, seed, programs, limit, data, "cpu")
+        failed = _run("cost", datasets, methods, out, jobs, sample, seed, programs, limit, data, "cpu")
     typer.echo(write_cost(ExplainStore(out), programs, document))
     typer.echo(f"Tables, figure and cells: {out}")
+    end(failed)
 
 
 def _run(
@@ -121,7 +126,7 @@ def _run(
     limit: float | None,
     data: Path | None,
     device: str,
-) -> None:
+) -> int:
     from gdlnn.evaluation.explain_cells import ExplainPlace
     from gdlnn.evaluation.explain_study import ExplainSettings, ExplainStudy
     from gdlnn.evaluation.explainers import EXPLAINERS
@@ -144,9 +149,7 @@ def _run(
         limit=limit,
     )
     with running_study() as report:
-        failed = ExplainStudy(settings, place, report).run()
-    if failed:
-        typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
+        return ExplainStudy(settings, place, report).run()
 
 
 def motifs(
