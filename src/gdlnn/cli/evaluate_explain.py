@@ -156,7 +156,7 @@ def motifs(
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture, an SVG file.")] = Path(
         "motifs.svg"
     ),
-    graphs: Annotated[int, typer.Option("--graphs", min=20, help="Graphs of BA-2Motifs to make.")] = 400,
+    graphs: Annotated[int, typer.Option("--graphs", min=20, help="Graphs of BA-2Motifs to make.")] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:

@@ -30,7 +30,7 @@ WIDTH, HEIGHT, HEAD, FOOT = 300, 240, 26, 20
 
 
 def motif_figure(
-    n_graphs: int = 400, seed: int = 0, report: Callable[[str], None] = lambda _: None, n_jobs: int = 1
+    n_graphs: int = 1000, seed: int = 0, report: Callable[[str], None] = lambda _: None, n_jobs: int = 1
 ) -> str:
     """Train the three models, explain a graph of each class that all get right, and return the figure as SVG.
 
@@ -71,6 +71,7 @@ def motif_figure(
         )
         for column, (title, marks, nodes) in enumerate(panels):
             said = f"{len(nodes)} nodes, Jaccard with the motif {jaccard(nodes, truth):.2f}"
+            said = said if nodes else "no node: that programs are absent decided"
             body += _panel(graph, marks, f"{name}: {title}", said, column, place)
     height = 2 * (HEAD + HEIGHT + FOOT)
     return document(3 * WIDTH, height, body, "BA-2Motifs explained by GDLNN, SubgraphX and PL4XGL")
