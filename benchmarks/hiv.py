@@ -157,5 +157,6 @@ def _report(found: dict[str, dict[str, Any]], command: str) -> str:
         f"| {name} | {step['seconds']:.0f} | {step['cpu_seconds']:.0f} | {step['peak_mb']:.0f} |"
         for name, step in found.items()
     ]
-    head = [f"Made by `{command}`.", "", "| step | seconds | of processors | peak MB |", "|---|---|---|---|"]
+    head = ["# A run of the size of the HIV set", "", f"Written by `{command}`.", ""]
+    head += ["| step | seconds | of processors | peak MB |", "|---|---|---|---|"]
     return "\n".join([*head, *rows, "", *lines, ""])

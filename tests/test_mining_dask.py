@@ -151,6 +151,7 @@ def test_a_lost_scheduler_is_told(tmp_path: Path) -> None:
     assert records(checkpoint) >= 5
 
 
+@pytest.mark.long
 def test_a_job_that_kills_its_workers_is_named() -> None:
     config = pytest.importorskip("dask").config
     with config.set({"distributed.scheduler.allowed-failures": 0}), dask_executor("local:1") as (executor, _):
