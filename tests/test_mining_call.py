@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gdlnn import Graph, GraphDataset, MiningError, Program, mine, workers
+from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, Schema, mine, workers
 from gdlnn.matching import match
 from gdlnn.mining import miner, objective, progress, random_programs
 from gdlnn.mining.tasks import Plan
@@ -283,3 +283,28 @@ def test_random_programs_are_connected_pieces() -> None:
         random_programs(TREES, 10, sizes=[1])
     with pytest.raises(MiningError, match="sizes: expected at least one"):
         random_programs(TREES, 10, sizes=[])
+
+
+def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as_it_is() -> None:
+    rng = np.random.default_rng(5)
+    schema = Schema((Feature("kind"), Feature("noise")), (Feature("bond"), Feature("stereo")))
+    graphs = [
+        Graph(
+            rng.integers(0, 3, (5, 2)).astype(float),
+            [(0, 1), (1, 2), (2, 3), (3, 4)],
+            rng.integers(0, 2, (4, 2)).astype(float),
+            schema=schema,
+        )
+        for _ in range(30)
+    ]
+    data = GraphDataset(graphs, [i % 2 for i in range(30)], schema)
+    found = mine(data, ignore=("noise", "stereo"), progress=False)
+    assert {i.intervals[1] for p in found.programs for i in p.nodes if i.intervals} <= {(-np.inf, np.inf)}
+    assert {i.intervals[1] for p in found.programs for i in p.edges if i.intervals} <= {(-np.inf, np.inf)}
+    assert np.array_equal(match(found.programs, data), found.supports)
+    assert all(found.programs[i] == found.programs[i].canonical() for i in range(len(found)))
+    assert found.info.fingerprint == mine(data, progress=False).info.fingerprint
+    with pytest.raises(MiningError, match=r"ignore: expected features out of kind, noise, .*, got 'colour'"):
+        mine(data, ignore=("colour",), progress=False)
+    with pytest.raises(MiningError, match="ignore: expected a data set whose schema"):
+        mine(GraphDataset([Graph([[1.0]], []), Graph([[2.0]], [])], [0, 1]), ignore=("noise",))

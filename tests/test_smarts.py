@@ -10,6 +10,7 @@ import pytest
 
 from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine
 from gdlnn.datasets.names import SCHEMAS
+from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.matching import match
 
@@ -185,3 +186,26 @@ def test_programs_of_bbbp(data_dir: Path) -> None:
         assert [molecule.HasSubstructMatch(exact) for molecule in parsed] == table[:, column].tolist()
     # The others speak of chirality, by tags that depend on the order of atoms in the file, or of stereo.
     assert exported / len(mined) > 0.5
+
+
+@pytest.mark.data
+def test_programs_of_bbbp_without_what_smarts_has_no_words_for(data_dir: Path) -> None:
+    data = load_dataset("BBBP", data_dir, download=False)
+    train = data.split("paper").train.take(np.arange(0, 1631, 4))
+    mined = mine(train, targets=40, ignore=NOT_IN_SMARTS, progress=False)
+    sample = data.take(np.arange(0, len(data), 10))
+    assert sample.smiles is not None
+    parsed = [Chem.MolFromSmiles(text) for text in sample.smiles]
+    table = match(mined.programs, sample)
+    exported = 0
+    for column, item in enumerate(mined):
+        try:
+            exact = Chem.MolFromSmarts(item.program.to_smarts(MOLECULE_SCHEMA))
+        except ProgramError:
+            continue
+        exported += 1
+        assert [molecule.HasSubstructMatch(exact) for molecule in parsed] == table[:, column].tolist()
+    assert exported / len(mined) >= 0.8
+    # What was hidden while mining makes no difference to what the programs match.
+    assert np.array_equal(match(mined.programs, train), mined.supports)
+    assert mined.info.settings["ignore"] == list(NOT_IN_SMARTS)

@@ -23,6 +23,7 @@ from gdlnn.cli.stopping import INTERRUPTED
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
+from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
 
@@ -56,6 +57,9 @@ def mine(
     min_lift: Annotated[
         float, typer.Option(help="Drop programs under this multiple of the label's share.")
     ] = 0.0,
+    smarts: Annotated[
+        bool, typer.Option("--smarts", help="Mine only programs over molecules that can be said in SMARTS.")
+    ] = False,
     step_budget: Annotated[int, typer.Option(help="Most steps of one search.")] = 20_000,
     restarts: Annotated[int, typer.Option(help="Further descents per target, with random ties.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the split, the targets and the ties.")] = 0,
@@ -133,6 +137,7 @@ def mine(
             targets=chosen,
             min_support=min_support,
             min_lift=min_lift,
+            ignore=NOT_IN_SMARTS if smarts else (),
             step_budget=step_budget,
             n_jobs=jobs,
             seed=seed,

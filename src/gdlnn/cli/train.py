@@ -19,6 +19,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
 from gdlnn.cli.report import check_output
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
+from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import Schema
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def train(
     tuned: Annotated[
         bool, typer.Option("--paper", help="The paper's recipe: ε, k and learning rate by validation.")
     ] = False,
+    smarts: Annotated[
+        bool, typer.Option("--smarts", help="Mine only programs over molecules that can be said in SMARTS.")
+    ] = False,
     restarts: Annotated[int, typer.Option(help="Further descents per graph, with random ties.")] = 0,
     split: Annotated[
         SplitKind, typer.Option(help="How to split the data set; none trains on all of it.")
@@ -84,7 +88,7 @@ def train(
 
     say(_told_parts(data, parts))
     options: dict[str, Any] = {"head": head, "restarts": restarts, "seed": seed, "n_jobs": jobs}
-    options |= {"progress": not quiet}
+    options |= {"progress": not quiet, "ignore": NOT_IN_SMARTS if smarts else ()}
     if epsilon is not None:
         options["epsilon"] = _epsilons(epsilon)
     if k is not None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import EdgeDescription, Interval, Intervals, Program
     from gdlnn.graphs import Feature, Schema
 
+NOT_IN_SMARTS = ("chirality", "radicals", "stereo")
+"""Features that SMARTS has no words for; `mine(…, ignore=NOT_IN_SMARTS)` finds programs without them."""
 MAX_LISTED = 16
 """Most values of a feature without named values that are listed one by one."""
 MAX_ALTERNATIVES = 256

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +16,11 @@ import numpy.typing as npt
 from gdlnn.matching import n_threads_for
 from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
 from gdlnn.mining.executor_run import ExecutorRun
+from gdlnn.mining.ignoring import find_ignored
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.progress import Progress, make_progress
 from gdlnn.mining.results import TaskResult, parse_rows
-from gdlnn.mining.running import LocalRun, MiningData, Run
+from gdlnn.mining.running import LocalRun, MiningData, Run, fingerprint
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Settings,
@@ -54,6 +55,7 @@ def mine(
     targets: Targets = None,
     min_support: int = 1,
     min_lift: float = 0,
+    ignore: Sequence[str] = (),
     step_budget: int = STEP_BUDGET,
     n_jobs: int | None = 1,
     seed: int = 0,
@@ -87,6 +89,9 @@ def mine(
         their shares), row numbers or a mask.
     min_support, min_lift
         Drop programs that match fewer graphs, or whose score is under this multiple of their label's share.
+    ignore
+        Names of features, as in the schema, that programs do not speak of: with chirality, radicals and
+        stereo left out, every program over molecules can be said in SMARTS.
     step_budget
         Most steps of one search while mining. A search that runs out counts as no match until the program
         has lost a node; the support of a finished program is counted again with a much larger budget.
@@ -116,8 +121,10 @@ def mine(
     clock = _Clock(None if time_limit is None else non_negative("time_limit", time_limit))
     jobs = checked_jobs(n_jobs)
     rows = choose_targets(targets, codes, settings.seed)
-    plan = make_plan(dataset, codes, rows, settings)
-    data = MiningData(dataset.graphs, codes, len(labels))
+    ignored = find_ignored(dataset, ignore)
+    seen = ignored.hidden(dataset)
+    plan = make_plan(seen, codes, rows, settings)
+    data = MiningData(seen.graphs, codes, len(labels))
 
     def start(numbers: Sequence[int]) -> Run:
         tasks = [plan.tasks[number] for number in numbers]
@@ -133,8 +140,14 @@ def mine(
         results = {} if saved is None else dict(saved.finished)
         bar = stack.enter_context(make_progress(progress, plan, results.values()))
         stopped_by = _run_tasks(start, len(plan), results, saved, bar, clock)
-    info = _info(dataset, labels, codes, settings, len(rows), data.fingerprint, stopped_by is None)
-    merged = _merged(plan, results, codes, labels)
+    digest = fingerprint(dataset.graphs, codes) if ignored else data.fingerprint
+    info = _info(dataset, labels, codes, settings, len(rows), digest, stopped_by is None)
+    if ignored:
+        info = replace(info, settings={**info.settings, "ignore": list(ignore)})
+    merged = [
+        replace(item, program=ignored.opened(item.program, dataset.directed))
+        for item in _merged(plan, results, codes, labels)
+    ]
     programs = ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
     return programs if (least, lift) == (1, 0) else programs.filter(least, lift)
 

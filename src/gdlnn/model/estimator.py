@@ -73,7 +73,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
     validation_fraction
         Share of the training graphs that is held out for early stopping where `fit` is given no validation
         part, provided it comes to `MIN_VALIDATION` graphs: less than that tells too little.
-    strategy, connected, targets, min_support, min_lift, restarts, step_budget, checkpoint
+    strategy, connected, targets, min_support, min_lift, ignore, restarts, step_budget, checkpoint
         Of mining, see `mine`; `checkpoint` is a folder.
     seed, n_jobs, device, progress
         Seed of everything random; threads of mining and matching; device of the head; whether to show a bar.
@@ -120,6 +120,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         targets: Targets = None,
         min_support: int = 1,
         min_lift: float = 0,
+        ignore: Sequence[str] = (),
         restarts: int = 0,
         step_budget: int = STEP_BUDGET,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -154,6 +155,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.targets = targets
         self.min_support = min_support
         self.min_lift = min_lift
+        self.ignore = ignore
         self.restarts = restarts
         self.step_budget = step_budget
         self.checkpoint = checkpoint

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Epsilon = float | str
 Epsilons = Epsilon | Sequence[Epsilon]
 MINING_PARAMETERS = (
-    *("strategy", "connected", "targets", "min_support", "min_lift", "restarts", "step_budget"),
-    *("seed", "n_jobs", "progress"),
+    *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "restarts"),
+    *("step_budget", "seed", "n_jobs", "progress"),
 )
 """What estimators pass on to `mine` under the same names."""
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")

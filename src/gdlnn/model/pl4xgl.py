@@ -21,6 +21,7 @@ from gdlnn.model.validation import Validation, training_and_validation
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining import MinedProgram
@@ -56,7 +57,7 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     Parameters
     ----------
-    epsilon, strategy, connected, targets, min_support, min_lift, restarts, step_budget
+    epsilon, strategy, connected, targets, min_support, min_lift, ignore, restarts, step_budget
         Of mining, see `mine`; by default the cheaper search and the filter of the public PL4XGL program.
     validation_fraction
         Share of the training graphs to hold out where `fit` is given no validation part, as for
@@ -82,6 +83,7 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
         targets: Targets = None,
         min_support: int = 2,
         min_lift: float = 1.2,
+        ignore: Sequence[str] = (),
         restarts: int = 0,
         step_budget: int = STEP_BUDGET,
         validation_fraction: float = 0.1,
@@ -96,6 +98,7 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
         self.targets = targets
         self.min_support = min_support
         self.min_lift = min_lift
+        self.ignore = ignore
         self.restarts = restarts
         self.step_budget = step_budget
         self.validation_fraction = validation_fraction
