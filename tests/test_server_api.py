@@ -297,6 +297,7 @@ def test_files_that_cannot_be_are_refused(client: TestClient) -> None:
     cases = {
         ("csv", b""): "expected a header line",
         ("csv", b"smiles\n"): "expected at least one row",
+        ("csv", b"smi\rles\n"): "new-line character",
         ("csv", b"smiles\n" + b"C\n" * 251): "expected at most 250 graphs",
         ("csv", b"\xff\xfe\x00"): "expected UTF-8 text, got UTF-16",
         ("csv", b"smiles\n\x00\n"): "expected text, got binary data",

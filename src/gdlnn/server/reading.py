@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 FileKind = Literal["csv", "sdf", "jsonl"]
 _SUFFIXES = {"csv": ".csv", "sdf": ".sdf", "jsonl": ".jsonl"}
 # What the readers raise for text that nobody should send, beside their own errors.
-_BAD_TEXT = (GDLNNError, ValueError, TypeError, LookupError, OverflowError, RecursionError)
+_BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
