@@ -144,6 +144,7 @@ def test_the_error_is_a_program_error_and_travels() -> None:
     with pytest.raises(ProgramError) as caught:
         Program.parse("node")
     assert isinstance(caught.value, GDLNNError | ValueError)
+    assert caught.value.__context__ is None  # which some libraries pickle too
     copy = pickle.loads(pickle.dumps(caught.value))
     assert str(copy) == str(caught.value)
     assert (copy.line, copy.column) == (1, 5)

@@ -51,8 +51,8 @@ def methods_of(entries: Entries) -> list[str]:
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = ["| " + " | ".join(row) + " |" for row in (header, *rows)]
+    """Return a table in Markdown; a bar within a cell, as in |D|, does not end it."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (header, *rows)]
     lines.insert(1, "|" + "---|" * len(header))
     return "\n".join(lines)
 

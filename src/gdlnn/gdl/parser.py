@@ -28,7 +28,8 @@ def parse_program(text: str, schema: Schema | None = None) -> Program:
     try:
         return _program(records, schema)
     except TextFault as fault:
-        raise syntax_error(text, fault.offset, fault.reason) from None
+        wrong = syntax_error(text, fault.offset, fault.reason)
+    raise wrong
 
 
 def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram]:
@@ -43,7 +44,8 @@ def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram
             for header, block in _blocks(records)
         ]
     except TextFault as fault:
-        raise syntax_error(text, fault.offset, fault.reason) from None
+        wrong = syntax_error(text, fault.offset, fault.reason)
+    raise wrong
 
 
 def _blocks(records: list[Record]) -> list[tuple[HeaderText, list[Record]]]:

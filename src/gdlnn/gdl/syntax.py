@@ -223,10 +223,13 @@ def read(text: str, start: str) -> list[Record]:
         records: list[Record] = parser.feed_eof()  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
         accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
-        raise _unexpected(text, error, accepted) from None
+        wrong = _unexpected(text, error, accepted)
     except TextFault as fault:
-        raise syntax_error(text, fault.offset, fault.reason) from None
-    return records
+        wrong = syntax_error(text, fault.offset, fault.reason)
+    else:
+        return records
+    # Raised out here it carries nothing of the parser's along, so that it can go from one process to another.
+    raise wrong
 
 
 def _unexpected(text: str, error: UnexpectedInput, accepted: set[str]) -> GDLSyntaxError:
