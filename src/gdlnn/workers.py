@@ -144,7 +144,7 @@ class Workers:
         sent = (self._shared.unpack, self._shared.payload) if with_data else None
         try:
             return self._executor.submit(run_job, self._shared.key, sent, job, arguments, **self._options)
-        except BrokenExecutor as error:
+        except Exception as error:  # each executor says in its own way that it takes no more
             raise self._broken(error) from error
 
     def answer(self, future: Future[Any]) -> Any:
