@@ -113,16 +113,21 @@ def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:
 def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
     header = {"kind": KIND, "format": 1}
     owner = Checkpoint(tmp_path / "run", header, 1)
+    ready, says_ready = os.pipe()
     child = os.fork()
     if not child:
+        os.write(says_ready, b".")  # what is done in a new child is done by now
         time.sleep(60)
         os._exit(0)
     try:
+        assert os.read(ready, 1) == b"."
         owner.close()
         Checkpoint(tmp_path / "run", header, 1).close()
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        os.close(ready)
+        os.close(says_ready)
 
 
 def test_a_killed_owner_blocks_nobody_and_a_living_one_does(tmp_path: Path) -> None:
