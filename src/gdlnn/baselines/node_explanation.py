@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.graphs.part import GraphPart
+
 if TYPE_CHECKING:
     from gdlnn.graphs import Graph
 
-BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class NodeExplanation:
+class NodeExplanation(GraphPart):
     """A part of a graph that is meant to explain what a graph network says of it.
 
     Attributes
@@ -42,30 +43,6 @@ class NodeExplanation:
     nodes: tuple[int, ...]
     score: float | None
     node_scores: FloatArray
-
-    @property
-    def node_mask(self) -> BoolArray:
-        """Which nodes of the graph are in the explanation."""
-        mask = np.zeros(self.graph.n_nodes, dtype=bool)
-        mask[list(self.nodes)] = True
-        return mask
-
-    @property
-    def edge_mask(self) -> BoolArray:
-        """Which edges of the graph have both ends in the explanation."""
-        if not self.graph.n_edges:
-            return np.zeros(0, dtype=bool)
-        return np.asarray(self.node_mask[self.graph.edges].all(axis=1))
-
-    @property
-    def subgraph(self) -> Graph:
-        """The explanation as a graph of its own, renumbered; features stay as they were."""
-        return self.graph.subgraph(np.array(self.nodes, dtype=np.int64))
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it names no node."""
-        return not self.nodes
 
 
 def most_important(scores: FloatArray, n_nodes: int) -> tuple[int, ...]:

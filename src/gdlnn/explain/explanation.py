@@ -16,19 +16,19 @@ import numpy.typing as npt
 from gdlnn.errors import ExplanationError, GDLNNError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, Schema
+from gdlnn.graphs.part import GraphPart
 
 if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
 VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(GraphPart):
     """Why a model said what it said of one graph.
 
     Programs stand from the most to the least important; `weights`, `matched`, `witnesses`, `indices` and
@@ -90,19 +90,6 @@ class Explanation:
     # --- the subgraph -------------------------------------------------------------------------------------
 
     @property
-    def node_mask(self) -> BoolArray:
-        """Which nodes of the graph are in the subgraph."""
-        mask = np.zeros(self.graph.n_nodes, dtype=bool)
-        mask[list(self.nodes)] = True
-        return mask
-
-    @property
-    def edge_mask(self) -> BoolArray:
-        """Which edges of the graph are in the subgraph: those with both ends in it."""
-        mask = self.node_mask
-        return np.asarray(mask[self.graph.edges].all(axis=1)) if self.graph.n_edges else np.zeros(0, bool)
-
-    @property
     def node_scores(self) -> FloatArray:
         """How much each node matters: the sizes of the weights of the matched programs that stand on it."""
         scores = np.zeros(self.graph.n_nodes)
@@ -110,21 +97,6 @@ class Explanation:
             if witness:
                 scores[list(witness.values())] += abs(weight)
         return scores
-
-    @property
-    def edges(self) -> tuple[tuple[int, int], ...]:
-        """The edges of the subgraph, as pairs of nodes of the graph."""
-        return tuple((int(u), int(v)) for u, v in self.graph.edges[self.edge_mask].tolist())
-
-    @property
-    def subgraph(self) -> Graph:
-        """The subgraph as a graph of its own, renumbered; features stay as they were."""
-        return self.graph.subgraph(np.array(self.nodes, dtype=np.int64))
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no important program matched, so that there is no subgraph to show."""
-        return not self.nodes
 
     # --- in words -----------------------------------------------------------------------------------------
 
