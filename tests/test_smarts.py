@@ -17,6 +17,8 @@ from gdlnn.matching import match
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gdlnn import GraphDataset, ProgramSet
+
 Chem = pytest.importorskip("rdkit.Chem")
 
 MOLECULES = [
@@ -164,11 +166,11 @@ def test_schemas_with_atoms_and_bonds_alone() -> None:
         nitro.to_smarts(Schema((Feature("atom"),)))
 
 
-@pytest.mark.data
-def test_programs_of_bbbp(data_dir: Path) -> None:
-    data = load_dataset("BBBP", data_dir, download=False)
-    train = data.split("paper").train
-    mined = mine(train.take(np.arange(0, len(train), 4)), targets=40, progress=False)
+def share_said_exactly(mined: ProgramSet, data: GraphDataset) -> float:
+    """Return the share of programs with a SMARTS; on a tenth of the molecules it finds what they match.
+
+    With conditions left out, it finds all of that, and perhaps more.
+    """
     sample = data.take(np.arange(0, len(data), 10))
     assert sample.smiles is not None
     parsed = [Chem.MolFromSmiles(text) for text in sample.smiles]
@@ -184,28 +186,25 @@ def test_programs_of_bbbp(data_dir: Path) -> None:
             continue
         exported += 1
         assert [molecule.HasSubstructMatch(exact) for molecule in parsed] == table[:, column].tolist()
+    return exported / len(mined)
+
+
+@pytest.mark.data
+def test_programs_of_bbbp(data_dir: Path) -> None:
+    data = load_dataset("BBBP", data_dir, download=False)
+    train = data.split("paper").train
+    mined = mine(train.take(np.arange(0, len(train), 4)), targets=40, progress=False)
     # The others speak of chirality, by tags that depend on the order of atoms in the file, or of stereo.
-    assert exported / len(mined) > 0.5
+    assert share_said_exactly(mined, data) > 0.5
 
 
 @pytest.mark.data
 def test_programs_of_bbbp_without_what_smarts_has_no_words_for(data_dir: Path) -> None:
     data = load_dataset("BBBP", data_dir, download=False)
-    train = data.split("paper").train.take(np.arange(0, 1631, 4))
+    train = data.split("paper").train
+    train = train.take(np.arange(0, len(train), 4))
     mined = mine(train, targets=40, ignore=NOT_IN_SMARTS, progress=False)
-    sample = data.take(np.arange(0, len(data), 10))
-    assert sample.smiles is not None
-    parsed = [Chem.MolFromSmiles(text) for text in sample.smiles]
-    table = match(mined.programs, sample)
-    exported = 0
-    for column, item in enumerate(mined):
-        try:
-            exact = Chem.MolFromSmarts(item.program.to_smarts(MOLECULE_SCHEMA))
-        except ProgramError:
-            continue
-        exported += 1
-        assert [molecule.HasSubstructMatch(exact) for molecule in parsed] == table[:, column].tolist()
-    assert exported / len(mined) >= 0.8
+    assert share_said_exactly(mined, data) >= 0.8
     # What was hidden while mining makes no difference to what the programs match.
     assert np.array_equal(match(mined.programs, train), mined.supports)
     assert mined.info.settings["ignore"] == list(NOT_IN_SMARTS)

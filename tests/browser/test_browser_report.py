@@ -5,7 +5,6 @@ Needs playwright and Chromium: `make test-browser` installs both where it can. S
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +12,12 @@ import pytest
 
 from gdlnn import GraphDataset
 from gdlnn.report import ReportOptions, build_report, render_report
+from reference.chromium import started_browser
 from reference.report_models import motifs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-sync_api = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None:
-    pytest.skip("no Chromium: `make test-browser` says how to get it", allow_module_level=True)
-
-FLAGS = """
-    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync
-"""
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +40,8 @@ def page_file(report: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+    with started_browser() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture

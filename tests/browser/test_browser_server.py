@@ -6,13 +6,13 @@ Needs playwright and Chromium: `make test-browser` installs both where it can. S
 from __future__ import annotations
 
 import csv
-import shutil
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gdlnn import load_model
+from reference.chromium import started_browser
 from reference.live_server import live_server
 from reference.server_models import MOLECULES, molecules_file, motifs_file
 
@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
 for module in ("fastapi", "uvicorn", "rdkit"):
     pytest.importorskip(module)
-sync_api = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None:
-    pytest.skip("no Chromium: `make test-browser` says how to get it", allow_module_level=True)
-
-FLAGS = """
-    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync
-"""
 # A refused request is a line on the console that no page can keep from it; every other line is a fault.
 REFUSED = "Failed to load resource: the server responded with a status of 422"
 
@@ -51,10 +42,8 @@ def server(molecules: tuple[Path, GraphDataset]) -> Iterator[LiveServer]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+    with started_browser() as started:
         yield started
-        started.close()
 
 
 def opened(browser: Any, url: str, problems: list[str], width: int = 1280, scheme: str = "light") -> Any:
