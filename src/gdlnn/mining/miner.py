@@ -142,12 +142,10 @@ def mine(
         stopped_by = _run_tasks(start, len(plan), results, saved, bar, clock)
     digest = fingerprint(dataset.graphs, codes) if ignored else data.fingerprint
     info = _info(dataset, labels, codes, settings, len(rows), digest, stopped_by is None)
+    merged = _merged(plan, results, codes, labels)
     if ignored:
         info = replace(info, settings={**info.settings, "ignore": list(ignore)})
-    merged = [
-        replace(item, program=ignored.opened(item.program, dataset.directed))
-        for item in _merged(plan, results, codes, labels)
-    ]
+        merged = [replace(m, program=ignored.opened(m.program, dataset.directed)) for m in merged]
     programs = ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
     return programs if (least, lift) == (1, 0) else programs.filter(least, lift)
 
