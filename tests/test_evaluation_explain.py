@@ -25,6 +25,7 @@ from gdlnn.evaluation.explain_study import ExplainSettings, ExplainStudy, sample
 from gdlnn.evaluation.explain_tables import explain_report
 from gdlnn.evaluation.explainers import EXPLAINERS, chosen_configuration
 from gdlnn.evaluation.motifs import motif_figure
+from gdlnn.evaluation.programs import load_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def _quick() -> Iterator[None]:
     """Small models and few walks: these tests are about the study, not about how good anything is."""
     from gdlnn.baselines import subgraphx
 
-    for cached in (running_module.load_data, running_module.load_split, running_module._programs):
+    for cached in (running_module.load_data, running_module.load_split, load_programs):
         cached.cache_clear()
     few = {"n_rollouts": 2, "n_samples": 5, "n_children": 4}
     real = subgraphx.SubgraphX.__init__

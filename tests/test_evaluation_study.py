@@ -37,7 +37,7 @@ QUICKLY = ("--runs", "2", "--jobs", "1", "--device", "cpu")
 def _fresh() -> None:
     running_module.load_data.cache_clear()
     running_module.load_split.cache_clear()
-    running_module._programs.cache_clear()
+    load_programs.cache_clear()
 
 
 def study(folder: Path, methods: list[str], **settings: Any) -> tuple[Study, list[str]]:

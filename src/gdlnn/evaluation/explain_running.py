@@ -8,7 +8,6 @@ import threading
 import time
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +27,9 @@ from gdlnn.evaluation.running import failure, load_split, machine, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from gdlnn.graphs import GraphDataset
-    from gdlnn.mining import ProgramSet
 
 PROTOCOL = "paper"
 """Explanations are studied on the first split and seed of this protocol."""
@@ -128,11 +127,6 @@ def _saved(file: str, device: str) -> Any:
     return load_network(file, device)
 
 
-@lru_cache(maxsize=8)
-def _programs(file: str) -> ProgramSet:
-    return load_programs(Path(file))
-
-
 def programs_file(place: ExplainPlace, dataset: str, fingerprint: str, key: str) -> Path:
     """Return the file of programs in the folder that was named for them, where it is there, else in `out`."""
     folders = [place.out] if place.programs is None else [place.programs, place.out]
@@ -149,7 +143,7 @@ def _model(task: ExplainTask, place: ExplainPlace) -> tuple[Any, Result]:
         return _saved(str(file), place.device), {}
     assert explainer.method.programs is not None
     sets = [
-        _programs(str(programs_file(place, task.dataset, fingerprint, spec.key)))
+        load_programs(programs_file(place, task.dataset, fingerprint, spec.key))
         for spec in explainer.method.programs(task.configuration, len(train))
     ]
     model = explainer.method.make(task.configuration, task.seed, place.device, place.n_jobs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,8 +117,9 @@ def _item_json(item: MinedProgram) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=8)
 def load_programs(file: Path) -> ProgramSet:
-    """Read what `save_programs` wrote."""
+    """Read what `save_programs` wrote; the last ones are kept: cells in a row share them."""
     content = json.loads(gzip.decompress(file.read_bytes()))
     given = content["info"]
     schema = None if content["schema"] is None else Schema.from_json(content["schema"])

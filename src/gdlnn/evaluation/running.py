@@ -25,7 +25,6 @@ from gdlnn.evaluation.protocols import plan_splits, stored_split
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.graphs.splits import Split
-    from gdlnn.mining import ProgramSet
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "torch_geometric", "rdkit")
 
@@ -67,13 +66,6 @@ def load_split(name: str, protocol: Any, split: str, place: Place) -> tuple[Spli
     plan = next(plan for plan in plan_splits(protocol, place.n_runs) if plan.name == split)
     file = Store(place.out).split_file(name, protocol, split)
     return stored_split(load_data(name, place.data), protocol, plan, file)
-
-
-@lru_cache(maxsize=8)
-def _programs(file: str) -> ProgramSet:
-    from pathlib import Path
-
-    return load_programs(Path(file))
 
 
 def run_task(task: Task, place: Place) -> Result:
@@ -141,7 +133,7 @@ def _given_programs(task: Task, place: Place, fingerprint: str, n_train: int) ->
         store.programs_file(task.dataset, fingerprint, spec.key)
         for spec in method.programs(task.configuration, n_train)
     ]
-    sets = [_programs(str(file)) for file in files]
+    sets = [load_programs(file) for file in files]
     programs = sets[0] if len(sets) == 1 else sets
     return {"programs": programs}, float(sum(programs.stats.cpu_seconds for programs in sets))
 
