@@ -120,6 +120,11 @@ def test_labels_may_be_words(tmp_path: Path) -> None:
         ("smiles\nCÃ\n".encode("latin1"), {}, r"x\.csv, line 2: expected UTF-8 text"),
         ("smiles\nC\n".encode("utf-16"), {}, r"x\.csv: expected UTF-8 text, got UTF-16"),
         (b"smiles\nC\0\n", {}, r"x\.csv, line 2: expected text, got binary data"),
+        (
+            'smiles,y\nC,"1\nCC,2\n',
+            {},
+            r"x\.csv, line 2 to 3: a quote is not closed before the end of the file",
+        ),
         (TABLE, {"fragments": "first"}, r"fragments: expected keep or largest, got 'first'"),
     ],
 )
@@ -132,7 +137,8 @@ def test_bad_tables(tmp_path: Path, content: str | bytes, options: dict[str, str
 def test_missing_and_damaged_tables(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"none\.csv: expected a table of SMILES, got no such file"):
         load_smiles(tmp_path / "none.csv")
-    for data in (b"no gzip", gzip.compress(TABLE.encode())[:-12]):
+    packed = gzip.compress(TABLE.encode())
+    for data in (b"no gzip", packed[:-12], packed[:10] + b"\xff" + packed[11:]):
         with pytest.raises(DatasetError, match=r"x\.csv\.gz: expected a gzip file"):
             load_smiles(write(tmp_path / "x.csv.gz", data))
 
@@ -181,3 +187,15 @@ def test_bad_sdf(tmp_path: Path) -> None:
         load_sdf(path, on_error="raise")
     with pytest.raises(DatasetError, match=r"y\.sdf: expected an SDF file, got no such file"):
         load_sdf(tmp_path / "y.sdf")
+
+
+@pytest.mark.parametrize("bad", ["nonsense\n", "", "\n\n\n  x  2\nM  END\n", None])
+def test_a_bad_record_does_not_take_the_next_with_it(tmp_path: Path, bad: str | None) -> None:
+    from rdkit import Chem
+
+    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(text)) for text in ("C", "CC", "CCC")]
+    blocks.insert(1, blocks[0] + "> <cut\n" if bad is None else bad)
+    dataset = load_sdf(write(tmp_path / "x.sdf", "$$$$\n".join(blocks)))
+    assert dataset.smiles is not None
+    assert dataset.smiles[-2:] == ["CC", "CCC"]
+    assert len(dataset) + len(dataset.skipped) == 4

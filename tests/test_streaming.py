@@ -14,6 +14,7 @@ import pytest
 from gdlnn import GDLNNClassifier, ModelError, load_model, make_ba_2motifs, workers
 from gdlnn.cli import main
 from gdlnn.cli import predict as predict_command
+from gdlnn.datasets import load_sdf, save_jsonl
 from gdlnn.datasets.batches import GraphBatch, SmilesBatch, batched_dataset
 from gdlnn.explain import explain
 from gdlnn.explain.streaming import stream_explanations
@@ -186,6 +187,97 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
     whole = batched_dataset(str(tmp_path / "d.gdlds"), 10)
     assert not whole.streamed
     assert [len(batch.read()) for batch in whole.batches if isinstance(batch, GraphBatch)] == [10, 10, 4]
+
+
+def test_bad_rows_of_a_table_are_rows_with_a_reason(tmp_path: Path) -> None:
+    """Whatever is wrong in the middle of a long table, the rows before and after it are predicted."""
+    pytest.importorskip("rdkit")
+    table = tmp_path / "t.csv"
+    lines = [b"smiles,key", b"C,1", b"CC", b"C\0C,3", b"\xff,4", b"C" * 3_000_000 + b",5", b"CCC,6"]
+    lines += [b'"CC', b'C",8', b"C\rC,9", b'"C,10', *[b"CC,x"] * 30_000, b"CCO,11", b'CCC,"12', b"C,13"]
+    table.write_bytes(b"\n".join(lines) + b"\n")
+    data = batched_dataset(str(table), 3, id="key")
+    rows = [row for batch in data.batches for row in batch.read()]
+    good = {row.key: row.smiles for row in rows if row.graph is not None}
+    assert {"1": "C", "6": "CCC", "11": "CCO"}.items() <= good.items()
+    assert [row.reason for row in rows if row.graph is None][:5] == [
+        "line 3: expected 2 cells, got 1",
+        "line 4: expected text, got binary data",
+        "line 5: expected UTF-8 text, got invalid start byte",
+        "line 6: expected a line of at most 1,048,576 bytes, got a longer one",
+        "more than one line; perhaps a quote is not closed",
+    ]
+    reasons = [row.reason for row in rows if row.graph is None][5:]
+    assert [reason.split(", got")[0] for reason in reasons] == [
+        "line 10: expected a row",
+        "line 11 to 26225: expected a row",
+        "line 30013 to 30014: a quote is not closed before the end of the file",
+    ]
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+
+
+def test_sdf_files_are_read_as_they_are_used(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+
+    def block(smiles: str, title: str, key: str = "") -> str:
+        text: str = chem.MolToMolBlock(chem.MolFromSmiles(smiles)).replace("\n", f"{title}\n", 1)
+        return text + (f">  <key>\n{key}\n\n" if key else "") + "$$$$\n"
+
+    records = [block("C", "a", "k1"), "nonsense\n$$$$\n", block("CC", "caf\xe9"), "$$$$\n", "\0\n$$$$\n"]
+    records += [
+        block("CCC", "", "k6"),
+        "x" * (17 << 20) + "\n$$$$\n",
+        block("CCO", "d").removesuffix("$$$$\n"),
+    ]
+    file = tmp_path / "t.sdf"
+    file.write_bytes("".join(records).encode("latin-1"))
+    data = batched_dataset(str(file), 3)
+    assert (data.name, data.has_smiles, data.streamed) == ("t", True, True)
+    rows = [row for batch in data.batches for row in batch.read()]
+    assert [(row.key, row.smiles) for row in rows if row.graph is not None] == [
+        ("a", "C"), ("caf\xe9", "CC"), (None, "CCC"), ("d", "CCO"),
+    ]  # fmt: skip
+    assert [row.reason for row in rows if row.graph is None] == [
+        "not a molecule that RDKit accepts",
+        "not a molecule that RDKit accepts",
+        "expected text, got binary data",
+        "expected a record of at most 16,777,216 bytes, got 17,825,793",
+    ]
+    assert [row.number for row in rows] == list(range(1, 9))
+    keys = [row.key for batch in batched_dataset(str(file), 3, id="key").batches for row in batch.read()]
+    assert keys == ["k1", "", "", "", "", "k6", "", ""]
+    whole = load_sdf(file)
+    assert whole.graphs == [row.graph for row in rows if row.graph is not None]
+    assert [(row.row, row.reason) for row in whole.skipped] == [
+        (row.number, row.reason) for row in rows if row.graph is None
+    ]
+
+
+def test_json_lines_are_read_as_they_are_used(
+    model: GDLNNClassifier, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, lines = file.with_name("d.gdlds"), file.with_name("d.jsonl")
+    save_jsonl(MOTIFS, lines)
+    monkeypatch.setattr(predict_command, "BATCH", 5)
+    assert batched_dataset(str(lines), 5).streamed
+    for source, out in ((whole, "whole.csv"), (lines, "lines.csv")):
+        assert run("predict", file, source, "-o", file.with_name(out), "-j", 1) == 0
+    assert file.with_name("lines.csv").read_bytes() == file.with_name("whole.csv").read_bytes()
+    content = lines.read_text().splitlines()
+    content[3:5] = ["{", '{"nodes": [[1, 2]], "edges": []}']
+    content[7] = content[7].replace('"edges"', '"directed": true, "edges"')
+    content[9:9] = ["", '{"nodes": [], "edges": []}']
+    lines.write_text("\n".join(content))
+    capsys.readouterr()
+    assert run("predict", file, lines, "-o", file.with_name("bad.csv"), "-j", 1, "--json") == 0
+    assert (found := json.loads(capsys.readouterr().out))["not_read"] == 3
+    assert found["rows"] == 25
+    with file.with_name("bad.csv").open() as table:
+        reasons = [row["reason"] for row in csv.DictReader(table) if row["reason"]]
+    assert reasons[0].startswith("line 4: expected a JSON object")
+    assert "line 5: " in reasons[1]
+    assert "expected 1 node feature(s), as in the schema, got 2" in reasons[1]
+    assert reasons[2] == "line 8: expected False for directed, as before, got True"
 
 
 def test_the_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def predict(
     """Predict the label of every graph and write a table.
 
     Rows that do not parse are kept, with the reason. Graphs that no program matches are flagged: they lie
-    outside what was learnt. Tables of SMILES are read as they are used, so that they may be of any length.
+    outside what was learnt. Tables of SMILES, SDF files and JSON Lines are read as they are used: they may be
+    of any length.
     """
     from gdlnn.model import load_model
     from gdlnn.model.streaming import stream_predictions

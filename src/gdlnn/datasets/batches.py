@@ -1,6 +1,6 @@
-"""Inputs in batches, so that memory does not grow with the file: tables of SMILES are read as they are used.
+"""Inputs in batches, so that memory does not grow with the file.
 
-Other formats are read whole, then cut.
+Tables of SMILES, SDF files and JSON Lines are read as they are used; other formats are read whole, then cut.
 """
 
 from __future__ import annotations
@@ -8,17 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from gdlnn.datasets.jsonl import JsonlKind, open_jsonl
 from gdlnn.datasets.molecule_rows import Fragments, MoleculeRows
-from gdlnn.datasets.resolve import is_table, resolve_dataset, smiles_column
-from gdlnn.datasets.smiles import parse_smiles, read_columns
+from gdlnn.datasets.resolve import file_kind, resolve_dataset, smiles_column
+from gdlnn.datasets.sdf import add_record, read_blocks
+from gdlnn.datasets.smiles import parse_smiles, read_rows
+from gdlnn.errors import DatasetError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
     from gdlnn.graphs import Graph, GraphDataset
+
+Row = TypeVar("Row")
 
 
 class InputRow(NamedTuple):
@@ -43,23 +48,69 @@ class Batch(Protocol):
 
 @dataclass(frozen=True)
 class SmilesBatch:
-    """Rows of a table: number, SMILES and identifier of each."""
+    """Rows of a table: number, SMILES and identifier of each, and what is wrong with the row, or ""."""
 
-    rows: list[tuple[int, str, str | None]]
+    rows: list[tuple[int, str, str | None, str]]
     fragments: Fragments
 
     def read(self) -> list[InputRow]:
         """Parse the SMILES."""
         rows = MoleculeRows("", "row", "", labelled=False, fragments=self.fragments, on_error="skip")
         found = []
-        for number, text, key in self.rows:
+        for number, text, key, problem in self.rows:
             before = len(rows.skipped)
-            rows.add(number, text, *parse_smiles(text), key=key or "")
+            molecule, reason = (None, problem) if problem else parse_smiles(text)
+            rows.add(number, text, molecule, reason, key=key or "")
             if len(rows.skipped) > before:
                 found.append(InputRow(number, "", text, None, rows.skipped[-1].reason))
             else:
                 found.append(InputRow(number, key, text, rows.graphs[-1], ""))
         return found
+
+
+@dataclass(frozen=True)
+class SdfBatch:
+    """Records of an SDF file: number and text of each, and what is wrong with it, or ""."""
+
+    rows: list[tuple[int, str, str]]
+    id: str | None
+    fragments: Fragments
+
+    def read(self) -> list[InputRow]:
+        """Read the molecules."""
+        rows = MoleculeRows("", "record", "", labelled=False, fragments=self.fragments, on_error="skip")
+        found = []
+        for number, block, problem in self.rows:
+            before = len(rows.skipped)
+            add_record(rows, number, block, problem, None, self.id)
+            if len(rows.skipped) > before:
+                found.append(InputRow(number, "", "", None, rows.skipped[-1].reason))
+            else:  # a record without a title is counted, one without the property has no identifier
+                key = rows.ids[-1] if self.id is not None else rows.ids[-1] or None
+                found.append(InputRow(number, key, rows.smiles[-1], rows.graphs[-1], ""))
+        return found
+
+
+@dataclass(frozen=True)
+class JsonlBatch:
+    """Lines of a file of JSON Lines: number of the row and of the line, text, and what is wrong, or ""."""
+
+    rows: list[tuple[int, int, str, str]]
+    kind: JsonlKind
+
+    def read(self) -> list[InputRow]:
+        """Read the graphs."""
+        return [self._read(*row) for row in self.rows]
+
+    def _read(self, number: int, place: int, line: str, problem: str) -> InputRow:
+        where = f"line {place}"
+        if problem:
+            return InputRow(number, "", None, None, f"{where}: {problem}")
+        try:
+            graph, key, smiles = self.kind.read(line, where)
+        except DatasetError as error:
+            return InputRow(number, "", None, None, str(error))
+        return InputRow(number, key, smiles, graph, "")
 
 
 @dataclass(frozen=True)
@@ -107,31 +158,38 @@ def batched_dataset(
     Parameters are those of `resolve_dataset`.
     """
     path = Path(text)
-    if is_table(path):
-        column = smiles or smiles_column(path)
-        rows = _table_rows(path, column, id)
-        return BatchedInput(path.name.split(".")[0], True, True, _smiles_batches(rows, size, fragments))
+    name = path.name.split(".")[0]
+    kind = file_kind(path)
+    if kind == "table":
+        rows = _table_rows(path, smiles or smiles_column(path), id)
+        return BatchedInput(name, True, True, (SmilesBatch(some, fragments) for some in _some(rows, size)))
+    if kind == "sdf":
+        records = read_blocks(path)
+        return BatchedInput(
+            name, True, True, (SdfBatch(some, id, fragments) for some in _some(records, size))
+        )
+    if kind == "jsonl":
+        common, lines = open_jsonl(path, size)
+        numbered = ((number, *line) for number, line in enumerate(lines, start=1))
+        batches = (JsonlBatch(some, common) for some in _some(numbered, size))
+        return BatchedInput(common.name, common.has_smiles, True, batches)
     data = resolve_dataset(text, smiles=smiles, id=id, root=root, fragments=fragments)
-    return BatchedInput(data.name, data.smiles is not None, False, _cut(data, size))
+    cut = (GraphBatch(some) for some in _some(_rows_of(data), size))
+    return BatchedInput(data.name, data.smiles is not None, False, cut)
 
 
-def _table_rows(path: Path, smiles: str, id: str | None) -> Iterator[tuple[int, str, str | None]]:
+def _table_rows(path: Path, smiles: str, id: str | None) -> Iterator[tuple[int, str, str | None, str]]:
     columns = [smiles] if id is None else [smiles, id]
-    for number, cells in read_columns(path, columns):
-        yield number, cells[0], None if id is None else cells[1]
+    for number, cells, problem in read_rows(path, columns):
+        if problem:
+            yield number, "", None, problem
+        else:
+            yield number, cells[0], None if id is None else cells[1], ""
 
 
-def _smiles_batches(
-    rows: Iterator[tuple[int, str, str | None]], size: int, fragments: Fragments
-) -> Iterator[SmilesBatch]:
+def _some(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
     while some := list(islice(rows, size)):
-        yield SmilesBatch(some, fragments)
-
-
-def _cut(data: GraphDataset, size: int) -> Iterator[GraphBatch]:
-    rows = _rows_of(data)
-    while some := list(islice(rows, size)):
-        yield GraphBatch(some)
+        yield some
 
 
 def _rows_of(data: GraphDataset) -> Iterator[InputRow]:

@@ -6,18 +6,21 @@ An optional first line holds the name and the schema.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.datasets.text import open_lines
+from gdlnn.datasets.text import open_lines, read_lines
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Schema
 from gdlnn.graphs.storage import atomic_write
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
 _KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles"})
 
@@ -41,7 +44,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
             continue
         where = f"{file.name}, line {number}"
         row = _object(line, where)
-        if not rows and "nodes" not in row and ("schema" in row or "dataset" in row):
+        if not rows and _is_header(row):
             schema, name = _header(row, name, where)
             continue
         _check_keys(row, where)
@@ -61,6 +64,67 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
         )  # fmt: skip
     except GraphError as error:
         raise DatasetError(f"{file.name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class JsonlKind:
+    """What the graphs of a file have in common."""
+
+    name: str
+    schema: Schema | None
+    widths: tuple[int, int]
+    directed: bool
+    has_smiles: bool
+
+    def read(self, line: str, where: str) -> tuple[Graph, str | None, str | None]:
+        """Return the graph of a line, its identifier and its SMILES; those are None where it has none."""
+        row = _object(line, where)
+        _check_keys(row, where)
+        graph = _graph(row, self.schema, None, where, self.widths)
+        for what, expected, got in (
+            ("node feature(s)", self.widths[0], graph.node_features.shape[1]),
+            ("edge feature(s)", self.widths[1], graph.edge_features.shape[1]),
+            ("for directed", self.directed, graph.directed),
+        ):
+            if got != expected:
+                raise DatasetError(f"{where}: expected {expected} {what}, as before, got {got}")
+        key, smiles = row.get("id", row.get("name")), row.get("smiles")
+        return graph, None if key is None else str(key), None if smiles is None else str(smiles)
+
+
+def open_jsonl(file: Path, ahead: int) -> tuple[JsonlKind, Iterator[tuple[int, str, str]]]:
+    """Return what the first `ahead` graphs of a file have in common, and its lines as they are read.
+
+    Each line comes with its number and what is wrong with it, or ""; it is not known yet whether it holds a
+    graph.
+    """
+    name, schema = file.name.split(".")[0], None
+    lines = ((n, line, bad) for n, (line, bad) in enumerate(read_lines(file), start=1) if bad or line.strip())
+    begin = list(islice(lines, ahead))
+    rows = [row for row in (_row_or_none(line) for _, line, bad in begin if not bad) if row is not None]
+    if rows and _is_header(rows[0]):
+        schema, name = _header(rows.pop(0), name, f"{file.name}, line {begin[0][0]}")
+        begin.pop(0)
+    rows = [row for row in rows if "nodes" in row and "edges" in row]
+    kind = JsonlKind(
+        name,
+        schema,
+        _widths(rows, schema),
+        any(bool(row.get("directed", False)) for row in rows[:1]),
+        any(row.get("smiles") is not None for row in rows[:1]),
+    )
+    return kind, chain(begin, lines)
+
+
+def _row_or_none(line: str) -> dict[str, Any] | None:
+    try:
+        return _object(line, "")
+    except DatasetError:
+        return None
+
+
+def _is_header(row: dict[str, Any]) -> bool:
+    return "nodes" not in row and ("schema" in row or "dataset" in row)
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
@@ -113,9 +177,10 @@ def _first_width(tables: list[Any]) -> int:
 
 
 def _graph(
-    row: dict[str, Any], schema: Schema | None, name: str, where: str, widths: tuple[int, int]
+    row: dict[str, Any], schema: Schema | None, name: str | None, where: str, widths: tuple[int, int]
 ) -> Graph:
     nodes, features = _rows_of_lists(row["nodes"]), row.get("edge_features")
+    called = row.get("name", name)
     try:
         return Graph(
             np.zeros((0, widths[0])) if nodes == [] else nodes,
@@ -123,7 +188,7 @@ def _graph(
             np.zeros((0, widths[1])) if not features and row["edges"] == [] else features,
             directed=bool(row.get("directed", False)),
             schema=schema,
-            name=str(row.get("name", name)),
+            name=None if called is None else str(called),
         )
     except (GraphError, TypeError, ValueError) as error:
         raise DatasetError(f"{where}: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from gdlnn.datasets.jsonl import load_jsonl
 from gdlnn.datasets.load import load_dataset
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SYNTHETIC = "synthetic:ba-2motifs"
 TABLES = (".csv", ".tsv", ".smi", ".txt")
+SDF = (".sdf", ".sd", ".mol")
+JSONL = (".jsonl", ".ndjson")
 
 
 def resolve_dataset(
@@ -82,9 +84,9 @@ def _file(
     if storage.is_saved(path):
         return storage.load(path)
     kind = _kind(path)
-    if kind in (".jsonl", ".ndjson"):
+    if kind in JSONL:
         return load_jsonl(path)
-    if kind in (".sdf", ".sd", ".mol"):
+    if kind in SDF:
         return load_sdf(path, label, identifier, **options)
     if kind in TABLES:
         return load_smiles(path, smiles or smiles_column(path), label, identifier, **options)
@@ -113,9 +115,16 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
     return load_tu(path, min_classes=min_classes)
 
 
-def is_table(path: Path) -> bool:
-    """Say whether a path is a table of SMILES."""
-    return path.is_file() and not storage.is_saved(path) and _kind(path) in TABLES
+def file_kind(path: Path) -> Literal["table", "sdf", "jsonl"] | None:
+    """Say which of the files a path is that are read row by row; None for any other thing."""
+    if not path.is_file() or storage.is_saved(path):
+        return None
+    kind = _kind(path)
+    if kind in TABLES:
+        return "table"
+    if kind in SDF:
+        return "sdf"
+    return "jsonl" if kind in JSONL else None
 
 
 def _kind(path: Path) -> str:

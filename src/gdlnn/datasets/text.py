@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import warnings
+import zlib
 from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ MAX_LINE = 1 << 20
 MAX_TEXT = 4 << 30
 """Largest text file read, in bytes."""
 _CHUNK = 1 << 20
+_LONG = f"expected a line of at most {MAX_LINE:,} bytes, got a longer one"
 
 
 def read_bounded(path: Path) -> bytes:
@@ -33,7 +35,7 @@ def read_bounded(path: Path) -> bytes:
                 cut = chunk.find(b"\n")
                 longest = tail + (len(chunk) if cut < 0 else cut)
                 if longest > MAX_LINE:
-                    raise DatasetError(_too_long(path.name, line + 1))
+                    raise DatasetError(f"{path.name}, line {line + 1}: {_LONG}")
                 tail = longest if cut < 0 else len(chunk) - chunk.rfind(b"\n") - 1
                 line += chunk.count(b"\n")
                 total += len(chunk)
@@ -43,10 +45,6 @@ def read_bounded(path: Path) -> bytes:
     except OSError as error:
         raise DatasetError(f"{path.name}: cannot be read: {error.strerror}") from error
     return b"".join(chunks)
-
-
-def _too_long(name: str, line: int) -> str:
-    return f"{name}, line {line}: expected a line of at most {MAX_LINE:,} bytes, got a longer one"
 
 
 def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> npt.NDArray[np.float64]:
@@ -110,29 +108,46 @@ def _diagnose(name: str, data: bytes, columns: int | None) -> npt.NDArray[np.flo
 
 def open_lines(path: Path) -> Iterator[str]:
     """Give the lines of a text file, plain or gzip, UTF-8 with or without a byte-order mark."""
-    number = 0
+    for number, (line, problem) in enumerate(read_lines(path), start=1):
+        if problem:
+            raise DatasetError(f"{path.name}, line {number}: {problem}")
+        yield line
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Give each line of a text file with what is wrong with it, or ""; a bad line comes as an empty one."""
+    first = True
     try:
-        with _open_bytes(path) as file:
+        with open_bytes(path) as file:
             while line := file.readline(MAX_LINE + 1):
-                number += 1
-                if len(line) > MAX_LINE:
-                    raise DatasetError(_too_long(path.name, number))
-                if number == 1:
+                if first:
+                    first = False
                     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
                         raise DatasetError(f"{path.name}: expected UTF-8 text, got UTF-16")
                     line = line.removeprefix(b"\xef\xbb\xbf")
-                if b"\0" in line:
-                    raise DatasetError(f"{path.name}, line {number}: expected text, got binary data")
-                yield line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DatasetError(f"{path.name}, line {number}: expected UTF-8 text, got {error.reason}") from error
-    except (gzip.BadGzipFile, EOFError) as error:
+                if len(line) > MAX_LINE:
+                    yield "\n", _LONG
+                    while line and not line.endswith(b"\n"):
+                        line = file.readline(_CHUNK)
+                elif b"\0" in line:
+                    yield "\n", "expected text, got binary data"
+                else:
+                    yield _decoded(line)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DatasetError(f"{path.name}: expected a gzip file, got a damaged one: {error}") from error
     except OSError as error:
         raise DatasetError(f"{path.name}: cannot be read: {error.strerror or error}") from error
 
 
-def _open_bytes(path: Path) -> IO[bytes]:
+def _decoded(line: bytes) -> tuple[str, str]:
+    try:
+        return line.decode("utf-8"), ""
+    except UnicodeDecodeError as error:
+        return "\n", f"expected UTF-8 text, got {error.reason}"
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file, plain or gzip."""
     if path.suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
     return path.open("rb")
