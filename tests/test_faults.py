@@ -149,6 +149,20 @@ time.sleep(60)
     Checkpoint(tmp_path / "run", {"format": 1}, 1).close()
 
 
+def test_a_file_system_without_locks_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As some clusters have: a checkpoint is no less needed there."""
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    mine(TREES[:10], checkpoint=tmp_path / "run")
+    assert "checkpoint run: cannot be locked (Function not implemented)" in caplog.text
+
+
 # --- signals ------------------------------------------------------------------------------------------------
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from gdlnn.cli.stopping import INTERRUPTED
 from gdlnn.errors import GDLNNError
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def method_names(text: str, known: list[str]) -> list[str]:
 def _run(settings: StudySettings, place: Place) -> int:
     from gdlnn.evaluation import Study
 
-    with running_study() as report:
+    claims = [f"{settings.protocol} {d} {m}" for d in settings.datasets for m in settings.methods]
+    with running_study(Path(place.out), claims) as report:
         return Study(settings, place, report).run()
 
 
@@ -174,29 +175,20 @@ def end(failed: int) -> None:
 
 
 @contextmanager
-def running_study() -> Iterator[Callable[[int, int, str], None]]:
-    """Show a study with a bar, or with a line per task where nobody looks at a terminal."""
+def running_study(out: Path, claims: list[str]) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a study with a bar, or with a line per task where nobody looks at a terminal.
+
+    `claims` names what it does in the folder, so that no other study does the same.
+    """
+    from gdlnn.evaluation.claims import claimed
+
     logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # a study need not hear of twins on each split
-    with _shown_progress() as report, _stopped_by_signal():
+    with claimed(out, claims), _shown_progress() as report:
         try:
             yield report
         except KeyboardInterrupt:
             typer.echo("stopped: the same command goes on from what is done", err=True)
-            raise typer.Exit(130) from None
-
-
-@contextmanager
-def _stopped_by_signal() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C, so that workers end too."""
-
-    def stop(number: int, frame: Any) -> None:  # noqa: ARG001
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+            raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager

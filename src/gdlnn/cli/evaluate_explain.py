@@ -148,7 +148,8 @@ def _run(
         programs=None if programs is None else str(programs),
         limit=limit,
     )
-    with running_study() as report:
+    claims = [f"{step} {d} {m}" for d in settings.datasets for m in settings.methods]
+    with running_study(out, claims) as report:
         return ExplainStudy(settings, place, report).run()
 
 

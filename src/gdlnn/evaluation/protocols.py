@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def stored_split(data: GraphDataset, protocol: Protocol, plan: SplitPlan, file: 
     digest = data_fingerprint(data)
     if not file.is_file():
         split = make_split(data, protocol, plan)
-        content = {
+        made = {
             "data": digest,
             "source": split.train.split_source,
             **{
@@ -94,8 +94,8 @@ def stored_split(data: GraphDataset, protocol: Protocol, plan: SplitPlan, file: 
             },
         }
         with atomic_write(file) as handle:
-            handle.write(json.dumps(content).encode())
-    content = json.loads(file.read_text(encoding="utf-8"))
+            handle.write(json.dumps(made).encode())
+    content = _read_split(file)
     if content["data"] != digest:
         raise DatasetError(
             f"{file.name}: expected the split of this data set ({digest}), got one of other data "
@@ -106,6 +106,18 @@ def stored_split(data: GraphDataset, protocol: Protocol, plan: SplitPlan, file: 
         part.split_source = content["source"]
     rows = json.dumps([content[name] for name in ("data", "train", "val", "test")])
     return Split(*parts), hashlib.blake2b(rows.encode(), digest_size=8).hexdigest()
+
+
+def _read_split(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DatasetError(
+            f"{file.name}: expected the rows of a split, got a damaged file: {error}"
+        ) from error
+    if not isinstance(content, dict) or not {"data", "source", "train", "val", "test"} <= set(content):
+        raise DatasetError(f"{file.name}: expected the rows of a split, got another file")
+    return content
 
 
 def _positions(data: GraphDataset, part: GraphDataset) -> list[int]:

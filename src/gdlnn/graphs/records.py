@@ -7,6 +7,7 @@ is refused. A record that a kill cut short is dropped when the next run opens th
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 import weakref
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from gdlnn.errors import GDLNNError
 
+logger = logging.getLogger(__name__)
 SYNC_SECONDS = 5.0
 """How often the disk is asked to have it all; a kill loses nothing, a power cut at most this much."""
 MAX_RECORD = 1 << 30
@@ -126,8 +128,14 @@ class RecordFile:
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as failure:
+        except BlockingIOError as failure:
             raise self._failed("another run is writing to it") from failure
+        except OSError as failure:  # some file systems of clusters have no locks
+            logger.warning(
+                "checkpoint %s: cannot be locked (%s): no other run must write to it",
+                self.path.name,
+                failure.strerror,
+            )
 
     def _write(self, data: bytes) -> None:
         try:

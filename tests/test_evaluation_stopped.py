@@ -1,0 +1,204 @@
+"""Studies that are stopped, killed or run twice at once: clear words, whole files, no cell done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gdlnn import DatasetError, GDLNNError, make_ba_2motifs
+from gdlnn.cli import main
+from gdlnn.evaluation import METHODS, ablation, claims, explain_study, study
+from gdlnn.evaluation import explainers as explainers_module
+from gdlnn.evaluation import running as running_module
+from gdlnn.evaluation.claims import claimed
+from gdlnn.evaluation.programs import load_programs
+from gdlnn.evaluation.protocols import plan_splits, stored_split
+from test_faults import little_room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SMALL = ["--datasets", "synthetic:ba-2motifs:30:1", "--jobs", "1"]
+STUDIES: dict[str, tuple[Any, str, list[str], int]] = {
+    "accuracy": (study, "run_task", ["--methods", "majority,wl", "--protocol", "repeated", "--runs", "2"], 4),
+    "ablation": (study, "run_task", ["--protocol", "paper", "--runs", "2"], 4),
+    "explain": (explain_study, "run_explain_task", ["--methods", "pl4xgl,gdlnn-paper", "--sample", "2"], 2),
+    "cost": (explain_study, "run_explain_task", ["--methods", "pl4xgl,gdlnn-paper", "--sample", "2"], 2),
+}
+"""For each: the module that runs cells, its function that does, the words of the command, how many cells."""
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cached in (running_module.load_data, running_module.load_split, load_programs):
+        cached.cache_clear()
+    few = dict(list(ablation.VARIANTS.items())[:2])
+    short = {name: replace(method, fixed={"epochs": 2}) for name, method in few.items()}
+    monkeypatch.setattr(ablation, "VARIANTS", short)
+    monkeypatch.setitem(METHODS, "gdlnn-paper", replace(METHODS["gdlnn-paper"], fixed={"epochs": 2}))
+    monkeypatch.setattr(explainers_module, "N_FEATURES", (5,))
+
+
+def run(name: str, out: Path) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", name, *SMALL, *STUDIES[name][2], "--out", str(out)])
+    return int(end.value.code or 0)
+
+
+def cells(out: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in out.glob("*cells/*.json")}
+
+
+def half_written(out: Path) -> list[Path]:
+    return list(out.rglob("*.tmp"))
+
+
+def second_time(do: Callable[[], None], real: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does as another one, until it is called for the second time."""
+    calls: list[int] = []
+
+    def function(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            do()
+        return real(*arguments)
+
+    return function
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_a_signal_ends_a_study_and_it_goes_on(
+    tmp_path: Path,
+    name: str,
+    number: int,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    module, function, _, n_cells = STUDIES[name]
+
+    def stop() -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(5)
+        raise AssertionError("the signal had no effect")
+
+    before = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, function, second_time(stop, getattr(module, function)))
+        assert run(name, tmp_path) == code
+    said = capsys.readouterr().err
+    assert "stopped: the same command goes on from what is done" in said
+    assert "Traceback" not in said
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert not half_written(tmp_path)
+    done = cells(tmp_path)
+    assert len(done) == 1
+    assert run(name, tmp_path) == 0
+    again = cells(tmp_path)
+    assert len(again) == n_cells
+    assert done.items() <= again.items()  # not done again
+
+
+@pytest.mark.parametrize("name", ["cost", pytest.param("explain", marks=pytest.mark.long)])
+def test_a_killed_study_goes_on(tmp_path: Path, name: str) -> None:
+    """In a process of its own, which kills itself while it writes its second cell."""
+    code = """
+import os, signal, sys
+from gdlnn.cli import main
+from gdlnn.graphs import storage
+replace = storage.Path.replace
+def kill(self, target):
+    if "cells" in str(target) and list(target.parent.glob("*.json")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(self, target)
+storage.Path.replace = kill
+main(sys.argv[1:])
+"""
+    words = ["evaluate", name, *SMALL, *STUDIES[name][2], "--out", str(tmp_path)]
+    ended = subprocess.run([sys.executable, "-c", code, *words], check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL
+    done = cells(tmp_path)
+    assert len(done) == 1
+    assert all("status" in json.loads(path.read_text()) for path in tmp_path.glob("*cells/*.json"))
+    assert run(name, tmp_path) == 0
+    assert done.items() <= cells(tmp_path).items()
+
+
+def test_without_room_a_study_keeps_its_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with little_room(300):
+        assert run("accuracy", tmp_path) == 2
+    assert "cannot be written: File too large" in capsys.readouterr().err
+    assert not half_written(tmp_path)
+    assert run("accuracy", tmp_path) == 0
+    (tmp_path / "accuracy-repeated.md").write_text("from before")
+    capsys.readouterr()
+    with little_room(300):
+        assert run("accuracy", tmp_path) == 2  # nothing is left to do but the tables
+    assert (
+        "accuracy-repeated.md: cannot be written: File too large; the file that was there is as it was"
+        in (capsys.readouterr().err)
+    )
+    assert (tmp_path / "accuracy-repeated.md").read_text() == "from before"
+
+
+def test_two_studies_do_not_do_the_same_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = """
+import sys, time
+from pathlib import Path
+from gdlnn.evaluation.claims import claimed
+with claimed(Path(sys.argv[1]), ["repeated synthetic:ba-2motifs:30:1 wl"]):
+    print("open", flush=True)
+    time.sleep(60)
+"""
+    other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"open\n"
+    assert run("accuracy", tmp_path) == 2
+    assert (
+        "another study is at repeated synthetic:ba-2motifs:30:1 wl in this folder" in capsys.readouterr().err
+    )
+    assert run("cost", tmp_path) == 0
+    other.kill()
+    other.communicate()
+    assert run("accuracy", tmp_path) == 0
+
+
+def test_claims_where_nothing_can_be_written_or_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(GDLNNError, match=r"^out: cannot be written: "),
+        claimed(tmp_path / "file" / "out", ["a"]),
+    ):
+        pass
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: Any) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    with claimed(tmp_path, ["a"]):
+        pass
+    assert "cannot be locked (Function not implemented)" in caplog.text
+    assert claims.FILE in {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_damaged_split_is_told(tmp_path: Path) -> None:
+    data, plan, file = make_ba_2motifs(n=20, seed=1), plan_splits("paper")[0], tmp_path / "split.json"
+    stored_split(data, "paper", plan, file)
+    sound = file.read_text()
+    for content in (sound[:40], "[]", "{}", "[" * 10**5):
+        file.write_text(content)
+        with pytest.raises(DatasetError, match=r"split\.json: expected the rows of a split, got"):
+            stored_split(data, "paper", plan, file)
