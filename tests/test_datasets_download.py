@@ -18,7 +18,8 @@ from gdlnn.datasets import load_dataset
 from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle, read_array_pickle
 from gdlnn.datasets.download import fetch
 from gdlnn.datasets.registry import source_of
-from gdlnn.errors import DatasetError, DownloadError
+from gdlnn.errors import DatasetError, DownloadError, WriteError
+from reference.disk import little_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +126,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def left(cache: Path) -> list[str]:
     return sorted(str(path.relative_to(cache)) for path in cache.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("room", [100, 5000])
+def test_a_full_disk_is_no_fault_of_the_network(server: Server, cache: Path, room: int) -> None:
+    """Neither while it is fetched nor while it is unpacked."""
+    server.files["TOY.zip"] = tu_zip(node_labels="1\n2\n3\n4\n" + " " * 20_000)
+    with little_room(room), pytest.raises(WriteError, match="cannot be written: File too large"):
+        fetch(source_of("TOY"), base=server.base, **QUICK)
+    assert len(server.requests) == 1
+    assert [name.split("/")[0] for name in left(cache)] == ["partial"]
+    assert fetch(source_of("TOY"), base=server.base, **QUICK).is_dir()
 
 
 def test_a_download_ends_in_the_cache(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from gdlnn.evaluation import running as running_module
 from gdlnn.evaluation.claims import claimed
 from gdlnn.evaluation.programs import load_programs
 from gdlnn.evaluation.protocols import plan_splits, stored_split
-from test_faults import little_room
+from reference.disk import little_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable

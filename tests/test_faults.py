@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gdlnn import GDLNNClassifier, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
 from gdlnn.cli import main
+from gdlnn.datasets import save_tu
 from gdlnn.explain.drawing import write_text
 from gdlnn.graphs.storage import atomic_write
 from gdlnn.mining.checkpoint import KIND, Checkpoint
+from reference.disk import little_room
 from reference.mining_cases import random_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 TREES = random_trees(60, nodes=14)
@@ -31,17 +30,6 @@ MOTIFS = make_ba_2motifs(16, seed=8)
 
 
 # --- the disk -----------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def little_room(n_bytes: int) -> Iterator[None]:
-    """Let no file grow beyond a size, as a full disk would not."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_without_room_the_old_file_stays(tmp_path: Path) -> None:
@@ -219,6 +207,67 @@ def test_a_signal_ends_a_command_in_order(
     assert out.read_text() == "from before"
     assert sorted(path.name for path in files.iterdir()) == listed
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+OUTPUTS = {
+    "model.gdlnn": ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o"],
+    "programs.gdl": ["mine", "d.gdlds", "--part", "all", "-q", "-o"],
+    "report.html": ["report", "m.gdlnn", "d.gdlds", "--part", "all", "--graphs", "2", "-q", "-o"],
+    "out.csv": ["predict", "m.gdlnn", "d.gdlds", "-o"],
+    "out.json": ["explain", "m.gdlnn", "d.gdlds", "--all", "-o"],
+    "out.gdlds": ["datasets", "convert", "d.gdlds"],
+    "out.jsonl": ["datasets", "convert", "d.gdlds"],
+}
+
+
+@pytest.mark.parametrize("name", list(OUTPUTS))
+def test_no_output_is_half_written(
+    files: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    out = files / name
+    out.write_text("from before")
+    listed = sorted(path.name for path in files.iterdir())
+    with little_room(300), pytest.raises(SystemExit) as end:
+        main([*OUTPUTS[name], name])
+    assert end.value.code == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said == (f"error: {name}: cannot be written: File too large; the file that was there is as it was")
+    assert out.read_text() == "from before"
+    assert sorted(path.name for path in files.iterdir()) == listed
+    out.unlink()
+
+
+def test_without_room_a_tu_folder_and_a_checkpoint_of_predictions(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    listed = sorted(path.name for path in files.iterdir())
+    with little_room(300), pytest.raises(WriteError, match=r"^tu: cannot be written: File too large"):
+        save_tu(MOTIFS, files / "tu")
+    assert sorted(path.name for path in files.iterdir()) == listed
+    words = ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv", "--checkpoint", "run"]
+    with little_room(1000), pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    assert "cannot be written: File too large" in capsys.readouterr().err  # whichever of the two is told
+    assert not (files / "out.csv").exists()
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 0
+    for name in ("run", "out.csv"):
+        (files / name).unlink()
+
+
+def test_mining_does_not_begin_where_nothing_can_be_written(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr("gdlnn.cli.mine.mine_programs", lambda *_, **__: pytest.fail("it began"))
+    with pytest.raises(SystemExit) as end:
+        main(["mine", str(files / "d.gdlds"), "-o", str(files / "p.gdl")])
+    assert end.value.code == 2
+    assert "p.gdl: expected a folder to write into" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143)])

@@ -19,6 +19,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
+from gdlnn.cli.report import check_output
 from gdlnn.cli.stopping import INTERRUPTED
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
@@ -100,8 +101,8 @@ def mine(
     """
     if output is None and not estimate:
         raise MiningError("-o: expected a .gdl file to write, or --estimate, got neither")
-    if output is not None and output.is_dir():
-        raise MiningError(f"{output.name}: expected a file to write, got a folder")
+    if output is not None:
+        check_output(output)
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)

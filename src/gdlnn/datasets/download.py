@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import http.client
 import logging
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from gdlnn.datasets import cache
 from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle
 from gdlnn.datasets.registry import REGISTRY, SHA256, Source
-from gdlnn.errors import DatasetError, DownloadError
+from gdlnn.errors import DatasetError, DownloadError, WriteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ TIMEOUT = 30.0
 MAX_DOWNLOAD = 2 << 30
 MAX_EXTRACTED = 8 << 30
 _CHUNK = 1 << 16
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 logger = logging.getLogger(__name__)
 
@@ -110,6 +112,7 @@ def _download(url: str, part: Path, name: str, attempts: int, timeout: float, pa
                 ) from error
             reason = f"the server answered {error.code} {error.reason}"
         except (OSError, http.client.HTTPException) as error:
+            _refuse_no_room(error, part.parent)
             reason = _in_words(error)
             if _no_network(error):
                 raise DownloadError(_failed(name, url, reason)) from error
@@ -117,6 +120,12 @@ def _download(url: str, part: Path, name: str, attempts: int, timeout: float, pa
             return
         logger.info("%s: attempt %d of %d: %s", name, attempt + 1, attempts, reason)
     raise DownloadError(_failed(name, url, f"{reason}, {attempts} times"))
+
+
+def _refuse_no_room(error: Exception, folder: Path) -> None:
+    """Raise where an error is one of the disk: to fetch it all again would not help."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        raise WriteError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
 def _no_network(error: Exception) -> bool:
@@ -211,6 +220,7 @@ def _unpack(source: Source, part: Path, folder: Path) -> None:
             for member in members:
                 _extract(archive, member, source, folder)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        _refuse_no_room(error, folder.parent)  # no fault of the bytes, which are kept
         raise DatasetError(
             f"{source.file}: expected a zip file, got a damaged or another one: {error}"
         ) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import DatasetError
+from gdlnn.errors import DatasetError, WriteError
 from gdlnn.graphs.arrays import GraphArrays
 
 if TYPE_CHECKING:
@@ -33,14 +33,18 @@ def save_tu(dataset: GraphDataset, folder: str | os.PathLike[str]) -> None:
         raise DatasetError("TU format: expected undirected graphs, got directed ones")
     if dataset.y is None or not np.issubdtype(dataset.y.dtype, np.integer):
         raise DatasetError("TU format: expected a whole number as label of each graph, got others")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    staging: Path | None = None
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         _write(dataset, staging, target.name)
         staging.chmod(0o755)
         staging.rename(target)
+    except OSError as error:
+        raise WriteError(f"{target.name}: cannot be written: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
 
 
 def _write(dataset: GraphDataset, folder: Path, prefix: str) -> None:
