@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gdlnn import GDLNNClassifier, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
+from gdlnn import GDLNNClassifier, GraphDataset, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.datasets import save_tu
 from gdlnn.explain.drawing import write_text
@@ -91,6 +91,55 @@ def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:
         atomic_write(tmp_path / "file" / "out"),
     ):
         pass
+
+
+def test_links_and_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
+    """Above all nothing takes the place of /dev/null."""
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("there/file")
+    for content in (b"first", b"second"):  # a link to nothing, then to a file
+        with atomic_write(link) as file:
+            file.write(content)
+        assert link.is_symlink()
+        assert (tmp_path / "there" / "file").read_bytes() == content
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    MOTIFS.save(pipe)
+    (tmp_path / "read").write_bytes(reader.communicate()[0])
+    assert GraphDataset.load(tmp_path / "read").graphs == MOTIFS.graphs
+    assert pipe.is_fifo()
+    (tmp_path / "null").symlink_to(os.devnull)
+    MOTIFS.save(tmp_path / "null")
+    assert (tmp_path / "null").is_char_device()
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(WriteError, match=r"full: cannot be written: No space left"):
+        MOTIFS.save(tmp_path / "full")
+    for name in ("pipe", "null"):
+        with pytest.raises(MiningError, match=f"checkpoint {name}: expected a file, got a device or a pipe"):
+            mine(TREES, checkpoint=tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "d.gdlds"],
+        ["mine", "d.gdlds"],
+        ["predict", "m.gdlnn", "d.gdlds"],
+        ["report", "m.gdlnn", "d.gdlds"],
+    ],
+)
+def test_an_input_is_not_written_over(
+    files: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    before = (files / words[-1]).read_bytes()
+    with pytest.raises(SystemExit) as end:
+        main([*words, "-o", f"./{words[-1]}"])
+    assert end.value.code == 2
+    assert "expected another file to write than the input, got the same" in capsys.readouterr().err
+    assert (files / words[-1]).read_bytes() == before
 
 
 # --- locks --------------------------------------------------------------------------------------------------
@@ -175,7 +224,9 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_a_signal_ends_a_command_in_order(
     files: Path,

@@ -32,6 +32,7 @@ from gdlnn import (
 from gdlnn.graphs import members
 from gdlnn.graphs.members import BadArchiveError, read_array, read_members
 from gdlnn.graphs.records import record
+from gdlnn.graphs.storage import is_saved
 from gdlnn.mining import files
 from reference.mining_cases import random_trees
 
@@ -118,6 +119,16 @@ def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytes
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 70 * MB  # what making the second bomb took here
+
+
+def test_a_list_of_members_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "MAX_DIRECTORY", 10_000)
+    path = zipped(tmp_path / "many.csv", {f"{i:06}": b"" for i in range(200)}, zipfile.ZIP_STORED)
+    with pytest.raises(ModelError, match=r"expected a list of members of at most 10,000 bytes, got 10,400"):
+        load_model(path)
+    with pytest.raises(DatasetError, match="expected a list of members of at most"):
+        GraphDataset.load(path)
+    assert not is_saved(path)
 
 
 def test_a_size_that_lies_does_not_unpack_more(tmp_path: Path) -> None:

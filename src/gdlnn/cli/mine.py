@@ -102,7 +102,7 @@ def mine(
     if output is None and not estimate:
         raise MiningError("-o: expected a .gdl file to write, or --estimate, got neither")
     if output is not None:
-        check_output(output)
+        check_output(output, dataset)
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)

@@ -20,9 +20,10 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     SmilesOption,
 )
 from gdlnn.cli.prediction_table import PredictionTable, prediction_checkpoint
+from gdlnn.cli.report import check_output
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.batches import batched_dataset
-from gdlnn.errors import DatasetError, ModelError
+from gdlnn.errors import DatasetError
 from gdlnn.graphs.storage import atomic_write
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def predict(
     from gdlnn.model import load_model
     from gdlnn.model.streaming import stream_predictions
 
-    if output.is_dir():
-        raise ModelError(f"{output.name}: expected a file to write, got a folder")
+    check_output(output, model, dataset)
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
     started = time.monotonic()

@@ -65,7 +65,7 @@ def report(
     from gdlnn.model import load_model
     from gdlnn.report import ReportOptions, write_report
 
-    check_output(output)
+    check_output(output, model, dataset)
     make_technique(technique)  # refuses a wrong name before any work is done
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
@@ -77,10 +77,15 @@ def report(
     tell_result(made, output, as_json=as_json, quiet=quiet)
 
 
-def check_output(output: Path) -> None:
-    """Refuse a folder, or a place where nothing can be written, before any work is done."""
+def check_output(output: Path, *inputs: str | Path) -> None:
+    """Refuse a folder, an input, or a place where nothing can be written, before any work is done."""
     if output.is_dir():
         raise ModelError(f"{output.name}: expected a file to write, got a folder")
+    for path in map(Path, inputs):
+        if path.is_file() and output.is_file() and path.samefile(output):
+            raise ModelError(f"{output.name}: expected another file to write than the input, got the same")
+    if output.exists() and not output.is_file():
+        return  # a pipe or a device
     nearest = next((folder for folder in output.absolute().parents if folder.exists()), Path())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise ModelError(f"{output.name}: expected a folder to write into, got {nearest.name or nearest}")

@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do to a command: it ends in order, says so, and leaves no file half-written."""
+"""What Ctrl-C, SIGTERM and SIGHUP do to a command: it ends in order, says so, and leaves no half a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
-TERMINATED = 143  # the same after SIGTERM
 STOPPED = (
     "stopped: no output was written, and one from before is as it was. What a checkpoint holds is kept: "
     "the same command goes on from it."
@@ -22,35 +21,41 @@ STOPPED = (
 
 @dataclass
 class Stop:
-    """Whether SIGTERM came."""
+    """Which signal came other than Ctrl-C's."""
 
-    terminated: bool = False
+    signal: int = 0
 
     def exit_code(self, code: object) -> object:
-        """Return the exit code of a command that ended with `code`."""
-        return TERMINATED if self.terminated and code == INTERRUPTED else code
+        """Return the exit code of a command that ended with `code`: 128 and the signal, as shells give it."""
+        return 128 + self.signal if self.signal and code == INTERRUPTED else code
 
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Treat SIGTERM as Ctrl-C, whatever a command makes of that; without it only SIGKILL is worse."""
+    """Treat SIGTERM and a lost terminal as Ctrl-C, whatever a command makes of that."""
     stop = Stop()
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGTERM"):
+    if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
-    def terminate(_number: int, frame: FrameType | None) -> None:
-        stop.terminated = True
+    def end(number: int, frame: FrameType | None) -> None:
+        stop.signal = number
         handler = signal.getsignal(signal.SIGINT)
         if not callable(handler):
             raise KeyboardInterrupt
         handler(signal.SIGINT, frame)
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    # `nohup` has SIGHUP ignored, and so it stays.
+    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {n: signal.getsignal(n) for n in wanted}
+    taken = [n for n in wanted if before[n] not in (None, signal.SIG_IGN)]
+    for number in taken:
+        signal.signal(number, end)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in taken:
+            signal.signal(number, before[number])
 
 
 def was_interrupted(end: SystemExit) -> bool:

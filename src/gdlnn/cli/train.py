@@ -76,7 +76,7 @@ def train(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no report.")] = False,
 ) -> None:
     """Train a model on a data set and write it into one file."""
-    check_output(output)
+    check_output(output, dataset)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2)
     if data.y is None:
         raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")

@@ -8,7 +8,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ MAX_RATIO = 200
 """How many times its size a file may unpack to; what we write is not compressed at all."""
 FREE_BYTES = 64 << 20
 """So much it may unpack to in any case."""
+MAX_DIRECTORY = 4 << 20
+"""Longest list of members, in bytes: each of them takes ten times as much memory as in the file."""
 MAX_HEADER = 10_000
 """Longest header of a NumPy array, in bytes."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -55,7 +57,7 @@ def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes
     with path.open("rb") as file:
         size = path.stat().st_size
         try:
-            with zipfile.ZipFile(file) as archive:
+            with open_archive(file) as archive:
                 members = archive.infolist()
                 _check(members, limits, size)
                 return {
@@ -70,6 +72,17 @@ def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes
             *(RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
         ) as error:
             raise BadArchiveError(str(error) or type(error).__name__) from error
+
+
+def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
+    """Open a zip file, unless its list of members is too long to be read."""
+    # Where the list is and how long, as the very reader below will see it, which takes no limit itself.
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+    if end and end[5] > MAX_DIRECTORY:
+        raise BadArchiveError(
+            f"expected a list of members of at most {MAX_DIRECTORY:,} bytes, got {end[5]:,}"
+        )
+    return zipfile.ZipFile(file)
 
 
 def _check(members: list[zipfile.ZipInfo], limits: Mapping[str, int] | int, size: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import stat
 import time
 import weakref
 import zlib
@@ -122,6 +123,8 @@ class RecordFile:
         )
 
     def _lock(self) -> None:
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):  # a pipe would be waited for without end
+            raise self._failed("expected a file, got a device or a pipe")
         try:
             import fcntl
         except ImportError:  # no such locks on this system: two runs on one file are the user's to avoid

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, WriteError
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.members import BadArchiveError, read_array, read_members
+from gdlnn.graphs.members import BadArchiveError, open_archive, read_array, read_members
 from gdlnn.graphs.packing import narrow
 from gdlnn.graphs.schema import Schema
 
@@ -48,6 +48,12 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """
     name: Path | None = None
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as stream:  # a pipe or a device, which must not become a file
+                yield stream
+            return
+        if path.is_symlink():  # what it points to is written, and the link stays
+            path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         name = Path(made)
@@ -156,8 +162,11 @@ def is_saved(path: Path) -> bool:
     if not path.is_file() or not zipfile.is_zipfile(path):
         return False
     with (
-        contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError),
-        zipfile.ZipFile(path) as archive,
+        contextlib.suppress(
+            *(BadArchiveError, zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError)
+        ),
+        path.open("rb") as file,
+        open_archive(file) as archive,
     ):
         return "dataset.json" in archive.namelist()
     return False
