@@ -232,3 +232,19 @@ def test_importing_the_package_loads_neither_torch_nor_scikit_learn() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("quantity", "expected"), [(False, False), (True, True)])
+def test_pooled_features_come_along_where_a_feature_is_a_quantity(quantity: bool, expected: bool) -> None:
+    rng = np.random.default_rng(0)
+    graphs, y = [], []
+    for i in range(30):
+        kinds = rng.integers(2, size=4) if i % 2 else rng.integers(1, 3, size=4)
+        sizes = rng.normal(size=4) if quantity else rng.integers(3, size=4)
+        graphs.append(Graph(np.stack([kinds, sizes], axis=1), [(0, 1), (1, 2), (2, 3)]))
+        y.append(i % 2)
+    model = quick(pooled="auto", epochs=3).fit(graphs, y)
+    assert (model.layer_.pooled, model.choice_["pooled"]) == (expected, expected)
+    assert (model.transform(graphs).shape[1] > len(model.programs_)) == expected
+    with pytest.raises(ModelError, match="pooled: expected True, False or auto, got 'yes'"):
+        quick(pooled="yes").fit(graphs, y)

@@ -176,7 +176,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
     pooled = description["pooled"]
-    layer = GDLTransformer(model.programs_, **model._layer_parameters())
+    layer = GDLTransformer(model.programs_, pooled=pooled is not None, **model._layer_parameters())
     layer.programs_ = model.programs_.programs
     layer.n_programs_ = len(layer.programs_)
     layer.pooled_ = None if pooled is None else PooledFeatures.from_json(pooled)

@@ -22,6 +22,7 @@ from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.mined import MINING_PARAMETERS, Epsilons, mine_each
+from gdlnn.model.pooling import PooledFeatures
 from gdlnn.model.validation import MIN_VALIDATION, Validation, training_and_validation
 
 if TYPE_CHECKING:
@@ -57,8 +58,12 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         Take the k best of every label instead of all together.
     merge_equal
         Leave one of the programs that match the same training graphs.
-    activation, log_counts, pooled
+    activation, log_counts
         What the GDL layer gives, see `GDLTransformer`.
+    pooled
+        Whether the head sees pooled features beside the programs, see `PooledFeatures`. "auto": where some
+        feature is a quantity. Elsewhere they add nothing to the accuracy, and without them what the model
+        says of a graph rests on its programs alone.
     head
         "mlp", "linear" (exact attributions), or any scikit-learn classifier.
     hidden, dropout, input_dropout, learning_rate, weight_decay, epochs, patience, batch_size, members
@@ -100,7 +105,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         merge_equal: bool = False,
         activation: Activation = "exists",
         log_counts: bool = False,
-        pooled: bool = True,
+        pooled: bool | Literal["auto"] = "auto",
         head: Literal["mlp", "linear"] | Any = "mlp",
         hidden: Sequence[int] = (64,),
         dropout: float = 0.5,
@@ -224,10 +229,13 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
             sets = mine_each(train, self.epsilon, self._mining_parameters(), self.checkpoint)
         else:
             sets = _given(programs, train)
+        pooled = self._pools(train)
         self.programs_ = self._columns(sets)
+        if not len(self.programs_) and not pooled:
+            raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         self.schema_ = train.schema
         self.metrics_: dict[str, Any] = {}
-        self.layer_ = GDLTransformer(self.programs_, **self._layer_parameters()).fit(train)
+        self.layer_ = GDLTransformer(self.programs_, pooled=pooled, **self._layer_parameters()).fit(train)
         watched = val if self._watches(val) else None
         self._fit_head(train, watched)
         self.choice_ = self._choice(sets, val, watched)
@@ -257,12 +265,12 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return {
             "epsilon": epsilons,
             "k": "all" if self.k is None else self.k,
-            "pooled": self.pooled,
+            "pooled": self.layer_.pooled,
             "training": training,
         }
 
     def _layer_parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("activation", "log_counts", "pooled", "n_jobs")}
+        return {name: getattr(self, name) for name in ("activation", "log_counts", "n_jobs")}
 
     def _mining_parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in MINING_PARAMETERS}
@@ -271,9 +279,14 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         columns = merged_columns(sets, merge_equal=self.merge_equal)
         if self.k is not None:
             columns = columns.top(self.k, per_label=self.per_label)
-        if not len(columns) and not self.pooled:
-            raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         return columns
+
+    def _pools(self, train: GraphDataset) -> bool:
+        if self.pooled not in (True, False, "auto"):
+            raise ModelError(f"pooled: expected True, False or auto, got {self.pooled!r}")
+        if self.pooled == "auto":
+            return PooledFeatures().fit(train).any_quantity
+        return bool(self.pooled)
 
     def _fit_head(self, train: GraphDataset, val: GraphDataset | None) -> None:
         assert train.y is not None
@@ -354,7 +367,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self,
         graphs: Any,
         technique: Any = "lime",
-        n_features: int | Literal["enough"] = 5,
+        n_features: int | Literal["enough", "smallest"] = 5,
         target: Any = None,
         seed: int = 0,
         **options: Any,

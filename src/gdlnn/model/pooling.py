@@ -93,6 +93,11 @@ class PooledFeatures:
         pooled.names_ = [str(name) for name in data["names"]]
         return pooled
 
+    @property
+    def any_quantity(self) -> bool:
+        """Whether some feature is a quantity, not one of a few values."""
+        return any(values is None for of in ("node", "edge") for values in self.values_[of])
+
 
 def _features(graph: Graph, of: str) -> FloatArray:
     return graph.node_features if of == "node" else graph.edge_features
