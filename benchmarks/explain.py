@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from gdlnn import load_dataset, mine
 from gdlnn.explain import explain, shrink
-from gdlnn.explain.explainer import important
+from gdlnn.explain.assembling import important
 from gdlnn.explain.techniques import Lime
 from gdlnn.explain.view import ModelView
 from gdlnn.model import GDLNNClassifier

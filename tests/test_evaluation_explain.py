@@ -67,7 +67,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     failed, said = study(folder, ALL)
     assert failed == 0
-    assert said[-1].startswith("8/8 ")
+    assert said[-1].startswith("9/9 ")
     return folder
 
 
@@ -89,7 +89,7 @@ def stamps(folder: Path) -> dict[Path, int]:
 def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path, filled: Path) -> None:
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     cells = list(ExplainStore(tmp_path).cells("explain"))
-    assert len(cells) == 5 + 3  # SubgraphX has a cell for every graph
+    assert len(cells) == 6 + 3  # SubgraphX has a cell for every graph
     assert all(cell["status"] == "ok" for cell in cells)
     assert {"python", "gdlnn", "torch"} <= set(cells[0]["versions"])
     for cell in cells:

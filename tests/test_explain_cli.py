@@ -80,7 +80,10 @@ def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
         (("--index", 0, "--technique", "lyme"), "technique: expected one of lime"),
         (("--index", 0, "--target", "barn"), "--target: expected one of 0, 1, cycle, house, got 'barn'"),
         (("--index", 0, "--n-features", 0), "n_features: expected a whole number of at least 1"),
-        (("--index", 0, "--n-features", "few"), "--n-features: expected a whole number or enough, got 'few'"),
+        (
+            ("--index", 0, "--n-features", "few"),
+            "--n-features: expected a whole number, enough or smallest, got 'few'",
+        ),
         (("--index", 0, "-o", "out.png"), "out.png: expected a name in .html, .json or .svg"),
         (("--all", "-o", "out.svg"), "out.svg: expected one row, since a picture shows one, got 20"),
     ],

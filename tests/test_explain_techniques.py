@@ -94,7 +94,9 @@ def test_lime_is_what_the_lime_package_says_on_the_same_samples(k: int, width: f
 def test_lime_in_single_precision_chooses_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gdlnn.explain.techniques.lime._DOUBLE_LIMIT", 0)
     asked, technique = problem(60), Lime(n_samples=800)
-    assert technique.neighbourhood(asked).centred.dtype == np.float32
+    rows = technique.neighbourhood(asked).rows
+    assert rows is not None
+    assert rows.dtype == np.float32
     weights = technique.attribute(asked).weights
     for row in range(len(asked.values)):
         expected, _ = lime_package(asked, technique, row)

@@ -53,7 +53,7 @@ def explain(
         str,
         typer.Option(
             help="How many programs an explanation names; enough: the fewest whose subgraph alone gets the "
-            "prediction."
+            "prediction; smallest: the smallest subgraph of a program that does."
         ),
     ] = "5",
     target: Annotated[
@@ -127,12 +127,14 @@ def explain(
 
 
 def _n_features(text: str) -> Any:
-    if text == "enough":
+    if text in ("enough", "smallest"):
         return text
     try:
         return int(text)
     except ValueError:
-        raise ExplanationError(f"--n-features: expected a whole number or enough, got {text!r}") from None
+        raise ExplanationError(
+            f"--n-features: expected a whole number, enough or smallest, got {text!r}"
+        ) from None
 
 
 def _collected(coming: Iterator[Explanation], n: int, say: Callable[[str], None]) -> list[Explanation]:

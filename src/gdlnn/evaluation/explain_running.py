@@ -196,7 +196,8 @@ def _with_programs(
 
     if explainer.kind == "deciding":
         return explain(model, graphs)
-    return explain(model, graphs, "lime", n_features, seed=seed)
+    wanted: Any = "smallest" if explainer.kind == "smallest" else n_features
+    return explain(model, graphs, "lime", wanted, seed=seed)
 
 
 def _cost(task: ExplainTask, place: ExplainPlace) -> Result:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Curves = dict[tuple[str, str], Curve]
-OURS = ("gdlnn", "gdlnn-paper")
+OURS = ("gdlnn", "gdlnn-smallest", "gdlnn-paper")
 
 
 def datasets_in(names: Iterable[str]) -> list[str]:
@@ -119,10 +119,10 @@ def _point(method: str, point: Point) -> str:
 
 
 def _setting(method: str, setting: float) -> str:
-    kind = EXPLAINERS[method].kind
-    if kind == "deciding":
+    explainer = EXPLAINERS[method]
+    if explainer.is_point:
         return ""
-    return f"{setting:.0%}: " if kind == "network" else f"{setting:g}: "
+    return f"{setting:.0%}: " if explainer.kind == "network" else f"{setting:g}: "
 
 
 def _truth_table(curves: Curves, datasets: list[str], methods: list[str]) -> str:

@@ -20,7 +20,7 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Sizes of explanations of graph networks, as shares of a graph's nodes."""
 COST_FEATURES = 5
 COST_SHARE = 0.2
-Kind = Literal["programs", "deciding", "network"]
+Kind = Literal["programs", "smallest", "deciding", "network"]
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,9 @@ class Explainer:
     model
         The method that is explained, a name of the accuracy study.
     kind
-        "programs": LIME over programs, swept by their number. "deciding": one program, no sweep. "network":
-        nodes of a graph for a graph network, swept by their share.
+        "programs": LIME over programs, swept by their number. "smallest": the smallest subgraph of programs
+        that is enough, no sweep. "deciding": one program, no sweep. "network": nodes of a graph for a graph
+        network, swept by their share.
     one_by_one
         Whether a cell holds a single graph, since one takes long.
     """
@@ -54,13 +55,19 @@ class Explainer:
     @property
     def settings(self) -> Sequence[float]:
         """The values of the sweep."""
-        return {"programs": N_FEATURES, "deciding": (1,), "network": SHARES}[self.kind]
+        return {"programs": N_FEATURES, "smallest": (1,), "deciding": (1,), "network": SHARES}[self.kind]
+
+    @property
+    def is_point(self) -> bool:
+        """Whether there is nothing to sweep."""
+        return len(self.settings) == 1
 
 
 EXPLAINERS: dict[str, Explainer] = {
     explainer.name: explainer
     for explainer in (
         Explainer("gdlnn", "GDLNN + LIME", "gdlnn", "programs"),
+        Explainer("gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest"),
         Explainer("gdlnn-paper", "GDLNN (paper's recipe) + LIME", "gdlnn-paper", "programs"),
         Explainer("pl4xgl", "PL4XGL", "pl4xgl", "deciding"),
         Explainer("subgraphx", "GIN + SubgraphX", "gin", "network", one_by_one=True),

@@ -101,6 +101,8 @@ class Problem:
         Weights (classes × programs) where the head is linear, else None.
     cache
         Where a technique may keep what depends on the model and the seed alone.
+    matching_only
+        Whether only programs that match the graph are wanted; a technique may give weights to others.
     """
 
     values: FloatArray
@@ -113,6 +115,7 @@ class Problem:
     network: Callable[[int], Callable[[Any], Any]] | None = None
     linear: FloatArray | None = None
     cache: dict[Any, Any] | None = None
+    matching_only: bool = False
 
     def own_probabilities(self) -> FloatArray:
         """Return per graph the probability of its target class."""

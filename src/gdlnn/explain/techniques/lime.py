@@ -15,11 +15,13 @@ import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.techniques.base import Attribution, Instead, Problem
+from gdlnn.explain.techniques.centred import CentredRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gdlnn.explain.techniques.base import FloatArray
+    from gdlnn.explain.techniques.centred import SymmetricInverse
 
 SELECTION_PENALTY = 0.01
 """Ridge penalty of the fit over all programs, which chooses the important ones (as in `lime`)."""
@@ -45,9 +47,9 @@ class Neighbourhood:
         Representations, samples × programs.
     probabilities
         Samples × classes; empty where they differ from graph to graph.
-    centred
-        The samples less their mean, as the solver takes them.
-    inverse
+    rows
+        The samples less their mean, as the solver takes them, where programs match or do not.
+    guide
         Inverse of the regression's matrix with all samples weighed alike, by which the solver is guided.
     n_present
         Per sample how many programs match, where programs match or do not.
@@ -55,9 +57,8 @@ class Neighbourhood:
 
     samples: FloatArray
     probabilities: FloatArray
-    mean: FloatArray
-    centred: npt.NDArray[Any]
-    inverse: npt.NDArray[Any]
+    rows: CentredRows | None
+    guide: SymmetricInverse | None
     n_present: npt.NDArray[Any] | None
 
 
@@ -116,7 +117,8 @@ class Lime:
             return Attribution(weights, quality)
         around = self.neighbourhood(problem)
         said = problem.own_probabilities()
-        plain = not (self.present_only or self.contributions)
+        present_only = self.present_only or problem.matching_only
+        plain = not (present_only or self.contributions)
         second = Instead(*_second(self), np.zeros_like(values), np.zeros(len(values))) if plain else None
         for first in range(0, len(values), _BATCH):
             rows = np.arange(first, min(first + _BATCH, len(values)))
@@ -128,7 +130,7 @@ class Lime:
                 fit = _Fit(around, values[row], closeness[:, i], labels[:, i], float(own[i]))
                 scale = rarity[i] if self.contributions else np.ones_like(rarity[i])
                 sizes = np.abs(coefficients[i]) * scale
-                chosen = _largest(sizes, values[row], problem.n_features, self.present_only)
+                chosen = _largest(sizes, values[row], problem.n_features, present_only)
                 weights[row, chosen], quality[row] = fit.over(chosen, scale)
                 if second is not None and not values[row, chosen].any():
                     sizes = np.abs(coefficients[i]) * rarity[i]
@@ -143,18 +145,15 @@ class Lime:
             kept: Neighbourhood = problem.cache[key]
             return kept
         rng = np.random.default_rng(problem.seed)
-        samples = problem.background.sample(self.n_samples - 1, rng)
+        # By columns: what is picked later are a few programs.
+        samples = np.asfortranarray(problem.background.sample(self.n_samples - 1, rng))
         probabilities = problem.predict(samples, 0) if problem.shared else np.zeros((len(samples), 0))
-        mean = samples.mean(axis=0)
-        dtype = np.float64 if samples.size <= _DOUBLE_LIMIT else np.float32
-        centred = (samples - mean).astype(dtype)
-        inverse, n_present = np.zeros((0, 0), dtype=dtype), None
+        rows, guide, n_present = None, None, None
         if problem.background.is_binary:
-            matrix = centred.T @ centred
-            matrix[np.diag_indices_from(matrix)] += SELECTION_PENALTY
-            inverse = np.linalg.inv(matrix)
+            rows = CentredRows(samples, np.float64 if samples.size <= _DOUBLE_LIMIT else np.float32)
+            guide = rows.inverse(SELECTION_PENALTY)
             n_present = samples.sum(axis=1)
-        around = Neighbourhood(samples, probabilities, mean, centred, inverse, n_present)
+        around = Neighbourhood(samples, probabilities, rows, guide, n_present)
         if problem.cache is not None:
             for old in [k for k in problem.cache if k[0] == CACHE]:
                 del problem.cache[old]  # one at a time: they are large
@@ -165,11 +164,10 @@ class Lime:
         """Return the weight of each sample for each graph, samples × graphs."""
         k = values.shape[1]
         width = WIDTH_PER_ROOT * np.sqrt(k) if self.kernel_width is None else self.kernel_width
-        if around.n_present is not None:
+        if around.rows is not None and around.n_present is not None:
             # The number of programs that differ, without comparing one by one. Rounding undoes the small
             # errors of single precision: it is a whole number.
-            shift = around.mean @ values.T
-            both = around.centred @ values.T.astype(around.centred.dtype) + shift
+            both = around.rows.products(values.T.astype(around.rows.dtype))
             differing = np.rint(around.n_present[:, None] + values.sum(axis=1) - 2 * both)
         else:
             differing = np.stack([(around.samples != row).sum(axis=1) for row in values], axis=1)
@@ -260,35 +258,37 @@ def solve_shared(
     -------
     Coefficients of equality, graphs × programs.
     """
-    dtype = around.centred.dtype
-    rows = around.centred
+    rows, guide = around.rows, around.guide
+    assert rows is not None
+    assert guide is not None
+    dtype = rows.dtype
     weights = closeness.astype(dtype)
-    offsets = (values - around.mean).astype(dtype).T  # the graphs themselves, programs × graphs
+    offsets = (values - rows.mean).astype(dtype).T  # the graphs themselves, programs × graphs
     total = weights.sum(axis=0) + 1
-    centre = (rows.T @ weights + offsets) / total
+    centre = (rows.turned_times(weights) + offsets) / total
     label_mean = ((closeness * labels).sum(axis=0) + own) / (closeness.sum(axis=0) + 1)
     residuals = (labels - label_mean).astype(dtype)
     own_residual = (own - label_mean).astype(dtype)
     # The weighted residuals add up to zero, so that the centre drops out of the right side.
-    right = rows.T @ (weights * residuals) + offsets * own_residual
+    right = rows.turned_times(weights * residuals) + offsets * own_residual
 
     def apply(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        result = rows.T @ (weights * (rows @ x))
+        result = rows.turned_times(weights * rows.times(x))
         result += offsets * (offsets * x).sum(axis=0)
         result -= total * centre * (centre * x).sum(axis=0)
         return np.asarray(result + SELECTION_PENALTY * x)
 
-    solution = _conjugate_gradients(apply, around.inverse, right)
+    solution = _conjugate_gradients(apply, guide, right)
     signs = 2.0 * values - 1.0
     return np.asarray(solution.T * signs, dtype=np.float64)
 
 
-def _conjugate_gradients(apply: Any, inverse: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _conjugate_gradients(apply: Any, guide: SymmetricInverse, right: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Solve for every column of the right side; a column that is solved stays as it is."""
     tolerance = 1e-10 if right.dtype == np.float64 else 1e-5
     x = np.zeros_like(right)
     residual = right.copy()
-    guided = inverse @ residual
+    guided = guide.times(residual)
     direction = guided.copy()
     size = (residual * guided).sum(axis=0)
     goal = tolerance**2 * size
@@ -301,7 +301,7 @@ def _conjugate_gradients(apply: Any, inverse: npt.NDArray[Any], right: npt.NDArr
         step = np.where(active, size / np.where(curvature > 0, curvature, 1), 0).astype(right.dtype)
         x += step * direction
         residual -= step * image
-        guided = inverse @ residual
+        guided = guide.times(residual)
         fresh = (residual * guided).sum(axis=0)
         direction = guided + np.where(active, fresh / np.where(size > 0, size, 1), 0) * direction
         size = np.where(active, fresh, size)

@@ -1,0 +1,125 @@
+"""Explanations that are enough: compared with trying every program by itself."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn.explain import explain
+from gdlnn.explain.subgraph import shrink
+from reference.explain_models import motif_data, motif_model
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from gdlnn.explain.techniques import Problem
+    from gdlnn.graphs import Graph
+    from gdlnn.model import GDLNNClassifier
+
+TRAIN, TEST = motif_data()
+
+
+def nodes_of(model: GDLNNClassifier, graph: Graph, columns: list[int]) -> tuple[int, ...]:
+    return shrink([graph], [model.programs_[c].program for c in columns])[0].nodes
+
+
+def says(model: GDLNNClassifier, graph: Graph, nodes: tuple[int, ...]) -> Any:
+    return model.predict([graph.subgraph(list(nodes))])[0]
+
+
+@pytest.mark.parametrize("technique", ["lime", "lime_contribution", "kernel_shap"])
+def test_the_smallest_is_the_smallest_of_all_programs_that_are_enough(technique: str) -> None:
+    model = motif_model()
+    n_single = 0
+    for e, graph in zip(model.explain(TEST.graphs, technique, "smallest"), TEST.graphs, strict=True):
+        alone = model.explain(graph, technique, "smallest")
+        assert (alone.indices, alone.nodes) == (e.indices, e.nodes)
+        assert all(e.matched)
+        # Slow and obvious: every program that matches and speaks for the class, by itself.
+        weights = explain(model, graph, technique, len(model.programs_))
+        weighed = dict(zip(weights.indices, weights.weights, strict=True))
+        matching = [c for c in np.flatnonzero(model.transform([graph])[0]).tolist() if c in weighed]
+        speaking = [c for c in matching if weighed[c] > 0]
+        sizes = []
+        for column in speaking if technique == "kernel_shap" else matching:
+            nodes = nodes_of(model, graph, [column])
+            if says(model, graph, nodes) == e.prediction:
+                sizes.append(len(nodes))
+        if len(e.programs) == 1 and sizes:
+            n_single += 1
+            assert says(model, graph, e.nodes) == e.prediction
+            assert e.nodes == nodes_of(model, graph, list(e.indices))
+            if technique == "kernel_shap":  # whose weights do not depend on how many are asked for
+                assert len(e.nodes) == min(sizes)
+            else:
+                assert len(e.nodes) >= min(sizes)
+    assert n_single >= 10
+
+
+class Both:
+    """A head that says 1 where two programs match."""
+
+    def __init__(self, columns: tuple[int, int]) -> None:
+        self.columns = columns
+
+    def predict_proba(self, table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        one = table[:, list(self.columns)].all(axis=1).astype(float)
+        return np.stack([1 - one, one], axis=1)
+
+    def predict(self, table: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        return np.asarray(self.predict_proba(table).argmax(axis=1))
+
+
+def two_that_need_each_other(model: GDLNNClassifier) -> tuple[Graph, tuple[int, int]]:
+    """Return a graph and two of its programs, neither of which is in the other's subgraph."""
+    for graph in TEST.graphs:
+        matching = np.flatnonzero(model.transform([graph])[0]).tolist()
+        for a in matching:
+            for b in matching:
+                parts = [graph.subgraph(list(nodes_of(model, graph, [c]))) for c in (a, b)]
+                table = model.transform(parts)
+                if not table[0, b] and not table[1, a]:
+                    return graph, (a, b)
+    raise AssertionError("no such pair")
+
+
+def test_programs_that_are_enough_only_together_are_named_together() -> None:
+    model = copy.copy(motif_model())
+    graph, pair = two_that_need_each_other(model)
+    model.head_ = Both(pair)
+
+    def by_number(problem: Problem) -> npt.NDArray[np.float64]:
+        """Weigh the two last, so that all others are put beside them first and left out again."""
+        weights = np.arange(problem.values.shape[1], 0, -1.0)
+        weights[list(pair)] = (0.5, 0.25)
+        return np.broadcast_to(weights, problem.values.shape)
+
+    found = explain(model, graph, by_number, "smallest")
+    assert says(model, graph, found.nodes) == found.prediction == model.classes_[1]
+    table = model.transform([graph.subgraph(list(found.nodes))])[0]
+    assert table[list(pair)].all()
+    for left_out in found.indices:  # each of them is needed
+        fewer = [c for c in found.indices if c != left_out]
+        assert not fewer or says(model, graph, nodes_of(model, graph, fewer)) != found.prediction
+
+
+def test_where_nothing_is_enough_the_heaviest_are_named() -> None:
+    model = copy.copy(motif_model())
+    model.head_ = Both((0, 1))
+    graph = next(g for g in TEST.graphs if not model.transform([g])[0, :2].all())
+    found = explain(model, graph, "lime", "smallest", target=model.classes_[1])
+    assert 1 <= len(found.programs) <= 10
+    assert all(found.matched)
+
+
+def test_a_graph_without_a_program_has_an_empty_explanation() -> None:
+    model = motif_model()
+    lonely = TEST.graphs[0].subgraph([0])
+    if model.transform([lonely]).any():
+        pytest.skip("a program of one node")
+    found = explain(model, lonely, n_features="smallest")
+    assert found.is_empty
+    assert found.programs == ()
