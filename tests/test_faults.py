@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_written(
     out.write_text("from before")
 
     def refuse(prefix: str, suffix: str, dir: Path) -> Any:
-        raise OSError(number, os.strerror(number), f"{dir}/{prefix}xyz{suffix}")
+        raise OSError(number, os.strerror(number), f"{dir.absolute()}/{prefix}xyz{suffix}")
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(SystemExit) as end:
@@ -75,8 +75,10 @@ def test_a_folder_that_cannot_be_written(
     assert error.startswith(f"error: p.gdl: cannot be written: {os.strerror(number)}")
     assert "xyz" not in error
     assert out.read_text() == "from before"
-    with pytest.raises(WriteError, match=r"page\.html: cannot be written"):
-        write_text(tmp_path / "page.html", "words")
+    monkeypatch.chdir(tmp_path)
+    for page in (tmp_path / "page.html", "page.html"):
+        with pytest.raises(WriteError, match=r"page\.html: cannot be written"):
+            write_text(page, "words")
 
 
 def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:

@@ -11,11 +11,23 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from gdlnn import GraphDataset, MiningError, WorkerError, load_dataset, mine, workers
+from gdlnn import (
+    GDLNNClassifier,
+    GraphDataset,
+    MiningError,
+    WorkerError,
+    load_dataset,
+    make_ba_2motifs,
+    mine,
+    workers,
+)
 from gdlnn.cli import main
 from gdlnn.cluster import dask_executor
+from gdlnn.explain.streaming import stream_explanations
+from gdlnn.model.streaming import stream_features
 from reference.mining_cases import random_trees
 
 distributed = pytest.importorskip("distributed")
@@ -95,6 +107,28 @@ def test_a_killed_worker_and_a_new_one_change_nothing(tmp_path: Path) -> None:
     assert 100 <= at < expected.stats.tasks, "mining was over before the worker died"
     assert found == expected.to_text()
     assert records(tmp_path / "run") == expected.stats.tasks  # no result twice
+
+
+@pytest.mark.long
+def test_features_and_explanations_through_a_death() -> None:
+    motifs = make_ba_2motifs(24, seed=8)
+    model = GDLNNClassifier(epsilon=0.1, epochs=3, members=1, progress=False).fit(motifs)
+    graphs = make_ba_2motifs(400, seed=9).graphs
+    expected = model.transform(graphs)
+    with scheduler() as client, worker_processes(client, 2) as (processes, start):
+        executor = client.get_executor()
+        parts = stream_features(model, graphs, executor, batch_size=10)
+        found = [next(parts)]
+        processes[0].send_signal(signal.SIGKILL)
+        start()
+        found += parts
+        explained = stream_explanations(model, graphs[:40], "lime", 3, executor=executor, batch_size=4)
+        said = [next(explained).to_json()]
+        processes[1].send_signal(signal.SIGKILL)
+        said += [explanation.to_json() for explanation in explained]
+    np.testing.assert_array_equal(np.concatenate(found), expected)
+    unbroken = stream_explanations(model, graphs[:40], "lime", 3, batch_size=4)
+    assert said == [explanation.to_json() for explanation in unbroken]
 
 
 @pytest.mark.long

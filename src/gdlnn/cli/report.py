@@ -88,7 +88,10 @@ def check_output(output: Path, *inputs: str | Path) -> None:
         return  # a pipe or a device
     nearest = next((folder for folder in output.absolute().parents if folder.exists()), Path())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        raise ModelError(f"{output.name}: expected a folder to write into, got {nearest.name or nearest}")
+        kind = "one that cannot be written" if nearest.is_dir() else "a file"
+        raise ModelError(
+            f"{output.name}: expected a folder to write into, got {nearest.name or nearest}, {kind}"
+        )
 
 
 def progress(quiet: bool) -> Callable[[str], None]:

@@ -79,8 +79,11 @@ def _is_about(error: OSError, path: Path, name: Path | None) -> bool:
     """Say whether an error is one of writing the file, not one of reading another file meanwhile."""
     if error.filename is None:  # what `write`, `flush` and `fsync` raise
         return error.errno is not None
-    about = {str(path), str(path.parent), str(name)}
-    return str(error.filename) in about or str(error.filename).startswith(str(path.parent / f".{path.name}."))
+    # A temporary file has its whole path in the error, whatever was given.
+    where, folder = Path(error.filename).absolute(), path.parent.absolute()
+    return where in {folder / path.name, folder, name} or str(where).startswith(
+        str(folder / f".{path.name}.")
+    )
 
 
 def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
