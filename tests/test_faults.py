@@ -325,6 +325,7 @@ def test_mining_does_not_begin_where_nothing_can_be_written(
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143)])
 def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, code: int) -> None:
+    """With Ctrl-C ignored, as for what a script puts in the background."""
     dataset = random_trees(100, nodes=20)
     dataset.save(tmp_path / "d.gdlds")
     out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
@@ -349,10 +350,12 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, 
         "--checkpoint",
         str(checkpoint),
     ]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {command[2]}"
+    process = subprocess.Popen([*command[:2], ignoring, *command[3:]], stderr=subprocess.PIPE)
     while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:
         assert process.poll() is None
         time.sleep(0.005)
+    process.send_signal(signal.SIGINT)  # to no effect
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,9 +42,12 @@ def stopping() -> Iterator[Stop]:
     def end(number: int, frame: FrameType | None) -> None:
         stop.signal = number
         handler = signal.getsignal(signal.SIGINT)
-        if not callable(handler):
+        mining = sys.modules.get("gdlnn.mining.miner")
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        # Shells have Ctrl-C ignored by what scripts put in the background: then mining has no handler of it.
+        elif mining is None or not mining.ask_to_stop():
             raise KeyboardInterrupt
-        handler(signal.SIGINT, frame)
 
     # `nohup` has SIGHUP ignored, and so it stays.
     wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

@@ -187,7 +187,8 @@ def _listening() -> Iterator[_Interrupt]:
     """
     interrupt = _Interrupt()
     main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    found = signal.getsignal(signal.SIGINT)
+    if not main or found not in (signal.default_int_handler, signal.SIG_IGN):
         yield interrupt
         return
 
@@ -196,11 +197,25 @@ def _listening() -> Iterator[_Interrupt]:
             signal.default_int_handler(number, frame)
         interrupt.pressed = True
 
-    signal.signal(signal.SIGINT, note)
+    if found is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, note)
+    _LISTENING.append(note)
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _LISTENING.remove(note)
+        if found is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, found)
+
+
+_LISTENING: list[Callable[[int, FrameType | None], None]] = []
+
+
+def ask_to_stop() -> bool:
+    """Do to mining in this process as Ctrl-C would, where that is ignored; say whether any is under way."""
+    if _LISTENING:
+        _LISTENING[-1](signal.SIGINT, None)
+    return bool(_LISTENING)
 
 
 def _run_tasks(
