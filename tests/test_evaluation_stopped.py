@@ -15,12 +15,13 @@ import pytest
 
 from gdlnn import DatasetError, GDLNNError, make_ba_2motifs
 from gdlnn.cli import main
-from gdlnn.evaluation import METHODS, ablation, claims, explain_study, study
+from gdlnn.evaluation import METHODS, ablation, explain_study, study
 from gdlnn.evaluation import explainers as explainers_module
 from gdlnn.evaluation import running as running_module
-from gdlnn.evaluation.claims import claimed
 from gdlnn.evaluation.programs import load_programs
 from gdlnn.evaluation.protocols import plan_splits, stored_split
+from gdlnn.graphs import claims
+from gdlnn.graphs.claims import claimed
 from reference.disk import little_room
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def test_two_studies_do_not_do_the_same_cells(tmp_path: Path, capsys: pytest.Cap
     code = """
 import sys, time
 from pathlib import Path
-from gdlnn.evaluation.claims import claimed
+from gdlnn.graphs.claims import claimed
 with claimed(Path(sys.argv[1]), ["repeated synthetic:ba-2motifs:30:1 wl"]):
     print("open", flush=True)
     time.sleep(60)
@@ -164,9 +165,7 @@ with claimed(Path(sys.argv[1]), ["repeated synthetic:ba-2motifs:30:1 wl"]):
     assert other.stdout is not None
     assert other.stdout.readline() == b"open\n"
     assert run("accuracy", tmp_path) == 2
-    assert (
-        "another study is at repeated synthetic:ba-2motifs:30:1 wl in this folder" in capsys.readouterr().err
-    )
+    assert "another run is at repeated synthetic:ba-2motifs:30:1 wl in this folder" in capsys.readouterr().err
     assert run("cost", tmp_path) == 0
     other.kill()
     other.communicate()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, GraphDataset, ModelError, make_ba_2motifs, tune
+from gdlnn import GDLNNClassifier, GDLNNError, GraphDataset, ModelError, make_ba_2motifs, tune
 from gdlnn.mining import mine
 from gdlnn.model import mined
 
@@ -99,6 +101,44 @@ def test_a_folder_of_another_call_is_refused(
     (tmp_path / "tune.json").write_text("{")
     with pytest.raises(ModelError, match="got no JSON"):
         tune(train, val, base(), directory=tmp_path, **grid)
+
+
+def test_damaged_files_and_another_run(parts: tuple[GraphDataset, GraphDataset], tmp_path: Path) -> None:
+    train, val = parts
+    call: dict[str, Any] = {"epsilons": (0.1,), "ks": (0.2, 1.0), "learning_rates": (0.01,)}
+    expected = tune(train, val, base(), directory=tmp_path, progress=False, **call).table
+    cells = sorted(tmp_path.glob("cell-*.json"))
+    sound = cells[0].read_text()
+    for content in (
+        "",
+        "{",
+        "[]",
+        "{}",
+        sound.replace("0.2", "0.3"),
+        sound.replace('"val_loss": ', '"val_loss": "x'),
+    ):
+        cells[0].write_text(content)
+        assert tune(train, val, base(), directory=tmp_path, progress=False, **call).table == expected
+        assert cells[0].read_text() == sound
+    code = """
+import sys, time
+from pathlib import Path
+from gdlnn.graphs.claims import claimed
+with claimed(Path(sys.argv[1]), ["tune"]):
+    print("open", flush=True)
+    time.sleep(60)
+"""
+    other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"open\n"
+    with pytest.raises(GDLNNError, match="another run is at tune in this folder"):
+        tune(train, val, base(), directory=tmp_path, progress=False, **call)
+    other.kill()
+    other.communicate()
+    for content in ("[]", "{", ""):
+        (tmp_path / "tune.json").write_text(content)
+        with pytest.raises(ModelError, match=r"tune\.json: expected what an earlier call left, got"):
+            tune(train, val, base(), directory=tmp_path, progress=False, **call)
 
 
 def test_an_empty_validation_part_is_refused(parts: tuple[GraphDataset, GraphDataset]) -> None:

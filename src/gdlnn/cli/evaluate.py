@@ -180,7 +180,7 @@ def running_study(out: Path, claims: list[str]) -> Iterator[Callable[[int, int, 
 
     `claims` names what it does in the folder, so that no other study does the same.
     """
-    from gdlnn.evaluation.claims import claimed
+    from gdlnn.graphs.claims import claimed
 
     logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # a study need not hear of twins on each split
     with claimed(out, claims), _shown_progress() as report:

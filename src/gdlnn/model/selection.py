@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gdlnn.errors import ModelError
+from gdlnn.graphs.claims import claimed
 from gdlnn.graphs.storage import atomic_write
 from gdlnn.mining.running import fingerprint
 from gdlnn.model.estimator import GDLNNClassifier
@@ -110,12 +111,26 @@ def tune(
     base.set_params(progress=progress)
     distinct = listed_epsilons(epsilons, len(train))
     folder = None if directory is None else Path(directory)
+    with nullcontext() if folder is None else claimed(folder, ["tune"]):
+        return _tune(train, val, base, distinct, ks, learning_rates, folder, programs)
+
+
+def _tune(
+    train: GraphDataset,
+    val: GraphDataset,
+    base: GDLNNClassifier,
+    distinct: list[Epsilon],
+    ks: Sequence[float],
+    learning_rates: Sequence[float],
+    folder: Path | None,
+    programs: Sequence[ProgramSet] | None,
+) -> TuneResult:
     if folder is not None:
         _check_header(folder, _header(train, val, base))
     sets = _ProgramSets(train, base, folder, dict(zip(distinct, programs, strict=True)) if programs else {})
     cells = list(product(distinct, ks, learning_rates))
     rows = []
-    with _bar(progress, len(cells)) as advance:
+    with _bar(base.progress, len(cells)) as advance:
         for epsilon, k, rate in cells:
             parameters = {"epsilon": epsilon, "k": k, "learning_rate": rate}
             rows.append(_cell(base, parameters, train, val, sets, folder))
@@ -161,9 +176,9 @@ def _cell(
     """Train and judge one combination, or read what an earlier call left of it."""
     name = "-".join(str(value).replace("%", "percent") for value in parameters.values())
     file = None if folder is None else folder / f"cell-{name}.json"
-    if file is not None and file.is_file():
-        row: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        return row
+    before = None if file is None else _read_cell(file, parameters)
+    if before is not None:
+        return before
     model = clone(base).set_params(**parameters)
     model.fit(train, validation=val, programs=sets[parameters["epsilon"]])
     probabilities = model.predict_proba(val)
@@ -184,6 +199,17 @@ def _cell(
         with atomic_write(file) as handle:
             handle.write(json.dumps(row).encode())
     return row
+
+
+def _read_cell(file: Path, parameters: dict[str, Any]) -> dict[str, Any] | None:
+    """Read a cell; a damaged file counts as absent, so that the combination is tried again."""
+    try:
+        row = json.loads(file.read_text(encoding="utf-8"))
+        judged = {name: type(row[name]) for name in ("n_programs", "val_accuracy", "val_loss")}
+        fine = judged == {"n_programs": int, "val_accuracy": float, "val_loss": float}
+        return dict(row) if fine and all(row[name] == value for name, value in parameters.items()) else None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 def _header(train: GraphDataset, val: GraphDataset, base: GDLNNClassifier) -> dict[str, Any]:
@@ -211,8 +237,10 @@ def _check_header(folder: Path, header: dict[str, Any]) -> None:
         return
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{HEADER}: expected what an earlier call left, got no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ModelError(f"{HEADER}: expected what an earlier call left, got another file")
     for name, value in header.items():
         if found.get(name) != value:
             raise ModelError(

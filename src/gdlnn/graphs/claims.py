@@ -1,4 +1,4 @@
-"""Claims on cells: two studies that would do the same cells in one folder refuse each other."""
+"""Claims on parts of a folder: two runs that would do the same there refuse each other."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def claimed(folder: Path, names: Iterable[str]) -> Iterator[None]:
-    """Keep other studies out of some cells of a folder; whoever ends, however that comes, claims nothing.
+    """Keep other runs from doing the same in a folder; whoever ends, however that comes, claims nothing.
 
-    Studies of other methods or data sets may fill the folder at the same time.
+    Runs that claim other names may fill the folder at the same time.
 
     Raises
     ------
     GDLNNError
-        Where another study claims one of the names.
+        Where another run claims one of the names.
     """
     try:
         import fcntl
@@ -46,11 +46,12 @@ def claimed(folder: Path, names: Iterable[str]) -> Iterator[None]:
                 fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
             except (BlockingIOError, PermissionError) as error:
                 raise GDLNNError(
-                    f"{folder.name}: another study is at {name} in this folder; wait for it, or take another "
-                    "folder: folders can be laid over each other"
+                    f"{folder.name}: another run is at {name} in this folder; wait for it, or take another"
                 ) from error
             except OSError as error:
-                logger.warning("%s: cannot be locked (%s): run one study at a time", folder, error.strerror)
+                logger.warning(
+                    "%s: cannot be locked (%s): no other run must write to it", folder, error.strerror
+                )
                 break
         yield
     finally:
