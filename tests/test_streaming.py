@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, ModelError, load_model, make_ba_2motifs, workers
+from gdlnn import ExplanationError, GDLNNClassifier, ModelError, load_model, make_ba_2motifs, workers
 from gdlnn.cli import main
 from gdlnn.cli import predict as predict_command
 from gdlnn.datasets import load_sdf, save_jsonl
@@ -19,6 +19,7 @@ from gdlnn.datasets.batches import GraphBatch, SmilesBatch, batched_dataset
 from gdlnn.explain import explain
 from gdlnn.explain.streaming import stream_explanations
 from gdlnn.graphs.packing import pack_graphs, unpack_graphs
+from gdlnn.graphs.records import record
 from gdlnn.model.streaming import stream_features
 
 if TYPE_CHECKING:
@@ -99,6 +100,15 @@ def test_explanations_on_workers_are_those_of_here(
     again = stream_explanations(reloaded, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
     assert len(list(again)) == 7  # the same model, however it came here
     assert checkpoint.read_bytes().startswith(kept)
+    header, *records = checkpoint.read_bytes().splitlines(keepends=True)
+    for content in (
+        [record({"explanations": []})],
+        [record({"explanations": [{}, {}]})],
+        [*records, records[0]],
+    ):
+        (tmp_path / "lie").write_bytes(header + b"".join(content))
+        with pytest.raises(ExplanationError):
+            list(stream_explanations(model, graphs, "lime", 3, checkpoint=tmp_path / "lie", batch_size=2))
     with pytest.raises(Exception, match=r"differs in n_features \(3 there, 4 now\)"):
         next(stream_explanations(model, graphs, "lime", 4, checkpoint=checkpoint, batch_size=2))
 
@@ -310,8 +320,6 @@ def test_a_table_without_a_molecule_is_refused(file: Path, capsys: pytest.Captur
 
 
 def test_a_foreign_record_in_a_checkpoint(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from gdlnn.graphs.records import record
-
     data, checkpoint = file.with_name("d.gdlds"), file.with_name("run")
     words = ("predict", file, data, "-o", file.with_name("o.csv"), "-j", 1, "--checkpoint", checkpoint)
     assert run(*words) == 0

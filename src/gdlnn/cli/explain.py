@@ -17,7 +17,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
-from gdlnn.cli.report import progress
+from gdlnn.cli.report import check_output, progress
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ExplanationError
@@ -93,6 +93,8 @@ def explain(
 
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise ExplanationError(f"{output.name}: expected a name in .html, .json or .svg")
+    if output is not None:
+        check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
     loaded.layer_.set_params(n_jobs=jobs)

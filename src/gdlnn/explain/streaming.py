@@ -75,7 +75,7 @@ def stream_explanations(
             }
             saved = stack.enter_context(RecordFile(checkpoint, KIND, header, _NAMES, ExplanationError))
             for _, value in saved.read():
-                yield from _restored(value)
+                yield from _restored(value, len(listed[done : done + batch_size]))
                 done += batch_size
         rest = iter(listed[done:])
         batches = iter(lambda: list(islice(rest, batch_size)), [])
@@ -87,10 +87,13 @@ def stream_explanations(
             yield from found
 
 
-def _restored(value: Any) -> Iterator[Explanation]:
-    if not isinstance(value, dict) or not isinstance(value.get("explanations"), list):
-        raise ExplanationError("checkpoint: expected finished explanations, got a record of another kind")
-    yield from map(Explanation.from_json, value["explanations"])
+def _restored(value: Any, expected: int) -> Iterator[Explanation]:
+    found = value.get("explanations") if isinstance(value, dict) else None
+    if not isinstance(found, list) or len(found) != expected or not expected:
+        raise ExplanationError(
+            f"checkpoint: expected {expected} finished explanations, got a record of another kind"
+        )
+    yield from map(Explanation.from_json, found)
 
 
 def _explain_batch(
