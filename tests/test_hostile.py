@@ -220,6 +220,35 @@ def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
             GraphDataset.load(zipped(tmp_path / "changed", {**content, **changes}))
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 2},
+        {"classes": {"kind": "i", "values": [1, 1]}},
+        {"classes": {"kind": "f", "values": [1.0, float("nan")]}},
+        {"activation": "magic"},
+        {"log_counts": "yes"},
+        {"checkpoint": "/tmp/anywhere"},
+        {"n_jobs": 10**6},
+        {"members": 10**9},
+        {"hidden": [10**9, 10**9]},
+        {"hidden": [-1]},
+        {"hidden": [0] * 10_000},
+    ],
+    ids=str,
+)
+def test_a_model_that_claims_what_cannot_be(tmp_path: Path, changes: dict[str, Any]) -> None:
+    with zipfile.ZipFile(MODEL) as file:
+        content = {name: file.read(name) for name in file.namelist()}
+    found = json.loads(content["model.json"])
+    if not set(changes) <= set(found):
+        changes = {"parameters": {**found["parameters"], **changes}}
+    with pytest.raises(ModelError):
+        load_model(
+            zipped(tmp_path / "m", {**content, "model.json": json.dumps({**found, **changes}).encode()})
+        )
+
+
 def test_a_set_of_programs_that_claims_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     text = mine(random_trees(12)).to_text()
     huge = text.replace('"n_graphs": 12', f'"n_graphs": {10**12}')

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import os
 
     from gdlnn.model.estimator import GDLNNClassifier
+    from gdlnn.model.layer import GDLTransformer
 
 FORMAT = "gdlnn-model"
 VERSION = 1
@@ -164,7 +165,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     from gdlnn.model.pooling import PooledFeatures
 
     parameters = {key: _tuples(value) for key, value in description["parameters"].items()}
-    known = set(GDLNNClassifier().get_params(deep=False))
+    known = set(GDLNNClassifier().get_params(deep=False)) - set(_LEFT_OUT)
     unknown = sorted(set(parameters) - known)
     if unknown:
         raise ModelError(f"{name}: expected parameters of GDLNNClassifier, got {unknown[0]!r}")
@@ -177,6 +178,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
     pooled = description["pooled"]
     layer = GDLTransformer(model.programs_, pooled=pooled is not None, **model._layer_parameters())
+    _check_layer(layer, name)
     layer.programs_ = model.programs_.programs
     layer.n_programs_ = len(layer.programs_)
     layer.pooled_ = None if pooled is None else PooledFeatures.from_json(pooled)
@@ -197,7 +199,17 @@ def _read_classes(data: Mapping[str, Any]) -> npt.NDArray[Any]:
         raise ModelError(
             f"classes: expected at least two labels of a known kind, got {len(values)} of {kind!r}"
         )
+    if len(set(values)) < len(values) or any(value != value for value in values):  # NaN
+        raise ModelError(f"classes: expected different labels, got {values!r:.200}")
     return np.array(values, dtype=object if kind == "O" else None)
+
+
+def _check_layer(layer: GDLTransformer, name: str) -> None:
+    """Refuse what would fail when the model is first asked."""
+    from gdlnn.model.layer import Activation
+
+    if layer.activation not in get_args(Activation) or not isinstance(layer.log_counts, bool):
+        raise _damaged(name, f"activation {layer.activation!r:.60}, log_counts {layer.log_counts!r:.60}")
 
 
 def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
