@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,24 +99,27 @@ class _Search:
         self.programs = programs
 
     def singles(self) -> dict[int, list[int]]:
-        """Return the program with the smallest subgraph that is enough, for graphs that have one."""
-        pairs = [(row, [c]) for row, several in enumerate(self.programs) for c in several]
-        # Of programs with the same subgraph the heaviest speaks for all.
-        owners: dict[int, dict[Nodes, int]] = defaultdict(dict)
-        for (row, (column,)), nodes in zip(pairs, self._subgraphs(pairs), strict=True):
-            owners[row].setdefault(nodes, column)
-        queues = {row: sorted(of_row, key=len) for row, of_row in owners.items()}
+        """Return the program with the smallest subgraph that is enough, for graphs that have one.
+
+        The subgraph of one program has a node for each of its variables, so that sizes are known beforehand.
+        """
+        programs = self.question.view.programs
+        queues = {
+            row: sorted(several, key=lambda c: len(programs[c].variables))
+            for row, several in enumerate(self.programs)
+            if several
+        }
         found: dict[int, list[int]] = {}
         while queues:
-            asked = [(row, nodes) for row, queue in queues.items() for nodes in queue[:_AT_ONCE]]
-            for (row, nodes), enough in zip(asked, self._enough(asked), strict=True):
-                if enough and row not in found:
-                    found[row] = [owners[row][nodes]]
-            queues = {
-                row: queue[_AT_ONCE:]
-                for row, queue in queues.items()
-                if row not in found and len(queue) > _AT_ONCE
-            }
+            pairs = [(row, [c]) for row, queue in queues.items() for c in queue[:_AT_ONCE]]
+            parts = self._subgraphs(pairs)
+            asked = list(dict.fromkeys((row, nodes) for (row, _), nodes in zip(pairs, parts, strict=True)))
+            enough = dict(zip(asked, self._enough(asked), strict=True))
+            for (row, columns), nodes in zip(pairs, parts, strict=True):
+                if row not in found and enough[row, nodes]:
+                    found[row] = columns
+            left = {row: queue[_AT_ONCE:] for row, queue in queues.items() if row not in found}
+            queues = {row: queue for row, queue in left.items() if queue}
         return found
 
     def together(self, row: int) -> list[int]:
