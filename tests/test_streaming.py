@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
@@ -243,7 +244,9 @@ def test_sdf_files_are_read_as_they_are_used(tmp_path: Path) -> None:
     file.write_bytes("".join(records).encode("latin-1"))
     data = batched_dataset(str(file), 3)
     assert (data.name, data.has_smiles, data.streamed) == ("t", True, True)
-    rows = [row for batch in data.batches for row in batch.read()]
+    rows = [
+        row for batch in data.batches for row in pickle.loads(pickle.dumps(batch)).read()
+    ]  # as a worker does
     assert [(row.key, row.smiles) for row in rows if row.graph is not None] == [
         ("a", "C"), ("caf\xe9", "CC"), (None, "CCC"), ("d", "CCO"),
     ]  # fmt: skip
@@ -269,7 +272,9 @@ def test_json_lines_are_read_as_they_are_used(
     whole, lines = file.with_name("d.gdlds"), file.with_name("d.jsonl")
     save_jsonl(MOTIFS, lines)
     monkeypatch.setattr(predict_command, "BATCH", 5)
-    assert batched_dataset(str(lines), 5).streamed
+    data = batched_dataset(str(lines), 5)
+    assert data.streamed
+    assert sum(len(pickle.loads(pickle.dumps(batch)).read()) for batch in data.batches) == 24
     for source, out in ((whole, "whole.csv"), (lines, "lines.csv")):
         assert run("predict", file, source, "-o", file.with_name(out), "-j", 1) == 0
     assert file.with_name("lines.csv").read_bytes() == file.with_name("whole.csv").read_bytes()
