@@ -43,7 +43,8 @@ void Searcher::bind(const Pattern &pattern, std::vector<std::uint32_t> *root_bia
     grow(pending_, pattern.incidences.size() * w + w);
     grow(pending_var_, pattern.incidences.size() + 1);
     grow(blocked_start_, n + 2);
-    grow(pocket_vars_, 2 * idx(var_words_));
+    grow(surveys_.placed, n + 1);
+    surveys_.made.assign(surveys_.placed.size(), -1);
     grow(owner_, idx(set_.max_nodes()));
     grow(level_of_, n);
     touches_.assign(n, 0);
@@ -303,19 +304,22 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
     };
 
     const auto in_pocket = [&]() {
+        const int first = pocketed<W>();
         if constexpr (Explain) {
-            fill_words(constraints(level_ + 1), pw, 0);
-            fill_words(levels(level_ + 1), var_words_, 0);
-            return pocketed<W>(constraints(level_ + 1), levels(level_ + 1));
-        } else {
-            return pocketed<W>(nullptr, nullptr);
+            if (first >= 0) {
+                fill_words(constraints(level_ + 1), pw, 0);
+                fill_words(levels(level_ + 1), var_words_, 0);
+                explain_pocket<W>(first, constraints(level_ + 1), levels(level_ + 1));
+            }
         }
+        return first >= 0;
     };
     unfinished_ = true;
     if (!resume) {
         if (n_alive_ == 0)
             return Answer::yes;
         trail_start_[0] = 0;
+        surveys_.placed[0] = ++surveys_.clock;
         blocked_.clear();
         descend();
     } else {
@@ -349,6 +353,7 @@ template <int W, bool Explain> Answer Searcher::run(std::int64_t budget, bool re
                     matched_ = true;
                     return Answer::yes;
                 }
+                surveys_.placed[idx(level_ + 1)] = ++surveys_.clock;
                 if (steps_ < kPocketsAfter || !g_->has_masks || !in_pocket()) {
                     descend();
                     continue;

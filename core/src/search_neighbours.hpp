@@ -1,4 +1,4 @@
-// The one member of Searcher that both the search and its explanations use in their inner loops.
+// The members of Searcher that several of its files use in their inner loops.
 #pragma once
 
 #include "gdlnn/search.hpp"
@@ -36,6 +36,14 @@ template <int W> inline void Searcher::neighbours(int e, bool outward, int v, Wo
             return true;
         });
     }
+}
+
+// Adds the neighbours of v, directions aside.
+template <int W> inline void Searcher::spread(int v, Word *mask) const {
+    const int w = W ? W : width_;
+    or_words(mask, g_->out.any.data() + idx(v) * idx(w), w);
+    if (g_->directed)
+        or_words(mask, g_->in.any.data() + idx(v) * idx(w), w);
 }
 
 } // namespace gdlnn

@@ -89,11 +89,21 @@ class Searcher {
     template <int W> void explain_loops(int y, Word *rest, Word *constraints);
     template <int W> void explain_degree(int y, Word *rest, Word *constraints);
     void explain_size();
-    template <int W> bool pocketed(Word *constraints, Word *levels);
-    template <int W>
-    void explain_pocket(const Word *group, const Incidence &link, const Word *around,
-                        Word *constraints, Word *levels);
+    template <int W> int pocketed();
+    template <int W> bool has_room(int first, int needed, const Word *region, int size);
+    template <int W> bool has_room_plainly(int first);
+    template <int W> void explain_pocket(int first, Word *constraints, Word *levels);
+    int placed_neighbour(int x) const;
     int group_of(int x, Word *group);
+    template <int W> void spread(int v, Word *mask) const;
+    // What is kept per level for them (regions.cpp).
+    template <int W> void follow_placement();
+    template <int W> void survey(std::size_t row);
+    void split_group(int x, std::size_t row);
+    int name_group(int x, int id, std::int32_t *group);
+    template <int W> int flood(const Word *within, const Word *until, Word *reached);
+    template <int W> int largest_region(Word *region);
+    template <int W> int region_without(int v, Word *region);
 
     void select(const Word *off);
 
@@ -129,6 +139,18 @@ class Searcher {
     std::vector<std::size_t> blocked_start_;
     std::vector<Word> pocket_vars_;
     std::vector<std::int32_t> pocket_stack_;
+    // After so many placed variables: a region of free nodes, and the groups of unplaced variables
+    // that hang together. A row stands as long as the placement it was made for.
+    struct Surveys {
+        std::int64_t clock = 0;
+        std::vector<std::int64_t> placed, made; // when the row's last variable was placed
+        std::vector<Word> region;
+        std::vector<std::int32_t> region_size;
+        std::vector<std::int32_t> group;    // the number of each variable's group
+        std::vector<std::size_t> group_row; // a row of `group`: shared where nothing was split
+        std::vector<std::vector<std::int32_t>> size; // by number of group
+    };
+    Surveys surveys_;
     const Word *conflict_ = nullptr;
 };
 
