@@ -28,6 +28,7 @@ HEADS: dict[str, dict[str, Any]] = {
     "labels as they are": {"teacher": None},
     "always taught": {"teacher": "forest"},
     "no input dropout": {"input_dropout": 0.0},
+    "pooled": {"pooled": True},
     "not pooled": {"pooled": False},
     "random forest": {"head": RandomForestClassifier(500, random_state=0)},
 }
