@@ -24,7 +24,7 @@ from gdlnn.evaluation.explain_running import OutOfTimeError, time_limit
 from gdlnn.evaluation.explain_study import ExplainSettings, ExplainStudy, sampled_rows
 from gdlnn.evaluation.explain_tables import explain_report
 from gdlnn.evaluation.explainers import EXPLAINERS, chosen_configuration
-from gdlnn.evaluation.motifs import motif_figure
+from gdlnn.evaluation.motifs import MotifStudy
 from gdlnn.evaluation.programs import load_programs
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         main(["evaluate", "explain", "--tables-only", "--out", out])
     assert "PL4XGL" in capsys.readouterr().out
     for wrong, message in (
-        (["--methods", "magic"], "--methods: expected some of gdlnn, gdlnn-paper"),
+        (["--methods", "magic"], "--methods: expected some of gdlnn, gdlnn-smallest, gdlnn-paper"),
         (["--datasets", ","], "--datasets: expected at least one name"),
         (["--programs", str(tmp_path / "none")], "--programs: expected the folder of an accuracy study"),
     ):
@@ -288,16 +288,23 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "explain", "--datasets", "nothing/there.csv", "--jobs", "1", "--out", out])
     assert ended.value.code == 1
-    assert "6 cell(s) failed" in capsys.readouterr().err
+    assert "7 cell(s) failed" in capsys.readouterr().err
 
 
 def test_the_figure_of_motifs() -> None:
     said: list[str] = []
-    picture = motif_figure(60, 0, said.append)
+    study = MotifStudy(60, 0, said.append)
+    picture = study.figure()
     assert picture.startswith("<svg")
     for words in ("cycle: GDLNN", "house: GIN + SubgraphX", "house: PL4XGL", "Jaccard with the motif"):
         assert words in picture
     assert said[0] == "mining and training GDLNN"
+    lines = study.counts(1).splitlines()
+    assert [line.split(" | ")[:3] for line in lines[2:4]] == [
+        ["| cycle", "GDLNN", "1"],
+        ["| cycle", "GIN + SubgraphX", "1"],
+    ]
+    assert len(lines) == 2 + 6
 
 
 def test_cells_are_plain_json(filled: Path) -> None:

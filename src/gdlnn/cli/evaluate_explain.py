@@ -158,6 +158,10 @@ def motifs(
         "motifs.svg"
     ),
     graphs: Annotated[int, typer.Option("--graphs", min=20, help="Graphs of BA-2Motifs to make.")] = 1000,
+    count: Annotated[
+        int,
+        typer.Option(min=0, help="Count the motifs found too, in so many test graphs of each class."),
+    ] = 0,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:
@@ -165,9 +169,11 @@ def motifs(
 
     Example: gdlnn evaluate motifs -o motifs.svg
     """
-    from gdlnn.evaluation.motifs import motif_figure
+    from gdlnn.evaluation.motifs import MotifStudy
     from gdlnn.evaluation.output import write_file
 
-    picture = motif_figure(graphs, seed, lambda says: typer.echo(says, err=True), n_workers(jobs))
-    write_file(output, picture)
+    study = MotifStudy(graphs, seed, lambda says: typer.echo(says, err=True), n_workers(jobs))
+    write_file(output, study.figure())
     typer.echo(f"Picture: {output}")
+    if count:
+        typer.echo(study.counts(count))

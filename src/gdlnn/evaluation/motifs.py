@@ -10,7 +10,9 @@ from gdlnn.baselines import GINClassifier
 from gdlnn.baselines.subgraphx import SubgraphX
 from gdlnn.datasets import make_ba_2motifs
 from gdlnn.errors import GDLNNError
-from gdlnn.explain import explain
+from gdlnn.evaluation.curves import FOUND
+from gdlnn.evaluation.tables import markdown
+from gdlnn.explain import closed_forms, explain, with_closed_forms
 from gdlnn.explain.drawing.explanation_picture import highlights, program_colours
 from gdlnn.explain.drawing.graph_picture import Highlights, graph_picture
 from gdlnn.explain.drawing.svg import INK, QUIET, document, text
@@ -18,21 +20,17 @@ from gdlnn.explain.metrics import jaccard
 from gdlnn.model import GDLNNClassifier, PL4XGLClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from gdlnn.graphs import Graph, GraphDataset
+    from gdlnn.graphs import Graph
 
-N_FEATURES = 3
-"""Programs that LIME names: the number that `docs/explanations.md` chooses on the validation part."""
 N_NODES = 5
 """Nodes of SubgraphX's explanation: those of a motif."""
 WIDTH, HEIGHT, HEAD, FOOT = 300, 240, 26, 20
 
 
-def motif_figure(
-    n_graphs: int = 1000, seed: int = 0, report: Callable[[str], None] = lambda _: None, n_jobs: int = 1
-) -> str:
-    """Train the three models, explain a graph of each class that all get right, and return the figure as SVG.
+class MotifStudy:
+    """Three models trained on the same graphs, and how they explain others.
 
     Parameters
     ----------
@@ -45,56 +43,95 @@ def motif_figure(
     n_jobs
         Threads of mining.
     """
-    train, val, test = make_ba_2motifs(n_graphs, seed=seed).split("random", seed=seed)
-    report("mining and training GDLNN")
-    ours = GDLNNClassifier.paper(seed=seed, progress=False, n_jobs=n_jobs, device="cpu")
-    ours.fit(train, validation=val)
-    report("training GIN")
-    network = GINClassifier(weight_decay=5e-5, seed=seed, device="cpu").fit(train, validation=val)
-    report("mining PL4XGL's programs")
-    rival = PL4XGLClassifier(seed=seed, progress=False, n_jobs=n_jobs).fit(train, validation=val)
-    masks = test.node_masks
-    assert masks is not None
-    body: list[str] = []
-    for place, row in enumerate(_shown(test, [ours, network, rival])):
-        graph = test.graphs[row]
-        truth = np.flatnonzero(np.asarray(masks[row])).tolist()
-        report(f"explaining graph {row}")
-        search = SubgraphX(network, seed=seed, progress=False).search(graph)
-        panels = (
-            ("GDLNN", *_by_programs(explain(ours, graph, "lime", N_FEATURES, seed=seed))),
+
+    def __init__(
+        self,
+        n_graphs: int = 1000,
+        seed: int = 0,
+        report: Callable[[str], None] = lambda _: None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.seed, self.report = seed, report
+        train, val, self.test = make_ba_2motifs(n_graphs, seed=seed).split("random", seed=seed)
+        report("mining and training GDLNN")
+        self.ours = GDLNNClassifier.paper(seed=seed, progress=False, n_jobs=n_jobs, device="cpu")
+        self.ours.fit(train, validation=val)
+        report("training GIN")
+        self.network = GINClassifier(weight_decay=5e-5, seed=seed, device="cpu").fit(train, validation=val)
+        report("mining PL4XGL's programs")
+        self.rival = PL4XGLClassifier(seed=seed, progress=False, n_jobs=n_jobs).fit(train, validation=val)
+        # A mined program is as short as can be; its closed form shows all that its training graphs share.
+        self.closed = closed_forms(self.ours.programs_, train)
+
+    def figure(self) -> str:
+        """Explain the first test graph of each class that all three get right, and return an SVG figure."""
+        body: list[str] = []
+        for place, rows in enumerate(self._right(1).values()):
+            (row,) = rows
+            graph = self.test.graphs[row]
+            for column, (title, marks, nodes) in enumerate(self._explained(row)):
+                found = jaccard(nodes, self._motif(row))
+                said = f"{len(nodes)} nodes, Jaccard with the motif {found:.2f}"
+                said = said if nodes else "no node: that programs are absent decided"
+                body += _panel(graph, marks, f"{self._class_name(row)}: {title}", said, column, place)
+        height = 2 * (HEAD + HEIGHT + FOOT)
+        return document(3 * WIDTH, height, body, "BA-2Motifs explained by GDLNN, SubgraphX and PL4XGL")
+
+    def counts(self, n_graphs: int) -> str:
+        """Explain so many test graphs of each class that all three get right, and return a table.
+
+        It has the mean Jaccard index with the motif, and the share of graphs where it is at least 0.5.
+        """
+        lines = []
+        for rows in self._right(n_graphs).values():
+            found: dict[str, list[float]] = {}
+            for row in rows:
+                for title, _, nodes in self._explained(row):
+                    found.setdefault(title, []).append(jaccard(nodes, self._motif(row)))
+            name = self._class_name(rows[0])
+            for title, values in found.items():
+                share = np.mean(np.array(values) >= FOUND)
+                lines.append([name, title, str(len(rows)), f"{np.mean(values):.2f}", f"{share:.2f}"])
+        return markdown(["", "", "graphs", "mean Jaccard", f"Jaccard ≥ {FOUND:g}"], lines)
+
+    def _explained(self, row: int) -> list[tuple[str, Highlights, tuple[int, ...]]]:
+        graph = self.test.graphs[row]
+        self.report(f"explaining graph {row}")
+        (ours,) = with_closed_forms(
+            [explain(self.ours, graph, "lime", "smallest", seed=self.seed)], self.closed
+        )
+        search = SubgraphX(self.network, seed=self.seed, progress=False).search(graph)
+        return [
+            ("GDLNN", *_by_programs(ours)),
             ("GIN + SubgraphX", *_by_nodes(graph, search.best(N_NODES).nodes)),
-            ("PL4XGL", *_by_programs(explain(rival, graph))),
-        )
-        name = (
-            test.schema.class_name(_label(test, row)) if test.schema is not None else str(_label(test, row))
-        )
-        for column, (title, marks, nodes) in enumerate(panels):
-            said = f"{len(nodes)} nodes, Jaccard with the motif {jaccard(nodes, truth):.2f}"
-            said = said if nodes else "no node: that programs are absent decided"
-            body += _panel(graph, marks, f"{name}: {title}", said, column, place)
-    height = 2 * (HEAD + HEIGHT + FOOT)
-    return document(3 * WIDTH, height, body, "BA-2Motifs explained by GDLNN, SubgraphX and PL4XGL")
+            ("PL4XGL", *_by_programs(explain(self.rival, graph))),
+        ]
 
+    def _right(self, n_graphs: int) -> dict[Any, list[int]]:
+        """Return by class the first test graphs that all models classify correctly."""
+        test = self.test
+        models = (self.ours, self.network, self.rival)
+        right = np.all([np.asarray(model.predict(test)) == test.y for model in models], axis=0)
+        found = {}
+        for label in np.unique(np.asarray(test.y)).tolist():
+            rows = np.flatnonzero(right & (np.asarray(test.y) == label))[:n_graphs]
+            if not len(rows):
+                raise GDLNNError(
+                    f"motifs: expected a test graph of class {label} that all three models classify "
+                    f"correctly, got none among {len(test)}; give more graphs"
+                )
+            found[label] = rows.tolist()
+        return found
 
-def _label(data: GraphDataset, row: int) -> Any:
-    assert data.y is not None
-    return data.y.tolist()[row]
+    def _motif(self, row: int) -> list[int]:
+        assert self.test.node_masks is not None
+        motif: list[int] = np.flatnonzero(np.asarray(self.test.node_masks[row])).tolist()
+        return motif
 
-
-def _shown(test: GraphDataset, models: Sequence[Any]) -> list[int]:
-    """Return the first test graph of each class that all models classify correctly."""
-    right = np.all([np.asarray(model.predict(test)) == test.y for model in models], axis=0)
-    found = []
-    for label in np.unique(np.asarray(test.y)):
-        rows = np.flatnonzero(right & (np.asarray(test.y) == label))
-        if not len(rows):
-            raise GDLNNError(
-                f"motifs: expected a test graph of class {label} that all three models classify correctly, "
-                f"got none among {len(test)}; give more graphs"
-            )
-        found.append(int(rows[0]))
-    return found
+    def _class_name(self, row: int) -> str:
+        assert self.test.y is not None
+        label = self.test.y.tolist()[row]
+        return str(label) if self.test.schema is None else self.test.schema.class_name(label)
 
 
 def _by_programs(explanation: Any) -> tuple[Highlights, tuple[int, ...]]:
