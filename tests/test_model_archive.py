@@ -28,7 +28,13 @@ def motifs() -> GraphDataset:
 @pytest.fixture(scope="module")
 def model(motifs: GraphDataset) -> GDLNNClassifier:
     return GDLNNClassifier(
-        epsilon=(0.1, 1), epochs=5, members=2, hidden=(8,), progress=False, class_weight={0: 1.0, 1: 2.0}
+        epsilon=(0.1, 1),
+        epochs=5,
+        members=2,
+        hidden=(8,),
+        pooled=True,
+        progress=False,
+        class_weight={0: 1.0, 1: 2.0},
     ).fit(motifs)
 
 
