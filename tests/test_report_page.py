@@ -117,6 +117,18 @@ def test_witnesses_are_in_the_picture(report: dict[str, Any]) -> None:
                 assert all(frozenset(edge) in edges for edge in program["edges"])
 
 
+def test_what_is_enough_gets_the_prediction_by_itself(
+    fitted: tuple[GDLNNClassifier, GraphDataset], report: dict[str, Any]
+) -> None:
+    model, test = fitted
+    assert sum(card["enough"]["found"] for card in report["graphs"]) >= len(report["graphs"]) // 2
+    for card, graph in zip(report["graphs"], test.graphs, strict=True):
+        if card["enough"]["found"]:
+            part = graph.subgraph(card["enough"]["nodes"])
+            assert model.predict([part])[0] == card["prediction"]
+            assert all(model.programs_[i].program.matches(part) for i in card["enough"]["programs"])
+
+
 def test_wrong_predictions_get_counterfactuals_first(report: dict[str, Any]) -> None:
     have = [card for card in report["graphs"] if card["counterfactual"] is not None]
     assert len(have) == OPTIONS.max_counterfactuals

@@ -138,15 +138,21 @@ def test_an_explanation_is_that_of_the_model(
         assert all("<svg" in p["diagram"] for p in answer["programs"])
         found = counterfactual(model, data.graphs[row], max_nodes=min(8, data.graphs[row].n_nodes - 1))
         assert answer["counterfactual"]["found"] == (found is not None)
+        alone = answer["enough"]
+        assert len(alone["words"]) == len(alone["programs"])
+        if alone["found"]:
+            assert model.predict([data.graphs[row].subgraph(alone["nodes"])])[0] == answer["prediction"]
         assert answer["counterfactual"]["nodes"] == ([] if found is None else list(found.nodes))
 
 
 def test_options_of_an_explanation(client: TestClient) -> None:
-    asked = {"smiles": "Nc1ccccc1", "technique": "lime", "n_programs": 2, "counterfactual": False}
+    asked = {"smiles": "Nc1ccccc1", "technique": "lime", "n_programs": 2}
+    asked |= {"enough": False, "counterfactual": False}
     answer = client.post("/explain", json=asked | {"target": "yes", "seed": 3}).json()
     assert answer["target"] == "yes"
     assert len(answer["programs"]) <= 2
     assert answer["counterfactual"] is None
+    assert answer["enough"] is None
     refused = client.post("/explain", json=asked | {"target": "perhaps"})
     assert (refused.status_code, refused.json()["error"]) == (
         422,

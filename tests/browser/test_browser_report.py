@@ -147,11 +147,25 @@ def test_a_program_leads_to_its_graphs(page: Any, report: dict[str, Any]) -> Non
     assert page.locator("#gallery .graph").count() == min(24, len(with_it))
 
 
+def test_what_is_enough_unfolds(page: Any, report: dict[str, Any]) -> None:
+    shown = {g["row"]: g["enough"] for g in report["graphs"] if g["enough"]["found"]}
+    card = next(c for c in page.locator(".graph").all() if int(c.get_attribute("data-row")) in shown)
+    nodes = shown[int(card.get_attribute("data-row"))]["nodes"]
+    rings = card.locator("svg .kept")
+    assert sorted(int(ring.get_attribute("data-node")) for ring in rings.all()) == nodes
+    assert not rings.first.is_visible()
+    card.get_by_text("What alone is enough?").click()
+    assert rings.first.is_visible()
+    assert ", ".join(map(str, nodes)) in card.locator("details.enough p").inner_text()
+    card.get_by_text("What alone is enough?").click()
+    assert not rings.first.is_visible()
+
+
 def test_a_counterfactual_unfolds(page: Any) -> None:
-    card = page.locator(".graph:has(details)").first
+    card = page.locator(".graph:has(details:not(.enough))").first
     crossed = card.locator("svg .gone")
     card.get_by_text("What would change it?").click()
-    assert card.locator("details p").is_visible()
+    assert card.locator("details:not(.enough) p").is_visible()
     if crossed.count():
         assert crossed.first.is_visible()
         card.get_by_text("What would change it?").click()

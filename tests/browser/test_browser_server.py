@@ -98,7 +98,11 @@ def test_a_smiles_gives_a_prediction_and_a_drawing(page: Any, molecules: tuple[P
 
 def test_what_would_change_it(page: Any) -> None:
     ask(page, "Nc1ccccc1")
-    details = page.locator("#answer details").first
+    alone = page.locator("#answer details.enough")
+    alone.get_by_text("What alone is enough?").click()
+    assert "the model says the same" in alone.locator("p").inner_text()
+    assert page.locator("#answer svg .kept").first.is_visible()
+    details = page.locator("#answer details:not(.enough)").first
     details.get_by_text("What would change it?").click()
     assert details.locator("p").is_visible()
     page.get_by_text("The programs in full").click()

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import DatasetError
-from gdlnn.explain import GlobalExplanation, counterfactual, explain_model
+from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.report.cards import counterfactual_card, graph_card
+from gdlnn.report.cards import counterfactual_card, enough_card, graph_card
 from gdlnn.report.programs import program_rows
 from gdlnn.report.statistics import brier, calibration, confusion, learning_curve, wilson
 from gdlnn.version import package_version
@@ -90,6 +90,8 @@ def build_report(
     labels = _all_labels(model, truth)
     say("drawing programs and graphs")
     cards = [_card(e, proba[i], truth[i], i) for i, e in enumerate(overall.explanations)]
+    say("looking for the smallest parts that are enough")
+    _add_enough(model, cards, overall, options)
     say("looking for counterfactuals")
     _add_counterfactuals(model, cards, overall, options.max_counterfactuals)
     return {
@@ -225,6 +227,17 @@ def _card(explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, 
         "truth": plain(truth),
         "right": bool(explanation.prediction == plain(truth)),
     }
+
+
+def _add_enough(
+    model: GDLNNClassifier, cards: list[dict[str, Any]], overall: GlobalExplanation, options: ReportOptions
+) -> None:
+    """Add to each card the smallest part that is enough for its prediction."""
+    graphs = [explanation.graph for explanation in overall.explanations]
+    found = explain(model, graphs, options.technique, "smallest", seed=options.seed)
+    said = model.predict([explanation.subgraph for explanation in found]).tolist() if found else []
+    for card, explanation, label in zip(cards, found, said, strict=True):
+        card["enough"] = enough_card(explanation, label)
 
 
 def _add_counterfactuals(

@@ -49,8 +49,24 @@ def graph_card(
         "nodes": list(explanation.nodes),
         "quality": explanation.quality,
         "picture": picture(explanation),
+        "enough": None,
         "counterfactual": None,
     }
+
+
+def enough_card(found: Explanation, said: Any) -> dict[str, Any]:
+    """Return the smallest part of which alone the model says the same, or that none was found.
+
+    Parameters
+    ----------
+    found
+        The explanation by the smallest subgraph.
+    said
+        What the model says of that subgraph.
+    """
+    if found.is_empty or said != found.prediction:
+        return {"nodes": [], "programs": [], "found": False}
+    return {"nodes": list(found.nodes), "programs": list(found.indices), "found": True}
 
 
 def counterfactual_card(found: Counterfactual | None) -> dict[str, Any]:

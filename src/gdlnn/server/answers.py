@@ -13,7 +13,7 @@ from gdlnn.graphs import Schema
 from gdlnn.mining.miner import package_version
 from gdlnn.model.strength import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
-from gdlnn.report.cards import counterfactual_card, graph_card
+from gdlnn.report.cards import counterfactual_card, enough_card, graph_card
 from gdlnn.report.programs import diagram, shown_program
 from gdlnn.server.examples import given_examples, own_examples
 from gdlnn.server.reading import FileKind, Reader, Row
@@ -87,6 +87,8 @@ class Answers:
                 **shown_program(program, self.model.schema_, self.directed),
                 "diagram": diagram(program, self.model.schema_, self.directed),
             }
+        if asked["enough"]:
+            answer["enough"] = self._enough(row.graph, asked)
         if asked["counterfactual"]:
             answer["counterfactual"] = counterfactual_card(self._counterfactual(row.graph))
         return answer | {
@@ -127,6 +129,15 @@ class Answers:
                 for strong in strongest_programs(self.model, _STRONGEST)
             ],
         }
+
+    def _enough(self, graph: Graph, asked: dict[str, Any]) -> dict[str, Any]:
+        """Look for the smallest part of which alone the model says what it says of the graph."""
+        found = explain(self.model, graph, asked["technique"], "smallest", seed=asked["seed"])
+        (said,) = self.model.predict([found.subgraph]).tolist()
+        card = enough_card(found, said)
+        programs = found.programs if card["found"] else ()
+        shown = [shown_program(program, self.model.schema_, self.directed) for program in programs]
+        return card | {"words": [item["words"] for item in shown]}
 
     def _counterfactual(self, graph: Graph) -> Counterfactual | None:
         """Look for a few nodes whose removal changes the prediction; what is left is still a graph."""

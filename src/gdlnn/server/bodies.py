@@ -97,6 +97,9 @@ class ExplainBody(_Sent):
     seed: Annotated[StrictInt, Field(ge=0, le=2**31)] = Field(
         default=0, description="The same seed gives the same explanation."
     )
+    enough: StrictBool = Field(
+        default=True, description="Whether to look for the smallest part that gets the prediction by itself."
+    )
     counterfactual: StrictBool = Field(
         default=True, description="Whether to look for nodes whose removal changes the prediction."
     )
@@ -166,6 +169,15 @@ class ProgramAnswer(BaseModel):
     diagram: str = Field(description="SVG in the page's own colours; empty for a very large program.")
 
 
+class EnoughAnswer(BaseModel):
+    """The smallest part found of which alone the model says the same."""
+
+    found: bool
+    nodes: list[int]
+    programs: list[int] = Field(description="The programs that stand on it, by index.")
+    words: list[str] = Field(description="The same programs in words.")
+
+
 class CounterfactualAnswer(BaseModel):
     """Nodes without which the model decides otherwise."""
 
@@ -193,6 +205,7 @@ class ExplainAnswer(BaseModel):
     seed: int
     complete: bool
     picture: dict[str, Any] = Field(description="Places and labels of the nodes, for a drawing.")
+    enough: EnoughAnswer | None
     counterfactual: CounterfactualAnswer | None
     n_programs_matched: int
     matched_nothing: bool

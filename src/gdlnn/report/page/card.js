@@ -60,6 +60,19 @@ function chips(card, programs, words) {
     chip(card, p, p.witness ? COLOURS[colours++ % COLOURS.length] : null, words(p))));
 }
 
+// The smallest part of which alone the model says what it says of the whole.
+function enough(graph, svg, words) {
+  const found = graph.enough;
+  if (!found) return null;
+  const n = found.nodes.length, of = graph.picture.n_nodes;
+  const told = found.found
+    ? `Of ${n === 1 ? "one node" : `${n} nodes`} out of ${of} alone (${found.nodes.join(", ")}) the model says the same. ` +
+      `Ringed in the drawing: ${found.programs.map(words).map(w => brief(w).replace(/\.$/, "")).join("; and ")}.`
+    : "No program of this graph is enough by itself, nor the heaviest together.";
+  return element("details", {class: "enough", ontoggle: event => svg.classList.toggle("shows-kept", event.target.open)},
+    element("summary", {}, "What alone is enough?"), element("p", {}, told));
+}
+
 function counterfactual(graph, svg, name) {
   const found = graph.counterfactual;
   if (!found) return null;

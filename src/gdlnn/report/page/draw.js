@@ -31,6 +31,11 @@ function drawGraph(graph) {
     svgElement("circle", {class: "node", cx: x, cy: y, r: radius}, svg);
     if (label && radius >= 7) svgElement("text", {x, y: y + 3.8}, svg).textContent = label;
   });
+  for (const id of (graph.enough || {nodes: []}).nodes) {
+    if (!place.has(id)) continue;
+    const [cx, cy] = place.get(id);
+    svgElement("circle", {class: "kept", "data-node": id, cx, cy, r: radius + 5}, svg);
+  }
   for (const id of (graph.counterfactual || {nodes: []}).nodes) {
     if (!place.has(id)) continue;
     const [x, y] = place.get(id), d = 7;

@@ -115,8 +115,8 @@
         element("span", {class: "quiet"}, `  ${graph.right ? "" : `in truth ${name(graph.truth)} · `}${graph.picture.n_nodes} nodes${cut}`)),
       element("div", {class: "probability", "aria-hidden": "true"}, bar),
       graph.programs.length ? list : element("p", {class: "quiet"}, "No program that it contains decides."));
-    const unfolded = counterfactual(graph, svg, name);
-    if (unfolded) card.append(unfolded);
+    const unfolded = [enough(graph, svg, index => programs.get(index).words), counterfactual(graph, svg, name)];
+    card.append(...unfolded.filter(Boolean));
     return card;
   }
 

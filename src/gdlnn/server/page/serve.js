@@ -52,7 +52,7 @@
     try { found = await request("explain", JSON.stringify(item)); }
     catch (error) {
       if (error.status !== 503) throw error;
-      found = await request("explain", JSON.stringify({...item, counterfactual: false})); // the long part left out
+      found = await request("explain", JSON.stringify({...item, enough: false, counterfactual: false})); // the long parts left out
     }
     return () => present("answer", answerCard(found));
   }
@@ -69,6 +69,7 @@
   function answerCard(found) {
     const card = element("article", {class: "card graph answer"});
     const svg = drawGraph(found), unfolded = counterfactual(found, svg, name);
+    const alone = enough(found, svg, index => found.enough.words[found.enough.programs.indexOf(index)]);
     const cut = found.picture.ids ? `, of which ${found.picture.ids.length} are shown` : "";
     const share = `${found.n_programs_matched} of ${model.n_programs} programs match`;
     card.append(
@@ -81,7 +82,7 @@
         element("div", {}, element("h3", {}, "What decided"),
           found.programs.length ? chips(card, found.programs, p => p.words)
             : element("p", {class: "quiet"}, "No program that it contains decides.")),
-        unfolded));
+        alone, unfolded));
     if (found.programs.length) {
       card.append(element("details", {class: "in-full"}, element("summary", {}, "The programs in full"),
         element("ol", {class: "deciders"}, ...found.programs.map(p => programItem(p, `${p.matched ? "present" : "absent"}, ${signed(p.weight)}`)))));
