@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tests run side by side
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Started in the background of a script: Ctrl-C would be ignored here and in every process a test starts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Started in the background of a script or by nohup, signals would be ignored here and in every process that
+# a test starts.
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGTERM, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 LONG = os.environ.get("GDLNN_TEST_LONG") == "1"
 
 settings.register_profile(
