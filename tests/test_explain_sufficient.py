@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gdlnn.errors import ExplanationError
 from gdlnn.explain import explain
+from gdlnn.explain.question import Question
 from gdlnn.explain.subgraph import shrink
+from gdlnn.explain.techniques import make_technique
 from reference.explain_models import motif_data, motif_model
 
 if TYPE_CHECKING:
@@ -30,6 +33,13 @@ def says(model: GDLNNClassifier, graph: Graph, nodes: tuple[int, ...]) -> Any:
     return model.predict([graph.subgraph(list(nodes))])[0]
 
 
+def weights_of(model: GDLNNClassifier, graph: Graph, technique: str) -> dict[int, float]:
+    """Return the weights that the search for the smallest goes by."""
+    question = Question.of(model, [graph], make_technique(technique), None, 0, None)
+    (weights,) = question.weigh(question.problem(100, matching_only=True)).weights
+    return {c: float(weights[c]) for c in np.flatnonzero(model.transform([graph])[0]).tolist()}
+
+
 @pytest.mark.parametrize("technique", ["lime", "lime_contribution", "kernel_shap"])
 def test_the_smallest_is_the_smallest_of_all_programs_that_are_enough(technique: str) -> None:
     model = motif_model()
@@ -39,24 +49,29 @@ def test_the_smallest_is_the_smallest_of_all_programs_that_are_enough(technique:
         assert (alone.indices, alone.nodes) == (e.indices, e.nodes)
         assert all(e.matched)
         # Slow and obvious: every program that matches and speaks for the class, by itself.
-        weights = explain(model, graph, technique, len(model.programs_))
-        weighed = dict(zip(weights.indices, weights.weights, strict=True))
-        matching = [c for c in np.flatnonzero(model.transform([graph])[0]).tolist() if c in weighed]
-        speaking = [c for c in matching if weighed[c] > 0]
-        sizes = []
-        for column in speaking if technique == "kernel_shap" else matching:
-            nodes = nodes_of(model, graph, [column])
-            if says(model, graph, nodes) == e.prediction:
-                sizes.append(len(nodes))
-        if len(e.programs) == 1 and sizes:
+        speaking = [column for column, weight in weights_of(model, graph, technique).items() if weight > 0]
+        parts = [nodes_of(model, graph, [column]) for column in speaking]
+        sizes = [len(nodes) for nodes in parts if says(model, graph, nodes) == e.prediction]
+        if sizes:
             n_single += 1
+            assert len(e.programs) == 1
+            assert len(e.nodes) == min(sizes)
             assert says(model, graph, e.nodes) == e.prediction
             assert e.nodes == nodes_of(model, graph, list(e.indices))
-            if technique == "kernel_shap":  # whose weights do not depend on how many are asked for
-                assert len(e.nodes) == min(sizes)
-            else:
-                assert len(e.nodes) >= min(sizes)
     assert n_single >= 10
+
+
+def test_candidates_speak_for_the_class_however_heavy_the_others() -> None:
+    model = motif_model()
+    graph = TEST.graphs[0]
+    matching = np.flatnonzero(model.transform([graph])[0]).tolist()
+
+    def all_but_the_last_against(problem: Problem) -> npt.NDArray[np.float64]:
+        weights = np.full(problem.values.shape, -1.0)
+        weights[:, matching[-1]] = 0.5
+        return weights
+
+    assert explain(model, graph, all_but_the_last_against, "smallest").indices == (matching[-1],)
 
 
 class Both:
@@ -115,11 +130,13 @@ def test_where_nothing_is_enough_the_heaviest_are_named() -> None:
     assert all(found.matched)
 
 
-def test_a_graph_without_a_program_has_an_empty_explanation() -> None:
-    model = motif_model()
-    lonely = TEST.graphs[0].subgraph([0])
-    if model.transform([lonely]).any():
-        pytest.skip("a program of one node")
-    found = explain(model, lonely, n_features="smallest")
+def test_a_graph_without_nodes_has_an_empty_explanation() -> None:
+    found = explain(motif_model(), TEST.graphs[0].subgraph([]), n_features="smallest")
     assert found.is_empty
     assert found.programs == ()
+
+
+@pytest.mark.parametrize("wrong", [0, 1.5, float("nan"), float("inf"), "few", None])
+def test_a_wrong_number_of_programs_is_told(wrong: Any) -> None:
+    with pytest.raises(ExplanationError, match="n_features: expected a whole number of at least 1"):
+        explain(motif_model(), TEST.graphs[0], n_features=wrong)

@@ -103,6 +103,16 @@ def test_lime_in_single_precision_chooses_the_same(monkeypatch: pytest.MonkeyPat
         assert set(np.flatnonzero(weights[row])) == {i for i, _ in expected}
 
 
+@pytest.mark.parametrize("rare", [False, True])
+def test_lime_with_more_programs_than_samples(monkeypatch: pytest.MonkeyPatch, rare: bool) -> None:
+    monkeypatch.setattr("gdlnn.explain.techniques.lime._DOUBLE_LIMIT", 0)
+    shares = np.random.default_rng(0).beta(0.5, 3, 900) if rare else np.random.default_rng(0).beta(5, 1, 900)
+    asked = Problem(**{**vars(problem(900)), "background": Background.from_shares(shares)})
+    weights = Lime(n_samples=300).attribute(asked).weights
+    assert np.isfinite(weights).all()
+    assert ((weights != 0).sum(axis=1) == asked.n_features).all()
+
+
 def test_lime_over_counts() -> None:
     rng = np.random.default_rng(1)
     table = rng.integers(4, size=(50, 6)).astype(float)

@@ -67,8 +67,8 @@ def explain(
 ) -> None:
     """Compare explanations: sparsity against fidelity, and agreement with the truth where it is known.
 
-    GDLNN and its LIME name 5 to 1000 programs, explainers of GIN name a tenth to nine tenths of the nodes,
-    PL4XGL its one program. A cell is a file: a study that was stopped goes on without repeating any.
+    GDLNN and its LIME name 5 to 1000 programs, or the smallest part that is enough; explainers of GIN name a
+    tenth to nine tenths of the nodes, PL4XGL its one program. A cell is a file: a study that was stopped goes on without repeating any.
 
     Example: gdlnn evaluate explain --datasets MUTAG --sample 10 --methods gdlnn,pl4xgl,subgraphx
     """
@@ -98,8 +98,8 @@ def cost(
 ) -> None:
     """Take the time of fitting, predicting and explaining, all on the processor, one thread for each cell.
 
-    An explanation names 5 programs, or a fifth of the nodes. With as many processes as processors they get
-    into each other's way a little: --jobs 1 gives the calmest clock.
+    An explanation names 5 programs, is the smallest that is enough, or has a fifth of the nodes. With as many
+    processes as processors they get into each other's way a little: --jobs 1 gives the calmest clock.
 
     Example: gdlnn evaluate cost --datasets MUTAG --sample 5 --jobs 1
     """

@@ -87,13 +87,14 @@ def explain(
     if hasattr(model, "deciding_programs"):
         found = explain_pl4xgl(model, listed)
     elif hasattr(model, "head_"):
+        wanted = _checked(n_features)
         question = Question.of(model, listed, make_technique(technique), target, seed, background)
-        if n_features == "enough":
+        if wanted == "enough":
             found = explain_enough(question)
-        elif n_features == "smallest":
+        elif wanted == "smallest":
             found = explain_smallest(question)
         else:
-            found = question.explain(_checked(n_features))
+            found = question.explain(wanted)
     else:
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier or PL4XGLClassifier, got a {kind}")
@@ -115,8 +116,11 @@ def _listed(graphs: Any) -> list[Graph]:
     return listed
 
 
-def _checked(n_features: Any) -> int:
-    if not isinstance(n_features, int | float) or int(n_features) != n_features or n_features < 1:
+def _checked(n_features: Any) -> NFeatures:
+    if n_features == "enough" or n_features == "smallest":
+        return n_features  # type: ignore[no-any-return]
+    whole = isinstance(n_features, int) or (isinstance(n_features, float) and n_features.is_integer())
+    if not whole or n_features < 1:
         raise ExplanationError(
             f"n_features: expected a whole number of at least 1 (more than there are programs means all), "
             f"'enough' or 'smallest', got {n_features!r}"

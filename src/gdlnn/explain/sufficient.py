@@ -51,8 +51,8 @@ def _not_enough(question: Question, found: list[Explanation], rows: Sequence[int
 def explain_smallest(question: Question, candidates: int = CANDIDATES) -> list[Explanation]:
     """Find for each graph the smallest subgraph of a program by which alone the model says the target.
 
-    Looked at are the programs that match the graph and speak for the target (where none does, those that
-    match), as many as there may be candidates, the heaviest first. Where no single one is enough, they are
+    Looked at are the heaviest programs that match the graph, as many as there may be candidates, and among
+    them those that speak for the target (where none does, all of them). Where no single one is enough, they are
     put together, heaviest first, until they are, and those that are not needed are left out again. Where
     all together are not enough, the heaviest are named, as many as `explain_enough` may name.
 
@@ -80,8 +80,9 @@ def _candidates(said: Said, problem: Problem, most: int) -> list[list[int]]:
     """Return per graph its programs to look at, heaviest first."""
     found = []
     for weights, values in zip(said.weights, problem.values, strict=True):
-        matching = important(np.where(values > 0, weights, 0.0), most).tolist()
-        found.append([c for c in matching if weights[c] > 0] or matching)
+        matching = np.where(values > 0, weights, 0.0)
+        speaking = important(np.maximum(matching, 0.0), most).tolist()
+        found.append(speaking or important(matching, most).tolist())
     return found
 
 

@@ -22,7 +22,7 @@ from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.mined import MINING_PARAMETERS, Epsilons, mine_each
-from gdlnn.model.pooling import PooledFeatures
+from gdlnn.model.pooling import any_quantity
 from gdlnn.model.validation import MIN_VALIDATION, Validation, training_and_validation
 
 if TYPE_CHECKING:
@@ -225,11 +225,11 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.classes_ = np.unique(train.y)
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
+        pooled = self._pools(train)
         if programs is None:
             sets = mine_each(train, self.epsilon, self._mining_parameters(), self.checkpoint)
         else:
             sets = _given(programs, train)
-        pooled = self._pools(train)
         self.programs_ = self._columns(sets)
         if not len(self.programs_) and not pooled:
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
@@ -285,7 +285,7 @@ class GDLNNClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ig
         if self.pooled not in (True, False, "auto"):
             raise ModelError(f"pooled: expected True, False or auto, got {self.pooled!r}")
         if self.pooled == "auto":
-            return PooledFeatures().fit(train).any_quantity
+            return any_quantity(train)
         return bool(self.pooled)
 
     def _fit_head(self, train: GraphDataset, val: GraphDataset | None) -> None:

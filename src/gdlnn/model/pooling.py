@@ -93,10 +93,15 @@ class PooledFeatures:
         pooled.names_ = [str(name) for name in data["names"]]
         return pooled
 
-    @property
-    def any_quantity(self) -> bool:
-        """Whether some feature is a quantity, not one of a few values."""
-        return any(values is None for of in ("node", "edge") for values in self.values_[of])
+
+def any_quantity(data: GraphDataset) -> bool:
+    """Say whether some feature is a quantity, not one of a few values."""
+    for of in ("node", "edge"):
+        table = np.concatenate([_features(graph, of) for graph in data.graphs])
+        known = _schema_features(data.schema, of, table.shape[1])
+        if any(_values(feature, table[:, i]) is None for i, feature in enumerate(known)):
+            return True
+    return False
 
 
 def _features(graph: Graph, of: str) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,22 @@ class CentredRows:
         return np.asarray(self._table @ x)
 
     def inverse(self, penalty: float) -> SymmetricInverse:
-        """Return the inverse of centredᵀ centred + penalty."""
+        """Return the inverse of centredᵀ centred + penalty, as nearly as the precision allows.
+
+        With more columns than rows the penalty alone keeps the matrix from being singular, and single
+        precision may lose it: it is then raised until there is an inverse.
+        """
         matrix = self._turned @ self._table
-        dense = matrix.toarray() if hasattr(matrix, "toarray") else np.array(matrix)
-        dense -= self.n_rows * np.multiply.outer(self._mean, self._mean)
-        dense[np.diag_indices_from(dense)] += self.dtype.type(penalty)
-        return SymmetricInverse(dense)
+        counts = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+        # Counts are whole numbers, exact in any precision; what is taken off is nearly as large.
+        centred = np.multiply.outer(self.n_rows * self.mean, self.mean)
+        np.subtract(counts, centred, out=centred)
+        while True:
+            raised = centred.astype(self.dtype)
+            raised[np.diag_indices_from(raised)] += self.dtype.type(penalty)
+            with suppress(np.linalg.LinAlgError):
+                return SymmetricInverse(raised)
+            penalty *= 10
 
 
 class SymmetricInverse:
