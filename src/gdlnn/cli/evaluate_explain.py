@@ -23,7 +23,7 @@ from gdlnn.cli.evaluate import (
 )
 from gdlnn.errors import GDLNNError
 
-COST_METHODS = "gdlnn,gdlnn-paper,pl4xgl,subgraphx"
+COST_METHODS = "gdlnn,gdlnn-smallest,gdlnn-paper,pl4xgl,subgraphx"
 MethodsOption = Annotated[
     str,
     typer.Option(
@@ -68,7 +68,8 @@ def explain(
     """Compare explanations: sparsity against fidelity, and agreement with the truth where it is known.
 
     GDLNN and its LIME name 5 to 1000 programs, or the smallest part that is enough; explainers of GIN name a
-    tenth to nine tenths of the nodes, PL4XGL its one program. A cell is a file: a study that was stopped goes on without repeating any.
+    tenth to nine tenths of the nodes, PL4XGL its one program. A cell is a file: a study that was stopped goes
+    on without repeating any.
 
     Example: gdlnn evaluate explain --datasets MUTAG --sample 10 --methods gdlnn,pl4xgl,subgraphx
     """

@@ -52,8 +52,8 @@ def explain_smallest(question: Question, candidates: int = CANDIDATES) -> list[E
     """Find for each graph the smallest subgraph of a program by which alone the model says the target.
 
     Looked at are the heaviest programs that match the graph, as many as there may be candidates, and among
-    them those that speak for the target (where none does, all of them). Where no single one is enough, they are
-    put together, heaviest first, until they are, and those that are not needed are left out again. Where
+    them those that speak for the target (where none does, all of them). Where no single one is enough, they
+    are put together, heaviest first, until they are, and those that are not needed are left out again. Where
     all together are not enough, the heaviest are named, as many as `explain_enough` may name.
 
     Parameters
