@@ -144,6 +144,27 @@ def test_an_input_is_not_written_over(
     assert (files / words[-1]).read_bytes() == before
 
 
+def test_converting_does_not_write_over_what_it_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    MOTIFS.save(tmp_path / "d.gdlds")
+    save_tu(MOTIFS, tmp_path / "TU")
+    (tmp_path / "link.jsonl").symlink_to("TU/TU_A.txt")
+    (tmp_path / "TU" / "other.jsonl").write_text("")
+    for data, out, code in (
+        ("d.gdlds", "d.gdlds", 2),
+        ("TU", "TU/TU_A.txt", 2),
+        ("TU", "link.jsonl", 2),
+        ("TU", "TU/other.jsonl", 0),  # beside the input, no part of it
+    ):
+        before = (tmp_path / out).read_bytes()
+        with pytest.raises(SystemExit) as end:
+            main(["datasets", "convert", str(tmp_path / data), str(tmp_path / out)])
+        assert end.value.code == code
+        told = "expected another file to write than the input" in capsys.readouterr().err
+        assert told == (code == 2) == ((tmp_path / out).read_bytes() == before)
+
+
 # --- locks --------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from gdlnn.cli.outputs import check_output
 from gdlnn.datasets.download import fetch
 from gdlnn.datasets.jsonl import save_jsonl
 from gdlnn.datasets.load import find_folder, read_folder
@@ -180,6 +181,8 @@ def convert(
     quiet: QuietOption = False,
 ) -> None:
     """Write a data set in another format."""
+    if output.suffix:  # else a folder to make, which must not be there yet
+        check_output(output, dataset)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, fragments=fragments)
     if drop_duplicates:
         data = data.drop_duplicates()

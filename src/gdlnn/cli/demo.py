@@ -10,7 +10,8 @@ import typer
 
 from gdlnn.cli.datasets import JsonOption, RootOption  # noqa: TC001  (typer reads the annotations)
 from gdlnn.cli.figure_1 import show_figure_1
-from gdlnn.cli.report import check_output, tell_result
+from gdlnn.cli.outputs import check_output
+from gdlnn.cli.report import tell_result
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.errors import ModelError
 

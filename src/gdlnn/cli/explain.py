@@ -17,7 +17,8 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
-from gdlnn.cli.report import check_output, progress
+from gdlnn.cli.outputs import check_output
+from gdlnn.cli.report import progress
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ExplanationError

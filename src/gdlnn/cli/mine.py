@@ -19,7 +19,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
-from gdlnn.cli.report import check_output
+from gdlnn.cli.outputs import check_output
 from gdlnn.cli.stopping import INTERRUPTED
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset

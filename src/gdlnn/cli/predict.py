@@ -19,8 +19,8 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
+from gdlnn.cli.outputs import check_output
 from gdlnn.cli.prediction_table import PredictionTable, prediction_checkpoint
-from gdlnn.cli.report import check_output
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.batches import batched_dataset
 from gdlnn.errors import DatasetError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,8 +17,8 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
+from gdlnn.cli.outputs import check_output
 from gdlnn.datasets.resolve import resolve_dataset
-from gdlnn.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,23 +74,6 @@ def report(
     options = ReportOptions(technique, n_features, seed, graphs, counterfactuals)
     made = write_report(fitted, data, output, options, title=title, say=progress(quiet))
     tell_result(made, output, as_json=as_json, quiet=quiet)
-
-
-def check_output(output: Path, *inputs: str | Path) -> None:
-    """Refuse a folder, an input, or a place where nothing can be written, before any work is done."""
-    if output.is_dir():
-        raise ModelError(f"{output.name}: expected a file to write, got a folder")
-    for path in map(Path, inputs):
-        if path.is_file() and output.is_file() and path.samefile(output):
-            raise ModelError(f"{output.name}: expected another file to write than the input, got the same")
-    if output.exists() and not output.is_file():
-        return  # a pipe or a device
-    nearest = next((folder for folder in output.absolute().parents if folder.exists()), Path())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        kind = "one that cannot be written" if nearest.is_dir() else "a file"
-        raise ModelError(
-            f"{output.name}: expected a folder to write into, got {nearest.name or nearest}, {kind}"
-        )
 
 
 def progress(quiet: bool) -> Callable[[str], None]:

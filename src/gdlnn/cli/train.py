@@ -16,7 +16,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     RootOption,
     SmilesOption,
 )
-from gdlnn.cli.report import check_output
+from gdlnn.cli.outputs import check_output
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
