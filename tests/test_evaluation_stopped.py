@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,7 +27,6 @@ from reference.disk import little_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 SMALL = ["--datasets", "synthetic:ba-2motifs:30:1", "--jobs", "1"]
 STUDIES: dict[str, tuple[Any, str, list[str], int]] = {
@@ -170,6 +170,28 @@ with claimed(Path(sys.argv[1]), ["repeated synthetic:ba-2motifs:30:1 wl"]):
     other.kill()
     other.communicate()
     assert run("accuracy", tmp_path) == 0
+
+
+def test_claims_of_one_process_keep_each_other_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys; from pathlib import Path; from gdlnn.graphs.claims import claimed\n"
+    code += "with claimed(Path(sys.argv[1]), sys.argv[2:]): pass"
+
+    def free(name: str) -> bool:
+        ended = subprocess.run([sys.executable, "-c", code, str(tmp_path), name], capture_output=True)
+        return ended.returncode == 0
+
+    monkeypatch.chdir(tmp_path)
+    with claimed(tmp_path, ["a"]):
+        with (
+            pytest.raises(GDLNNError, match=f"^{tmp_path.name}: another run is at a in this folder"),
+            claimed(Path(), ["b", "a"]),
+        ):
+            pass
+        with claimed(tmp_path, ["b"]):
+            assert not free("b")
+        assert not free("a")  # whatever was closed in between
+        assert free("b")
+    assert free("a")
 
 
 def test_claims_where_nothing_can_be_written_or_locked(

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,6 @@ from gdlnn.graphs.storage import atomic_write
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, seed=8)
@@ -92,6 +90,27 @@ def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:
         pytest.raises(WriteError, match=r"^out: cannot be written: "),
         atomic_write(tmp_path / "file" / "out"),
     ):
+        pass
+
+
+def test_whatever_the_path_looks_like_an_error_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(WriteError, match=r"^loop: cannot be written: "), atomic_write(tmp_path / "loop"):
+        pass
+    (tmp_path / "a").mkdir()
+    (tmp_path / "file").write_text("x")
+    monkeypatch.chdir(tmp_path / "a")
+    for path in ("../file/out", "../a/../file/out"):
+        with pytest.raises(WriteError, match=r"^out: cannot be written: "), atomic_write(Path(path)):
+            pass
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path / ".out.x.tmp"))
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    with pytest.raises(WriteError, match=r"^out: cannot be written: "), atomic_write(Path("../out")):
         pass
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gdlnn.errors import GDLNNError, WriteError
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 FILE = ".claims"
 logger = logging.getLogger(__name__)
+# The locks belong to the process: they do not keep it from itself, and all of a file go when it closes one
+# handle. So each file is opened once, and what is claimed here is written down.
+_GUARD = threading.Lock()
+_HANDLES: dict[Path, int] = {}
+_NAMES: dict[Path, set[str]] = {}
 
 
 @contextmanager
@@ -29,30 +35,66 @@ def claimed(folder: Path, names: Iterable[str]) -> Iterator[None]:
     GDLNNError
         Where another run claims one of the names.
     """
+    folder = folder.absolute() if folder.name else folder.resolve()  # "." has a name too
+    mine: list[str] = []
+    with _GUARD:
+        file = _open(folder)
+        try:
+            for name in dict.fromkeys(names):
+                if name in _NAMES[file] or not _lock(file, name):
+                    raise _refused(folder, name)  # noqa: TRY301
+                _NAMES[file].add(name)
+                mine.append(name)
+        except BaseException:
+            _release(file, mine)
+            raise
+    try:
+        yield
+    finally:
+        with _GUARD:
+            _release(file, mine)
+
+
+def _refused(folder: Path, name: str) -> GDLNNError:
+    return GDLNNError(f"{folder.name}: another run is at {name} in this folder; wait for it, or take another")
+
+
+def _open(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder.resolve() / FILE
+        if file not in _HANDLES:
+            _HANDLES[file], _NAMES[file] = os.open(file, os.O_RDWR | os.O_CREAT, 0o666), set()
+    except OSError as error:
+        raise WriteError(f"{folder.name}: cannot be written: {error.strerror}") from error
+    return file
+
+
+def _lock(file: Path, name: str) -> bool:
+    """Lock a name against other processes; say whether none of them has it."""
     try:
         import fcntl
     except ImportError:  # no such locks on this system: two runs on one folder are the user's to avoid
-        yield
-        return
+        return True
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o666)
+        # Each name is a byte of the file, which need not be there. The lock goes with the process.
+        fcntl.lockf(_HANDLES[file], fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
+    except (BlockingIOError, PermissionError):
+        return False
     except OSError as error:
-        raise WriteError(f"{folder.name}: cannot be written: {error.strerror}") from error
-    try:
+        if not _NAMES[file]:  # told once
+            logger.warning("%s: cannot be locked (%s): no other run must write to it", file, error.strerror)
+    return True
+
+
+def _release(file: Path, names: list[str]) -> None:
+    _NAMES[file].difference_update(names)
+    if not _NAMES[file]:
+        del _NAMES[file]
+        os.close(_HANDLES.pop(file))
+        return
+    with suppress(ImportError, OSError):
+        import fcntl
+
         for name in names:
-            try:
-                # Each name is a byte of the file, which need not be there. The lock goes with the process.
-                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
-            except (BlockingIOError, PermissionError) as error:
-                raise GDLNNError(
-                    f"{folder.name}: another run is at {name} in this folder; wait for it, or take another"
-                ) from error
-            except OSError as error:
-                logger.warning(
-                    "%s: cannot be locked (%s): no other run must write to it", folder, error.strerror
-                )
-                break
-        yield
-    finally:
-        os.close(handle)
+            fcntl.lockf(_HANDLES[file], fcntl.LOCK_UN, 1, zlib.crc32(name.encode()))

@@ -6,6 +6,7 @@ docs/datasets.md describes the format.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -53,7 +54,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
                 yield stream
             return
         if path.is_symlink():  # what it points to is written, and the link stays
-            path = path.resolve()
+            path = _target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         name = Path(made)
@@ -75,15 +76,26 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def _target(link: Path) -> Path:
+    """Return what a link points to at last, there or not."""
+    try:
+        return link.resolve()
+    except RuntimeError as error:  # before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(link)) from error
+
+
 def _is_about(error: OSError, path: Path, name: Path | None) -> bool:
     """Say whether an error is one of writing the file, not one of reading another file meanwhile."""
     if error.filename is None:  # what `write`, `flush` and `fsync` raise
         return error.errno is not None
     # A temporary file has its whole path in the error, whatever was given.
-    where, folder = Path(error.filename).absolute(), path.parent.absolute()
-    return where in {folder / path.name, folder, name} or str(where).startswith(
-        str(folder / f".{path.name}.")
-    )
+    where, file = _whole(error.filename), _whole(path)
+    known = {file, file.parent} if name is None else {file, file.parent, _whole(name)}
+    return where in known or (where.parent == file.parent and where.name.startswith(f".{file.name}."))
+
+
+def _whole(path: str | Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would follow links, and fail on loops)
 
 
 def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
