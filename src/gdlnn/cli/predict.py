@@ -68,7 +68,11 @@ def predict(
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
     started = time.monotonic()
-    data = batched_dataset(dataset, BATCH, smiles=smiles, id=id_, root=root, fragments=fragments)
+    info = fitted.programs_.info
+    widths = (info.n_node_features, info.n_edge_features)
+    data = batched_dataset(
+        dataset, BATCH, smiles=smiles, id=id_, root=root, fragments=fragments, widths=widths
+    )
     table = PredictionTable(fitted, data.name, data.has_smiles, as_lines=output.suffix.lower() == ".jsonl")
     with ExitStack() as stack:
         saved = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from gdlnn.datasets.jsonl import Widths
     from gdlnn.graphs import Graph, GraphDataset
 
 Row = TypeVar("Row")
@@ -152,10 +153,12 @@ def batched_dataset(
     id: str | None = None,
     root: str | os.PathLike[str] | None = None,
     fragments: Fragments = "keep",
+    widths: Widths = (None, None),
 ) -> BatchedInput:
     """Return the rows of what a word on the command line stands for, `size` at a time.
 
-    Parameters are those of `resolve_dataset`.
+    Parameters are those of `resolve_dataset`, and how many node and edge features to expect where the first
+    graphs of JSON Lines do not tell.
     """
     path = Path(text)
     name = path.name.split(".")[0]
@@ -169,7 +172,7 @@ def batched_dataset(
             name, True, True, (SdfBatch(some, id, fragments) for some in _some(records, size))
         )
     if kind == "jsonl":
-        common, lines = open_jsonl(path, size)
+        common, lines = open_jsonl(path, size, widths)
         numbered = ((number, *line) for number, line in enumerate(lines, start=1))
         batches = (JsonlBatch(some, common) for some in _some(numbered, size))
         return BatchedInput(common.name, common.has_smiles, True, batches)

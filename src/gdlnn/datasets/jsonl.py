@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+Widths = tuple[int | None, int | None]
 _KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles"})
 
 
@@ -39,18 +40,20 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     name = file.name.split(".")[0]
     rows: list[dict[str, Any]] = []
     places: list[str] = []
+    first = True
     for number, line in enumerate(open_lines(file), start=1):
         if not line.strip():
             continue
         where = f"{file.name}, line {number}"
         row = _object(line, where)
-        if not rows and _is_header(row):
+        may_be_header, first = first, False
+        if may_be_header and _is_header(row):
             schema, name = _header(row, name, where)
             continue
         _check_keys(row, where)
         rows.append(row)
         places.append(where)
-    widths = _widths(rows, schema)
+    widths = _widths(rows, schema, (0, 0))
     graphs = [
         _graph(row, schema, f"{name}/{i}", where, widths)
         for i, (row, where) in enumerate(zip(rows, places, strict=True))
@@ -68,11 +71,11 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
 
 @dataclass(frozen=True)
 class JsonlKind:
-    """What the graphs of a file have in common."""
+    """What the graphs of a file have in common; a width is None where that is not known."""
 
     name: str
     schema: Schema | None
-    widths: tuple[int, int]
+    widths: Widths
     directed: bool
     has_smiles: bool
 
@@ -86,32 +89,35 @@ class JsonlKind:
             ("edge feature(s)", self.widths[1], graph.edge_features.shape[1]),
             ("for directed", self.directed, graph.directed),
         ):
-            if got != expected:
+            if expected is not None and got != expected:
                 raise DatasetError(f"{where}: expected {expected} {what}, as before, got {got}")
-        key, smiles = row.get("id", row.get("name")), row.get("smiles")
+        key = row.get("id") if row.get("id") is not None else row.get("name")
+        smiles = row.get("smiles")
         return graph, None if key is None else str(key), None if smiles is None else str(smiles)
 
 
-def open_jsonl(file: Path, ahead: int) -> tuple[JsonlKind, Iterator[tuple[int, str, str]]]:
+def open_jsonl(
+    file: Path, ahead: int, widths: Widths = (None, None)
+) -> tuple[JsonlKind, Iterator[tuple[int, str, str]]]:
     """Return what the first `ahead` graphs of a file have in common, and its lines as they are read.
 
-    Each line comes with its number and what is wrong with it, or ""; it is not known yet whether it holds a
-    graph.
+    `widths` are the numbers of node and edge features where those graphs do not tell. Each line comes with
+    its number and what is wrong with it, or ""; it is not known yet whether it holds a graph.
     """
     name, schema = file.name.split(".")[0], None
     lines = ((n, line, bad) for n, (line, bad) in enumerate(read_lines(file), start=1) if bad or line.strip())
     begin = list(islice(lines, ahead))
-    rows = [row for row in (_row_or_none(line) for _, line, bad in begin if not bad) if row is not None]
-    if rows and _is_header(rows[0]):
-        schema, name = _header(rows.pop(0), name, f"{file.name}, line {begin[0][0]}")
-        begin.pop(0)
-    rows = [row for row in rows if "nodes" in row and "edges" in row]
+    found = [None if bad else _row_or_none(line) for _, line, bad in begin]
+    if found and found[0] is not None and _is_header(found[0]):
+        schema, name = _header(found.pop(0) or {}, name, f"{file.name}, line {begin.pop(0)[0]}")
+    rows = [row for row in found if row is not None and "nodes" in row and "edges" in row]
+    directed = [bool(row.get("directed", False)) for row in rows if row["edges"]]
     kind = JsonlKind(
         name,
         schema,
-        _widths(rows, schema),
-        any(bool(row.get("directed", False)) for row in rows[:1]),
-        any(row.get("smiles") is not None for row in rows[:1]),
+        _widths(rows, schema, widths),
+        2 * sum(directed) > len(directed),  # one bad line does not make all others bad
+        any(row.get("smiles") is not None for row in rows),
     )
     return kind, chain(begin, lines)
 
@@ -161,36 +167,36 @@ def _rows_of_lists(nodes: Any) -> Any:
     return nodes
 
 
-def _widths(rows: list[dict[str, Any]], schema: Schema | None) -> tuple[int, int]:
+def _widths(rows: list[dict[str, Any]], schema: Schema | None, unknown: Widths) -> Widths:
     """Return how many node and edge features there are: an empty list does not say so itself."""
     if schema is not None:
         return len(schema.node), len(schema.edge)
-    return (
-        _first_width([_rows_of_lists(row["nodes"]) for row in rows]),
-        _first_width([row.get("edge_features") for row in rows]),
-    )
+    nodes = _first_width([_rows_of_lists(row["nodes"]) for row in rows])
+    edges = _first_width([row.get("edge_features") for row in rows])
+    if edges is None and any(row["edges"] for row in rows):
+        edges = 0
+    return unknown[0] if nodes is None else nodes, unknown[1] if edges is None else edges
 
 
-def _first_width(tables: list[Any]) -> int:
-    first: Any = next((table[0] for table in tables if isinstance(table, list) and table), [])
-    return len(first) if isinstance(first, list) else 0
+def _first_width(tables: list[Any]) -> int | None:
+    """Return the length of the first row of any table, or None where none has one."""
+    firsts = (table[0] for table in tables if isinstance(table, list) and table)
+    return next((len(first) for first in firsts if isinstance(first, list)), None)
 
 
-def _graph(
-    row: dict[str, Any], schema: Schema | None, name: str | None, where: str, widths: tuple[int, int]
-) -> Graph:
+def _graph(row: dict[str, Any], schema: Schema | None, name: str | None, where: str, widths: Widths) -> Graph:
     nodes, features = _rows_of_lists(row["nodes"]), row.get("edge_features")
     called = row.get("name", name)
     try:
         return Graph(
-            np.zeros((0, widths[0])) if nodes == [] else nodes,
+            np.zeros((0, widths[0] or 0)) if nodes == [] else nodes,
             row["edges"],
-            np.zeros((0, widths[1])) if not features and row["edges"] == [] else features,
+            np.zeros((0, widths[1] or 0)) if not features and row["edges"] == [] else features,
             directed=bool(row.get("directed", False)),
             schema=schema,
             name=None if called is None else str(called),
         )
-    except (GraphError, TypeError, ValueError) as error:
+    except (GraphError, TypeError, ValueError, OverflowError) as error:
         raise DatasetError(f"{where}: {error}") from error
 
 
