@@ -23,7 +23,7 @@ from gdlnn.evaluation import running as running_module
 from gdlnn.evaluation.cells import config_key
 from gdlnn.evaluation.output import replace_part, write_accuracy
 from gdlnn.evaluation.pool import Pool
-from gdlnn.evaluation.programs import MiningSpec, ensure_programs, load_programs
+from gdlnn.evaluation.programs import MiningSpec, ensure_programs, load_programs, save_programs
 from gdlnn.evaluation.protocols import PROTOCOLS, data_fingerprint, make_split, plan_splits, stored_split
 
 if TYPE_CHECKING:
@@ -245,6 +245,31 @@ def test_programs_are_kept_as_they_were(spec: MiningSpec, tmp_path: Path) -> Non
     assert read.stats == mined.stats
     assert [path.name for path in tmp_path.iterdir()] == ["programs.json.gz"]
     assert ensure_programs(data, spec, file, 1) == read
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_programs_that_another_run_mines_are_waited_for(
+    killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    data, file = make_ba_2motifs(n=20, seed=1), tmp_path / "programs.json.gz"
+    mined = ensure_programs(data, MiningSpec(), tmp_path / "other.json.gz", 1)
+    waits: list[float] = []
+    with file.with_suffix(".ckpt").open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            if len(waits) == 3:
+                if not killed:
+                    save_programs(mined, file)
+                held.close()
+
+        monkeypatch.setattr("gdlnn.evaluation.programs.time.sleep", wait)
+        assert list(ensure_programs(data, MiningSpec(), file, 1)) == list(mined)
+    assert len(waits) == 3
+    assert caplog.text.count("another run is mining these programs; waiting for it") == 1
+    assert file.is_file()
 
 
 def test_configurations_of_a_grid() -> None:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
+import time
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gdlnn.errors import MiningError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Schema
 from gdlnn.graphs.storage import atomic_write
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining.settings import Strategy
+
+logger = logging.getLogger(__name__)
+WAIT_SECONDS = 1.0
+"""How often to look whether another run is done with the same programs."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +56,32 @@ class MiningSpec:
 
 
 def ensure_programs(train: GraphDataset, spec: MiningSpec, file: Path, n_jobs: int) -> ProgramSet:
-    """Return the programs of a file; without it, mine and write them. A killed run goes on where it was."""
+    """Return the programs of a file; without it, mine and write them.
+
+    A killed run goes on where it was; what another run is mining is waited for.
+    """
     if file.is_file():
         return load_programs(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     checkpoint = file.with_suffix(".ckpt")
+    waiting = False
+    while True:
+        try:
+            return _mine_and_save(train, spec, file, checkpoint, n_jobs)
+        except MiningError as error:
+            if not isinstance(error.__cause__, BlockingIOError):  # what a lock of another run gives
+                raise
+            if not waiting:  # a study of other methods in the same folder mines the same
+                logger.warning("%s: another run is mining these programs; waiting for it", file.name)
+            waiting = True
+        time.sleep(WAIT_SECONDS)
+        if file.is_file():
+            return load_programs(file)
+
+
+def _mine_and_save(
+    train: GraphDataset, spec: MiningSpec, file: Path, checkpoint: Path, n_jobs: int
+) -> ProgramSet:
     mined = mine(
         train,
         epsilon=spec.epsilon,
