@@ -14,7 +14,6 @@ import argparse
 import csv
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import resource
     from collections.abc import Sequence
 
 VARIANTS = 4
@@ -50,18 +50,16 @@ def run(argv: Sequence[str] | None = None) -> None:
         if not model.is_file():
             words = ["BBBP"] if argv else [str(_few(folder / "few.csv", Path(root))), "--label", "p_np"]
             _gdlnn("train", *words, "-o", str(model), "-j", str(options.jobs), "-q")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         started = time.monotonic()
         words = ["--id", "id", "-j", str(options.jobs), "-q", "-o", str(folder / "predictions.csv")]
-        _gdlnn("predict", str(model), str(table), *words)
+        used = _gdlnn("predict", str(model), str(table), *words)
         seconds = time.monotonic() - started
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    cpu = used.ru_utime + used.ru_stime
     print(f"{options.rows:,} rows: {seconds:,.0f} s, {cpu:,.0f} s of processors")
     print(
         f"{options.rows / seconds:,.0f} rows per second, {options.rows / cpu:,.0f} per second of processors"
     )
-    print(f"at most {after.ru_maxrss / 1024:,.0f} MB of any process")
+    print(f"at most {used.ru_maxrss / 1024:,.0f} MB of memory")
 
 
 def write_rows(path: Path, n: int, root: Path, seed: int = 0) -> None:
@@ -93,8 +91,14 @@ def _few(path: Path, root: Path, n: int = 200) -> Path:
     return path
 
 
-def _gdlnn(*words: str) -> None:
-    subprocess.run([*GDLNN, *words], check=True)
+def _gdlnn(*words: str) -> resource.struct_rusage:
+    """Run a command; return what this process took, and none that ran before."""
+    process = subprocess.Popen([*GDLNN, *words])
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return used
 
 
 if __name__ == "__main__":
