@@ -155,10 +155,10 @@ def test_what_is_enough_unfolds(page: Any, report: dict[str, Any]) -> None:
     assert sorted(int(ring.get_attribute("data-node")) for ring in rings.all()) == nodes
     assert not rings.first.is_visible()
     card.get_by_text("What alone is enough?").click()
-    assert rings.first.is_visible()
+    rings.first.wait_for(state="visible")  # the page hears of it a moment later
     assert ", ".join(map(str, nodes)) in card.locator("details.enough p").inner_text()
     card.get_by_text("What alone is enough?").click()
-    assert not rings.first.is_visible()
+    rings.first.wait_for(state="hidden")
 
 
 def test_a_counterfactual_unfolds(page: Any) -> None:
@@ -167,9 +167,9 @@ def test_a_counterfactual_unfolds(page: Any) -> None:
     card.get_by_text("What would change it?").click()
     assert card.locator("details:not(.enough) p").is_visible()
     if crossed.count():
-        assert crossed.first.is_visible()
+        crossed.first.wait_for(state="visible")
         card.get_by_text("What would change it?").click()
-        assert not crossed.first.is_visible()
+        crossed.first.wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

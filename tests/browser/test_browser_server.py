@@ -101,7 +101,7 @@ def test_what_would_change_it(page: Any) -> None:
     alone = page.locator("#answer details.enough")
     alone.get_by_text("What alone is enough?").click()
     assert "the model says the same" in alone.locator("p").inner_text()
-    assert page.locator("#answer svg .kept").first.is_visible()
+    page.locator("#answer svg .kept").first.wait_for(state="visible")
     details = page.locator("#answer details:not(.enough)").first
     details.get_by_text("What would change it?").click()
     assert details.locator("p").is_visible()
