@@ -88,25 +88,9 @@ int Searcher::placed_neighbour(int x) const {
 
 // Collects the unplaced variables that hang together with x; returns how many they are.
 int Searcher::group_of(int x, Word *group) {
-    const Pattern &p = *p_;
     fill_words(group, var_words_, 0);
-    set_bit(group, x);
-    pocket_stack_.assign(1, x);
-    int size = 0;
-    while (!pocket_stack_.empty()) {
-        const int y = pocket_stack_.back();
-        pocket_stack_.pop_back();
-        ++size;
-        for (int i = p.incidence_start[idx(y)]; i < p.incidence_start[idx(y + 1)]; ++i) {
-            const Incidence &link = p.incidences[idx(i)];
-            if (variant_->is_off(p.edge_id(link.edge)) || image_[idx(link.other)] >= 0 ||
-                test_bit(group, link.other))
-                continue;
-            set_bit(group, link.other);
-            pocket_stack_.push_back(link.other);
-        }
-    }
-    return size;
+    return walk_group(
+        x, [&](int y) { return test_bit(group, y); }, [&](int y) { set_bit(group, y); });
 }
 
 // The reasons: the group with its edges, the edge that ties it to a placed variable, and whoever

@@ -87,24 +87,7 @@ void Searcher::split_group(int x, std::size_t row) {
 
 // Gives a number to the unplaced variables that hang together with x; returns how many they are.
 int Searcher::name_group(int x, int id, std::int32_t *group) {
-    const Pattern &p = *p_;
-    group[x] = id;
-    pocket_stack_.assign(1, x);
-    int size = 0;
-    while (!pocket_stack_.empty()) {
-        const int y = pocket_stack_.back();
-        pocket_stack_.pop_back();
-        ++size;
-        for (int i = p.incidence_start[idx(y)]; i < p.incidence_start[idx(y + 1)]; ++i) {
-            const Incidence &link = p.incidences[idx(i)];
-            if (group[link.other] == id || image_[idx(link.other)] >= 0 ||
-                variant_->is_off(p.edge_id(link.edge)))
-                continue;
-            group[link.other] = id;
-            pocket_stack_.push_back(link.other);
-        }
-    }
-    return size;
+    return walk_group(x, [&](int y) { return group[y] == id; }, [&](int y) { group[y] = id; });
 }
 
 // --- regions

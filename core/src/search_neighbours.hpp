@@ -46,4 +46,27 @@ template <int W> inline void Searcher::spread(int v, Word *mask) const {
         or_words(mask, g_->in.any.data() + idx(v) * idx(w), w);
 }
 
+// Walks over the unplaced variables that hang together with x, marks each, and returns how many
+// they are; `seen` says whether one is marked.
+template <class Seen, class Mark> int Searcher::walk_group(int x, Seen seen, Mark mark) {
+    const Pattern &p = *p_;
+    mark(x);
+    pocket_stack_.assign(1, x);
+    int size = 0;
+    while (!pocket_stack_.empty()) {
+        const int y = pocket_stack_.back();
+        pocket_stack_.pop_back();
+        ++size;
+        for (int i = p.incidence_start[idx(y)]; i < p.incidence_start[idx(y + 1)]; ++i) {
+            const Incidence &link = p.incidences[idx(i)];
+            if (seen(link.other) || image_[idx(link.other)] >= 0 ||
+                variant_->is_off(p.edge_id(link.edge)))
+                continue;
+            mark(link.other);
+            pocket_stack_.push_back(link.other);
+        }
+    }
+    return size;
+}
+
 } // namespace gdlnn

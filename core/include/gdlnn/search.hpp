@@ -95,6 +95,7 @@ class Searcher {
     template <int W> void explain_pocket(int first, Word *constraints, Word *levels);
     int placed_neighbour(int x) const;
     int group_of(int x, Word *group);
+    template <class Seen, class Mark> int walk_group(int x, Seen seen, Mark mark);
     template <int W> void spread(int v, Word *mask) const;
     // What is kept per level for them (regions.cpp).
     template <int W> void follow_placement();
