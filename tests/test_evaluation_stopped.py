@@ -24,6 +24,7 @@ from gdlnn.evaluation.protocols import plan_splits, stored_split
 from gdlnn.graphs import claims
 from gdlnn.graphs.claims import claimed
 from reference.disk import little_room
+from reference.other_runs import claimed_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,22 +154,11 @@ def test_without_room_a_study_keeps_its_cells(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_two_studies_do_not_do_the_same_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = """
-import sys, time
-from pathlib import Path
-from gdlnn.graphs.claims import claimed
-with claimed(Path(sys.argv[1]), ["repeated synthetic:ba-2motifs:30:1 wl"]):
-    print("open", flush=True)
-    time.sleep(60)
-"""
-    other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
-    assert other.stdout is not None
-    assert other.stdout.readline() == b"open\n"
-    assert run("accuracy", tmp_path) == 2
-    assert "another run is at repeated synthetic:ba-2motifs:30:1 wl in this folder" in capsys.readouterr().err
-    assert run("cost", tmp_path) == 0
-    other.kill()
-    other.communicate()
+    with claimed_elsewhere(tmp_path, "repeated synthetic:ba-2motifs:30:1 wl"):
+        assert run("accuracy", tmp_path) == 2
+        said = capsys.readouterr().err
+        assert "another run is at repeated synthetic:ba-2motifs:30:1 wl in this folder" in said
+        assert run("cost", tmp_path) == 0
     assert run("accuracy", tmp_path) == 0
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from gdlnn import GDLNNClassifier, GDLNNError, GraphDataset, ModelError, make_ba_2motifs, tune
 from gdlnn.mining import mine
 from gdlnn.model import mined
+from reference.other_runs import claimed_elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,21 +119,11 @@ def test_damaged_files_and_another_run(parts: tuple[GraphDataset, GraphDataset],
         cells[0].write_text(content)
         assert tune(train, val, base(), directory=tmp_path, progress=False, **call).table == expected
         assert cells[0].read_text() == sound
-    code = """
-import sys, time
-from pathlib import Path
-from gdlnn.graphs.claims import claimed
-with claimed(Path(sys.argv[1]), ["tune"]):
-    print("open", flush=True)
-    time.sleep(60)
-"""
-    other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
-    assert other.stdout is not None
-    assert other.stdout.readline() == b"open\n"
-    with pytest.raises(GDLNNError, match="another run is at tune in this folder"):
+    with (
+        claimed_elsewhere(tmp_path, "tune"),
+        pytest.raises(GDLNNError, match="another run is at tune in this folder"),
+    ):
         tune(train, val, base(), directory=tmp_path, progress=False, **call)
-    other.kill()
-    other.communicate()
     for content in ("[]", "{", ""):
         (tmp_path / "tune.json").write_text(content)
         with pytest.raises(ModelError, match=r"tune\.json: expected what an earlier call left, got"):

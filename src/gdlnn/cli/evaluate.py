@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gdlnn.evaluation import Place, StudySettings
+    from gdlnn.evaluation.explain_study import ExplainSettings
 
 app = typer.Typer(help="Studies: how good methods are on data sets, and what it costs.", no_args_is_help=True)
 
@@ -162,8 +163,7 @@ def method_names(text: str, known: list[str]) -> list[str]:
 def _run(settings: StudySettings, place: Place) -> int:
     from gdlnn.evaluation import Study
 
-    claims = [f"{settings.protocol} {d} {m}" for d in settings.datasets for m in settings.methods]
-    with running_study(Path(place.out), claims) as report:
+    with running_study(Path(place.out), settings.protocol, settings) as report:
         return Study(settings, place, report).run()
 
 
@@ -175,13 +175,16 @@ def end(failed: int) -> None:
 
 
 @contextmanager
-def running_study(out: Path, claims: list[str]) -> Iterator[Callable[[int, int, str], None]]:
+def running_study(
+    out: Path, kind: str, settings: StudySettings | ExplainSettings
+) -> Iterator[Callable[[int, int, str], None]]:
     """Show a study with a bar, or with a line per task where nobody looks at a terminal.
 
-    `claims` names what it does in the folder, so that no other study does the same.
+    What it does in the folder is claimed, so that no other study does the same.
     """
     from gdlnn.graphs.claims import claimed
 
+    claims = [f"{kind} {dataset} {method}" for dataset in settings.datasets for method in settings.methods]
     logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # a study need not hear of twins on each split
     with claimed(out, claims), _shown_progress() as report:
         try:

@@ -149,8 +149,7 @@ def _run(
         programs=None if programs is None else str(programs),
         limit=limit,
     )
-    claims = [f"{step} {d} {m}" for d in settings.datasets for m in settings.methods]
-    with running_study(out, claims) as report:
+    with running_study(out, step, settings) as report:
         return ExplainStudy(settings, place, report).run()
 
 

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from gdlnn.datasets.molecule_rows import Fragments, OnError
 
 SYNTHETIC = "synthetic:ba-2motifs"
-TABLES = (".csv", ".tsv", ".smi", ".txt")
-SDF = (".sdf", ".sd", ".mol")
-JSONL = (".jsonl", ".ndjson")
+RowFile = Literal["table", "sdf", "jsonl"]
+"""The files that are read row by row."""
+_ROW_FILES: dict[str, RowFile] = {
+    **dict.fromkeys((".csv", ".tsv", ".smi", ".txt"), "table"),
+    **dict.fromkeys((".sdf", ".sd", ".mol"), "sdf"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+}
 
 
 def resolve_dataset(
@@ -84,11 +88,11 @@ def _file(
     if storage.is_saved(path):
         return storage.load(path)
     kind = _kind(path)
-    if kind in JSONL:
+    if kind == "jsonl":
         return load_jsonl(path)
-    if kind in SDF:
+    if kind == "sdf":
         return load_sdf(path, label, identifier, **options)
-    if kind in TABLES:
+    if kind == "table":
         return load_smiles(path, smiles or smiles_column(path), label, identifier, **options)
     raise DatasetError(
         f"{path.name}: expected a table (.csv, .tsv), .sdf, .jsonl (each also .gz) or a saved data set, "
@@ -115,20 +119,14 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
     return load_tu(path, min_classes=min_classes)
 
 
-def file_kind(path: Path) -> Literal["table", "sdf", "jsonl"] | None:
+def file_kind(path: Path) -> RowFile | None:
     """Say which of the files a path is that are read row by row; None for any other thing."""
-    if not path.is_file() or storage.is_saved(path):
-        return None
-    kind = _kind(path)
-    if kind in TABLES:
-        return "table"
-    if kind in SDF:
-        return "sdf"
-    return "jsonl" if kind in JSONL else None
+    return _kind(path) if path.is_file() and not storage.is_saved(path) else None
 
 
-def _kind(path: Path) -> str:
-    return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
+def _kind(path: Path) -> RowFile | None:
+    suffix = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
+    return _ROW_FILES.get(suffix.lower())
 
 
 def smiles_column(path: Path) -> str:

@@ -50,10 +50,9 @@ class PooledFeatures:
         schema = X.schema if isinstance(X, GraphDataset) else graphs[0].schema
         self.values_, self.names_ = {}, ["nodes", "edges"]
         for of in ("node", "edge"):
-            table = np.concatenate([_features(graph, of) for graph in graphs])
-            known = _schema_features(schema, of, table.shape[1])
-            self.values_[of] = [_values(feature, table[:, i]) for i, feature in enumerate(known)]
-            for feature, values in zip(known, self.values_[of], strict=True):
+            known = _features_with_values(graphs, schema, of)
+            self.values_[of] = [values for _, values in known]
+            for feature, values in known:
                 prefix = f"{of} {feature.name}"
                 if values is None:
                     self.names_ += [f"{prefix} {statistic}" for statistic in STATISTICS]
@@ -96,12 +95,11 @@ class PooledFeatures:
 
 def any_quantity(data: GraphDataset) -> bool:
     """Say whether some feature is a quantity, not one of a few values."""
-    for of in ("node", "edge"):
-        table = np.concatenate([_features(graph, of) for graph in data.graphs])
-        known = _schema_features(data.schema, of, table.shape[1])
-        if any(_values(feature, table[:, i]) is None for i, feature in enumerate(known)):
-            return True
-    return False
+    return any(
+        values is None
+        for of in ("node", "edge")
+        for _, values in _features_with_values(data.graphs, data.schema, of)
+    )
 
 
 def _features(graph: Graph, of: str) -> FloatArray:
@@ -112,6 +110,15 @@ def _schema_features(schema: Schema | None, of: str, width: int) -> list[Feature
     if schema is not None and len(getattr(schema, of)) == width:
         return list(getattr(schema, of))
     return [Feature(f"feature {i}") for i in range(width)]
+
+
+def _features_with_values(
+    graphs: list[Graph], schema: Schema | None, of: str
+) -> list[tuple[Feature, list[float] | None]]:
+    """Return the features of nodes or edges, each with the values to count, or None for a quantity."""
+    table = np.concatenate([_features(graph, of) for graph in graphs])
+    known = _schema_features(schema, of, table.shape[1])
+    return [(feature, _values(feature, table[:, i])) for i, feature in enumerate(known)]
 
 
 def _values(feature: Feature, column: FloatArray) -> list[float] | None:

@@ -12,7 +12,7 @@ from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.report.cards import counterfactual_card, enough_card, graph_card
+from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
 from gdlnn.report.programs import program_rows
 from gdlnn.report.statistics import brier, calibration, confusion, learning_curve, wilson
 from gdlnn.version import package_version
@@ -235,9 +235,8 @@ def _add_enough(
     """Add to each card the smallest part that is enough for its prediction."""
     graphs = [explanation.graph for explanation in overall.explanations]
     found = explain(model, graphs, options.technique, "smallest", seed=options.seed)
-    said = model.predict([explanation.subgraph for explanation in found]).tolist() if found else []
-    for card, explanation, label in zip(cards, found, said, strict=True):
-        card["enough"] = enough_card(explanation, label)
+    for card, enough in zip(cards, enough_cards(model, found), strict=True):
+        card["enough"] = enough
 
 
 def _add_counterfactuals(

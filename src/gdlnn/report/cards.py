@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 from gdlnn.report.pictures import picture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
     from gdlnn.explain import Counterfactual, Explanation
+    from gdlnn.model import GDLNNClassifier
 
 
 def graph_card(
@@ -54,19 +57,25 @@ def graph_card(
     }
 
 
-def enough_card(found: Explanation, said: Any) -> dict[str, Any]:
-    """Return the smallest part of which alone the model says the same, or that none was found.
+def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
+    """Return the smallest parts of which alone the model says the same, or that none was found.
 
     Parameters
     ----------
-    found
-        The explanation by the smallest subgraph.
-    said
-        What the model says of that subgraph.
+    model
+        The model, which is asked about the parts.
+    explanations
+        Explanations of graphs by the smallest subgraph.
     """
-    if found.is_empty or said != found.prediction:
-        return {"nodes": [], "programs": [], "found": False}
-    return {"nodes": list(found.nodes), "programs": list(found.indices), "found": True}
+    if not explanations:
+        return []
+    said = model.predict([explanation.subgraph for explanation in explanations]).tolist()
+    return [
+        {"nodes": [], "programs": [], "found": False}
+        if explanation.is_empty or label != explanation.prediction
+        else {"nodes": list(explanation.nodes), "programs": list(explanation.indices), "found": True}
+        for explanation, label in zip(explanations, said, strict=True)
+    ]
 
 
 def counterfactual_card(found: Counterfactual | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from gdlnn.graphs import Schema
 from gdlnn.mining.miner import package_version
 from gdlnn.model.strength import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
-from gdlnn.report.cards import counterfactual_card, enough_card, graph_card
+from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
 from gdlnn.report.programs import diagram, shown_program
 from gdlnn.server.examples import given_examples, own_examples
 from gdlnn.server.reading import FileKind, Reader, Row
@@ -133,8 +133,7 @@ class Answers:
     def _enough(self, graph: Graph, asked: dict[str, Any]) -> dict[str, Any]:
         """Look for the smallest part of which alone the model says what it says of the graph."""
         found = explain(self.model, graph, asked["technique"], "smallest", seed=asked["seed"])
-        (said,) = self.model.predict([found.subgraph]).tolist()
-        card = enough_card(found, said)
+        (card,) = enough_cards(self.model, [found])
         programs = found.programs if card["found"] else ()
         shown = [shown_program(program, self.model.schema_, self.directed) for program in programs]
         return card | {"words": [item["words"] for item in shown]}
