@@ -46,8 +46,8 @@ def test_models_predict_the_same_bits(name: str) -> None:
     assert len(model.programs_) == expected["n_programs"]
     assert_same(model.predict_proba(data), expected["probabilities"])
     if expected["features"] is not None:
-        found = model.transform(data)
-        np.testing.assert_array_equal(found, [[float.fromhex(v) for v in row] for row in expected["features"]])
+        features = [[float.fromhex(value) for value in row] for row in expected["features"]]
+        np.testing.assert_array_equal(model.transform(data), features)
 
 
 @pytest.mark.parametrize("name", MODELS)
