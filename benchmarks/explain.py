@@ -17,9 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from gdlnn import load_dataset, mine
 from gdlnn.explain import explain, shrink
-from gdlnn.explain.assembling import important
-from gdlnn.explain.techniques import Lime
-from gdlnn.explain.view import ModelView
+from gdlnn.explain.explainer import Explainer, important
+from gdlnn.explain.lime import Lime
 from gdlnn.model import GDLNNClassifier
 
 if TYPE_CHECKING:
@@ -53,10 +52,11 @@ def run(options: Sequence[str] = ()) -> None:
     recipes: tuple[tuple[str, dict[str, Any]], ...] = (
         ("paper, k = 1 % of |D|", {"k": 0.01}),
         ("paper, all programs", {"k": None}),
-        ("pooled, 5 members", {"k": None, "pooled": True, "members": 5}),
+        ("pooled, 5 members", {"k": None, "pooled": True}),
     )
     for name, recipe in recipes:
-        model = GDLNNClassifier.paper(epochs=20, progress=False, **recipe).fit(train, programs=programs)
+        model = GDLNNClassifier.paper(epochs=20, progress=False, **recipe)
+        model.set_params(head__ensemble_size=5 if model.pooled else 1).fit(train, programs=programs)
         with threadpool_limits(1):
             _measure(name, model, graphs)
     print(f"aims: one ≤ {SINGLE_AIM:g} ms, batch ≤ {BATCH_AIM:g} s, subgraph ≤ {SUBGRAPH_AIM:g} ms")
@@ -79,7 +79,7 @@ def _measure(name: str, model: GDLNNClassifier, graphs: list[Any]) -> None:
 def _steps(model: GDLNNClassifier, graph: Any) -> list[float]:
     """Return the milliseconds of matching, of the head on the graph itself, of LIME, of the subgraph."""
     times: list[float] = []
-    view, technique = ModelView(model), Lime()
+    explainer = Explainer(model, Lime())
 
     def timed(call: Callable[[], Any]) -> Any:
         start = time.process_time()
@@ -88,12 +88,13 @@ def _steps(model: GDLNNClassifier, graph: Any) -> list[float]:
         return result
 
     table = timed(lambda: model.transform([graph]))
-    chances = timed(lambda: view.probabilities(table))
-    problem = view.problem(table, chances.argmax(axis=1), min(5, view.n_programs), 0)
-    weights = timed(lambda: technique.attribute(problem).weights[0])
+    timed(lambda: model.head_probabilities(table))
+    seen = model.represent([graph])
+    context = explainer.context(seen, seen.codes, min(5, len(model.programs_)))
+    weights = timed(lambda: explainer.technique.attribute(context).weights[0])
     # Five programs that match, so that there is a subgraph to find.
-    chosen = important(np.where(problem.values[0] > 0, weights + 1e-12, 0.0), 5)
-    picked = [view.programs[i] for i in chosen.tolist()]
+    chosen = important(np.where(seen.matches[0], weights + 1e-12, 0.0), 5)
+    picked = [explainer.programs[i] for i in chosen.tolist()]
     timed(lambda: shrink([graph], picked))
     return times
 

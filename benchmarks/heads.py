@@ -15,8 +15,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from gdlnn.datasets import load_dataset
 from gdlnn.graphs import GraphDataset
-from gdlnn.model.estimator import GDLNNClassifier
-from gdlnn.model.mined import mine_each
+from gdlnn.model.classifier import GDLNNClassifier
+from gdlnn.model.head import MLPHead
+from gdlnn.model.vocabulary import Mined, RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +26,9 @@ SPLIT_SEEDS = range(100, 105)
 NAMES = ("MUTAG", "PTC_MR", "ENZYMES", "PROTEINS")
 HEADS: dict[str, dict[str, Any]] = {
     "default": {},
-    "labels as they are": {"teacher": None},
-    "always taught": {"teacher": "forest"},
-    "no input dropout": {"input_dropout": 0.0},
+    "labels as they are": {"head": MLPHead(soft_labels=None)},
+    "always taught": {"head": MLPHead(soft_labels="forest")},
+    "no input dropout": {"head": MLPHead(input_dropout=0.0)},
     "pooled": {"pooled": True},
     "not pooled": {"pooled": False},
     "random forest": {"head": RandomForestClassifier(500, random_state=0)},
@@ -49,9 +50,9 @@ def compare(name: str) -> None:
         assert val.y is not None
         assert test.y is not None
         rest = GraphDataset([*val.graphs, *test.graphs], np.concatenate([val.y, test.y]), data.schema)
-        sets = mine_each(train, "auto", {"n_jobs": -1, "progress": False})
+        sets = Mined().find(train, RunOptions(n_jobs=-1, progress=False))
         for title, changes in HEADS.items():
-            model = GDLNNClassifier(progress=False, n_jobs=-1, **changes).fit(train, programs=sets)
+            model = GDLNNClassifier("mined", progress=False, n_jobs=-1, **changes).fit(train, programs=sets)
             right[title].append(model.score(rest))
     for title, values in right.items():
         print(f"{name:10} {title:20} {100 * np.mean(values):5.1f} ± {100 * np.std(values):3.1f}", flush=True)

@@ -127,7 +127,7 @@ def _mine(data: Path, targets: int, jobs: int, out: Path) -> dict[str, Any]:
 
 def _featurise(data: Path, programs: Path, jobs: int) -> dict[str, Any]:
     from gdlnn import GDLTransformer
-    from gdlnn.model.streaming import stream_features
+    from gdlnn.model.representation import stream_features
 
     dataset = GraphDataset.load(data)
     layer = GDLTransformer(ProgramSet.load(programs), n_jobs=jobs).fit(dataset[:1])

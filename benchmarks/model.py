@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gdlnn.datasets import load_dataset, make_ba_2motifs
 from gdlnn.matching import match
 from gdlnn.mining import mine
-from gdlnn.model import GDLNNClassifier
+from gdlnn.model import GDLNNClassifier, Mined, MLPHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def run() -> None:
     copies = (dataset.graphs * (N_GRAPHS // len(dataset) + 1))[:N_GRAPHS]
     print(f"{dataset.name}: {N_GRAPHS} graphs, {N_PROGRAMS} programs, one core")
     for pooled in (False, True):
-        model = GDLNNClassifier(k=N_PROGRAMS, pooled=pooled, progress=False, epochs=10)
+        model = GDLNNClassifier(Mined(k=N_PROGRAMS), MLPHead(epochs=10), pooled=pooled, progress=False)
         model.fit(dataset, programs=mined)
         graphs = [type(g)(g.node_features, g.edges, g.edge_features) for g in copies]
         rate = N_GRAPHS / cpu(lambda model=model, graphs=graphs: model.predict(graphs))  # type: ignore[misc]

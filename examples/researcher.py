@@ -24,7 +24,7 @@ def main(folder: str | Path, n_folds: int = 10) -> list[float]:
     accuracies = []
     print("fold  accuracy  programs  sparsity")
     for fold, (train, test) in enumerate(data.folds(n_folds, seed=0), start=1):
-        model = gdlnn.GDLNNClassifier(epsilon=1.0, merge_equal=True, progress=False).fit(train)
+        model = gdlnn.GDLNNClassifier(gdlnn.Mined(epsilon=1.0, merge_equal=True), progress=False).fit(train)
         explained = model.explain(list(test)[:20], technique="lime_present")
         left_out = sparsity([len(e.nodes) for e in explained], [e.graph.n_nodes for e in explained])
         accuracies.append(model.score(test))

@@ -137,7 +137,7 @@ def test_bad_words_end_with_one_line(table: Path, capsys: pytest.CaptureFixture[
     assert "--epsilon: expected numbers" in failing([*train, *output, "--epsilon", "much"], capsys)
     assert "--k: expected all" in failing([*train, *output, "--k", "many"], capsys)
     assert "got a folder" in failing([*train, "-o", str(folder)], capsys)
-    assert "validation part" in failing([*train, *output, "--paper", "--split", "none"], capsys)
+    assert "validation set" in failing([*train, *output, "--paper", "--split", "none"], capsys)
     foreign = folder / "foreign.gdlnn"
     foreign.write_bytes(b"what is this")
     error = failing(["predict", str(foreign), str(table), "-o", str(folder / "o.csv")], capsys)

@@ -10,15 +10,9 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, Program, Schema
+from gdlnn.drawing import COLOURS, draw_program, layout
 from gdlnn.explain import Explanation, counterfactual
-from gdlnn.explain.drawing import (
-    COLOURS,
-    draw_counterfactual,
-    draw_explanation,
-    draw_program,
-    explanation_page,
-    layout,
-)
+from gdlnn.explain.pictures import draw_counterfactual, draw_explanation, explanation_page
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from reference.explain_models import motif_data, motif_model
 
@@ -80,7 +74,7 @@ def test_nodes_do_not_lie_on_one_another() -> None:
 
 
 def test_rings_are_drawn_without_crossings() -> None:
-    from gdlnn.explain.drawing.layout import _crossings
+    from gdlnn.drawing.layout import _crossings
 
     for n in (4, 5, 6, 10):
         ring = np.array([(i, (i + 1) % n) for i in range(n)])

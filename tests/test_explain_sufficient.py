@@ -10,7 +10,7 @@ import pytest
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain import explain
-from gdlnn.explain.question import Question
+from gdlnn.explain.explainer import Explainer
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.techniques import make_technique
 from reference.explain_models import motif_data, motif_model
@@ -18,7 +18,7 @@ from reference.explain_models import motif_data, motif_model
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from gdlnn.explain.techniques import Problem
+    from gdlnn.explain import Context
     from gdlnn.graphs import Graph
     from gdlnn.model import GDLNNClassifier
 
@@ -35,8 +35,10 @@ def says(model: GDLNNClassifier, graph: Graph, nodes: tuple[int, ...]) -> Any:
 
 def weights_of(model: GDLNNClassifier, graph: Graph, technique: str) -> dict[int, float]:
     """Return the weights that the search for the smallest goes by."""
-    question = Question.of(model, [graph], make_technique(technique), None, 0, None)
-    (weights,) = question.weigh(question.problem(100, matching_only=True)).weights
+    seen = model.represent([graph])
+    explainer = Explainer(model, make_technique(technique))
+    context = explainer.context(seen, seen.codes, 100, matching_only=True)
+    (weights,) = explainer.technique.attribute(context).weights
     return {c: float(weights[c]) for c in np.flatnonzero(model.transform([graph])[0]).tolist()}
 
 
@@ -66,7 +68,7 @@ def test_candidates_speak_for_the_class_however_heavy_the_others() -> None:
     graph = TEST.graphs[0]
     matching = np.flatnonzero(model.transform([graph])[0]).tolist()
 
-    def all_but_the_last_against(problem: Problem) -> npt.NDArray[np.float64]:
+    def all_but_the_last_against(problem: Context) -> npt.NDArray[np.float64]:
         weights = np.full(problem.values.shape, -1.0)
         weights[:, matching[-1]] = 0.5
         return weights
@@ -106,7 +108,7 @@ def test_programs_that_are_enough_only_together_are_named_together() -> None:
     graph, pair = two_that_need_each_other(model)
     model.head_ = Both(pair)
 
-    def by_number(problem: Problem) -> npt.NDArray[np.float64]:
+    def by_number(problem: Context) -> npt.NDArray[np.float64]:
         """Weigh the two last, so that all others are put beside them first and left out again."""
         weights = np.arange(problem.values.shape[1], 0, -1.0)
         weights[list(pair)] = (0.5, 0.25)

@@ -14,14 +14,15 @@ from typing import Any
 
 import pytest
 
-from gdlnn import GDLNNClassifier, GraphDataset, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
+from gdlnn import GraphDataset, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.datasets import save_tu
-from gdlnn.explain.drawing import write_text
+from gdlnn.drawing import write_text
 from gdlnn.graphs.storage import atomic_write
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
+from reference.models import quick
 
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, seed=8)
@@ -249,7 +250,7 @@ def test_a_file_system_without_locks_keeps_nobody_out(
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model and data, for commands to be stopped at."""
     folder = tmp_path_factory.mktemp("files")
-    GDLNNClassifier(epsilon=0.1, epochs=3, members=1, progress=False).fit(MOTIFS).save(folder / "m.gdlnn")
+    quick().fit(MOTIFS).save(folder / "m.gdlnn")
     MOTIFS.save(folder / "d.gdlds")
     return folder
 
@@ -260,7 +261,7 @@ COMMANDS = {
         ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q"],
     ),
     "tune": ("gdlnn.model.head.MLPHead.fit", ["train", "d.gdlds", "--split", "random", "--paper", "-q"]),
-    "predict": ("gdlnn.model.streaming.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),
+    "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),
     "explain": ("gdlnn.explain.streaming.explain", ["explain", "m.gdlnn", "d.gdlds", "--all"]),
     "load": ("gdlnn.cli.mine.resolve_dataset", ["mine", "d.gdlds"]),
 }
@@ -413,9 +414,7 @@ def test_a_stopped_command_goes_on_to_the_same_bytes(tmp_path: Path, command: st
     motifs = make_ba_2motifs(60, seed=8)
     motifs.save(tmp_path / "d.gdlds")
     if command in ("predict", "explain"):
-        GDLNNClassifier(epsilon=0.1, epochs=3, members=1, progress=False).fit(motifs[:30]).save(
-            tmp_path / "m.gdlnn"
-        )
+        quick().fit(motifs[:30]).save(tmp_path / "m.gdlnn")
         make_ba_2motifs(8000 if command == "predict" else 300, seed=9).save(tmp_path / "d.gdlds")
     words = {
         "train": ["train", "d.gdlds", "--split", "random", "-o", "out.gdlnn"],

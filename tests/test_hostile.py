@@ -40,7 +40,7 @@ from reference.mining_cases import random_trees
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MODEL = Path(__file__).parent / "data" / "model_v1.gdlnn"
+MODEL = Path(__file__).parent / "fixtures" / "model-v1" / "model_v1.gdlnn"
 FLIPS = 400
 MB = 1 << 20
 
@@ -246,7 +246,7 @@ def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
         ({"log_counts": "yes"}, "log_counts 'yes'"),
         ({"checkpoint": "/tmp/anywhere"}, "expected parameters of GDLNNClassifier, got 'checkpoint'"),
         ({"n_jobs": 10**6}, "expected parameters of GDLNNClassifier, got 'n_jobs'"),
-        ({"members": 10**9}, r"expected [\d,]{15,} weights, got"),
+        ({"ensemble_size": 10**9}, r"expected [\d,]{15,} weights, got"),
         ({"hidden": [10**9, 10**9]}, r"expected [\d,]{25} weights, got"),
         ({"hidden": [-1]}, "expected -2 weights, got"),
         ({"hidden": [0] * 10_000}, r"expected \d+ weights, got"),

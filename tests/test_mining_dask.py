@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from gdlnn import (
-    GDLNNClassifier,
     GraphDataset,
     MiningError,
     WorkerError,
@@ -27,8 +26,9 @@ from gdlnn import (
 from gdlnn.cli import main
 from gdlnn.cluster import dask_executor
 from gdlnn.explain.streaming import stream_explanations
-from gdlnn.model.streaming import stream_features
+from gdlnn.model.representation import stream_features
 from reference.mining_cases import random_trees
+from reference.models import quick
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, on its way out
@@ -112,7 +112,7 @@ def test_a_killed_worker_and_a_new_one_change_nothing(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_features_and_explanations_through_a_death() -> None:
     motifs = make_ba_2motifs(24, seed=8)
-    model = GDLNNClassifier(epsilon=0.1, epochs=3, members=1, progress=False).fit(motifs)
+    model = quick().fit(motifs)
     graphs = make_ba_2motifs(400, seed=9).graphs
     expected = model.transform(graphs)
     with scheduler() as client, worker_processes(client, 2) as (processes, start):

@@ -12,9 +12,15 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from gdlnn import ModelError
 from gdlnn.model import MLPHead
-from gdlnn.model.training import _standardisation
+from gdlnn.model.network import _standardisation
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def single(**options: Any) -> MLPHead:
+    """Return one perceptron without input dropout or soft labels, which stops early wherever it can."""
+    given = {"input_dropout": 0.0, "ensemble_size": 1, "soft_labels": None, "early_stopping": True}
+    return MLPHead(**{"epochs": 100, **given, **options})
 
 
 @pytest.fixture
@@ -26,7 +32,7 @@ def data() -> tuple[FloatArray, npt.NDArray[Any]]:
 
 
 def test_scikit_learn_accepts_it() -> None:
-    check_estimator(MLPHead(epochs=40, hidden=(32,), dropout=0.0), on_skip=None)
+    check_estimator(single(epochs=40, hidden=(32,), dropout=0.0), on_skip=None)
 
 
 def test_equal_seeds_give_equal_bits_whatever_the_threads(
@@ -37,19 +43,19 @@ def test_equal_seeds_give_equal_bits_whatever_the_threads(
     heads = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        heads.append(MLPHead(epochs=5, members=3, input_dropout=0.3, seed=4).fit(*data))
+        heads.append(single(epochs=5, ensemble_size=3, input_dropout=0.3, seed=4).fit(*data))
         assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
     assert torch.equal(torch.random.get_rng_state(), state)
     one, two = (head.predict_proba(data[0]) for head in heads)
     np.testing.assert_array_equal(one, two)
-    other = MLPHead(epochs=5, members=3, input_dropout=0.3, seed=5).fit(*data)
+    other = single(epochs=5, ensemble_size=3, input_dropout=0.3, seed=5).fit(*data)
     assert not np.array_equal(other.predict_proba(data[0]), one)
 
 
 def test_members_are_averaged(data: tuple[FloatArray, npt.NDArray[Any]]) -> None:
     X, y = data
-    head = MLPHead(epochs=5, members=3).fit(X, y)
+    head = single(epochs=5, ensemble_size=3).fit(X, y)
     inputs = head.network_.standardised(torch.from_numpy(X.astype(np.float32)))
     with torch.no_grad():
         each = [torch.softmax(member(inputs), dim=1).double().numpy() for member in head.network_.members]
@@ -61,7 +67,7 @@ def test_it_learns_and_stops_when_the_validation_part_gets_no_better(
     data: tuple[FloatArray, npt.NDArray[Any]],
 ) -> None:
     X, y = data
-    head = MLPHead(epochs=300, patience=10, members=2, dropout=0.2).fit(
+    head = single(epochs=300, patience=10, ensemble_size=2, dropout=0.2).fit(
         X[:80], y[:80], validation=(X[80:], y[80:])
     )
     assert head.score(X[80:], y[80:]) > 0.85
@@ -76,7 +82,7 @@ def test_validation_labels_that_were_not_trained_on_count_as_wrong(
     data: tuple[FloatArray, npt.NDArray[Any]],
 ) -> None:
     X, y = data
-    head = MLPHead(epochs=3).fit(X, y, validation=(X[:4], np.array(["never"] * 4)))
+    head = single(epochs=3).fit(X, y, validation=(X[:4], np.array(["never"] * 4)))
     assert {row["val_accuracy"] for row in head.history_} == {0.0}
     assert np.isfinite(head.predict_proba(X)).all()
 
@@ -85,21 +91,21 @@ def test_balanced_weights_help_a_rare_class() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] > 1.6).astype(int)
-    plain = MLPHead(epochs=20).fit(X, y).predict(X)
-    balanced = MLPHead(epochs=20, class_weight="balanced").fit(X, y).predict(X)
-    weighted = MLPHead(epochs=20, class_weight={0: 1.0, 1: 40.0}).fit(X, y).predict(X)
+    plain = single(epochs=20).fit(X, y).predict(X)
+    balanced = single(epochs=20, class_weight="balanced").fit(X, y).predict(X)
+    weighted = single(epochs=20, class_weight={0: 1.0, 1: 40.0}).fit(X, y).predict(X)
     assert balanced.sum() > plain.sum()
     assert weighted.sum() >= balanced.sum()
 
 
 def test_a_linear_head_is_its_coefficients(data: tuple[FloatArray, npt.NDArray[Any]]) -> None:
     X, y = data
-    head = MLPHead(hidden=(), epochs=10).fit(X, y)
+    head = single(hidden=(), epochs=10).fit(X, y)
     logits = X @ head.coef_.T + head.intercept_
     odds = head.predict_log_proba(X)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], odds[:, 1] - odds[:, 0], atol=1e-4)
     with pytest.raises(AttributeError, match="hidden"):
-        _ = MLPHead(epochs=1).fit(X, y).coef_
+        _ = single(epochs=1).fit(X, y).coef_
 
 
 def test_columns_of_zeros_and_ones_stay_as_they_are() -> None:
@@ -116,14 +122,14 @@ def test_columns_of_zeros_and_ones_stay_as_they_are() -> None:
         ({"dropout": 1.0}, "dropout: expected a share"),
         ({"learning_rate": 0}, "learning_rate: expected a number above 0, got 0"),
         ({"epochs": 0}, "epochs: expected a whole number of at least 1, got 0"),
-        ({"members": True}, "members: expected a whole number"),
+        ({"ensemble_size": True}, "ensemble_size: expected a whole number"),
         ({"class_weight": "fair"}, "class_weight: expected balanced"),
         ({"seed": -1}, "seed: expected a whole number of at least 0"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ModelError, match=words):
-        MLPHead(**parameters).fit([[0.0], [1.0]], [0, 1])
+        single(**parameters).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_a_forest_teaches_to_doubt_labels_that_do_not_fit() -> None:
@@ -131,13 +137,13 @@ def test_a_forest_teaches_to_doubt_labels_that_do_not_fit() -> None:
     X = rng.integers(0, 2, (300, 40)).astype(float)
     truth = (X[:, 0] + X[:, 1] + X[:, 2] > 1.5).astype(int)
     noisy = np.where(rng.random(300) < 0.25, 1 - truth, truth)
-    labels = MLPHead(epochs=60, members=2).fit(X, noisy)
-    taught = MLPHead(epochs=60, members=2, teacher="forest").fit(X, noisy)
-    auto = MLPHead(epochs=60, members=2, teacher="auto").fit(X, noisy)
+    labels = single(epochs=60, ensemble_size=2).fit(X, noisy)
+    taught = single(epochs=60, ensemble_size=2, soft_labels="forest").fit(X, noisy)
+    auto = single(epochs=60, ensemble_size=2, soft_labels="auto").fit(X, noisy)
     assert taught.score(X, truth) > labels.score(X, truth) + 0.03
     assert np.array_equal(auto.predict_proba(X), taught.predict_proba(X))
     three = np.where(X[:, 3] > 0, 2, noisy)
-    plain = MLPHead(epochs=5).fit(X, three).predict_proba(X)
-    assert np.array_equal(MLPHead(epochs=5, teacher="auto").fit(X, three).predict_proba(X), plain)
-    with pytest.raises(ModelError, match="teacher: expected forest, auto or None, got 'tree'"):
-        MLPHead(teacher="tree").fit(X, noisy)  # type: ignore[arg-type]
+    plain = single(epochs=5).fit(X, three).predict_proba(X)
+    assert np.array_equal(single(epochs=5, soft_labels="auto").fit(X, three).predict_proba(X), plain)
+    with pytest.raises(ModelError, match="soft_labels: expected forest, auto or None, got 'tree'"):
+        single(soft_labels="tree").fit(X, noisy)

@@ -29,7 +29,7 @@ def test_activations_are_those_of_the_programs(motifs: GraphDataset) -> None:
     exists = GDLTransformer(PROGRAMS).fit_transform(motifs)
     counts = GDLTransformer(PROGRAMS, "count").fit_transform(motifs)
     distinct = GDLTransformer(PROGRAMS, "count_subgraphs").fit_transform(motifs)
-    logs = GDLTransformer(PROGRAMS, "count", log_counts=True).fit_transform(motifs)
+    logs = GDLTransformer(PROGRAMS, "log_count").fit_transform(motifs)
     for row, graph in enumerate(motifs):
         for column, program in enumerate(PROGRAMS):
             assert exists[row, column] == program.matches(graph)
@@ -79,10 +79,10 @@ def test_no_graphs_no_programs() -> None:
 
 
 def test_it_works_in_a_pipeline_and_clones(motifs: GraphDataset) -> None:
-    layer = GDLTransformer(PROGRAMS, "count", log_counts=True, pooled=True)
+    layer = GDLTransformer(PROGRAMS, "log_count", pooled=True)
     model = make_pipeline(clone(layer), LogisticRegression()).fit(motifs.graphs, motifs.y)
     assert model.predict(motifs.graphs[:3]).shape == (3,)
-    assert clone(layer).get_params()["activation"] == "count"
+    assert clone(layer).get_params()["activation"] == "log_count"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ DATASETS = "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs
 MATCHING = "match"
 MINING = "MinedProgram ProgramSet mine"
 EXPLANATIONS = "Explanation"
-MODEL = "GDLNNClassifier GDLTransformer PL4XGLClassifier load_model tune"
+MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined PL4XGLClassifier load_model tune"
 MEANT = {
     *f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING} {MODEL} {EXPLANATIONS}".split(),
     "__version__",

@@ -9,6 +9,7 @@ import pytest
 
 import gdlnn
 from gdlnn.cli import main
+from reference.models import classifier
 from reference.report_models import SMALL
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ DATA = "synthetic:ba-2motifs:60:0"
 def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train, val, _ = gdlnn.make_ba_2motifs(60, 0).split("paper", 0)
     path = tmp_path_factory.mktemp("model") / "m.gdlnn"
-    gdlnn.GDLNNClassifier(**SMALL).fit(train, validation=val).save(path)
+    classifier(**SMALL).fit(train, validation=val).save(path)
     return path
 
 

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from gdlnn import load_dataset
-from gdlnn.model import GDLNNClassifier
 from gdlnn.report import ReportOptions, build_report, render_report
 from gdlnn.report.programs import LONGEST_SMARTS
+from reference.models import quick
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ PROGRAMS = 2500
 def test_a_report_of_400_molecules(data_dir: Path) -> None:
     data = load_dataset("BBBP", data_dir, download=False)
     train, shown = data[:300], data[300:700]
-    model = GDLNNClassifier(epsilon=(0.1, 1), targets=25, pooled=False, members=1, epochs=3, progress=False)
+    model = quick(epsilon=(0.1, 1), targets=25, pooled=False)
     report = build_report(model.fit(train), shown, ReportOptions(max_counterfactuals=0))
     page = render_report(report)
     assert len(report["graphs"]) == 400

@@ -127,7 +127,7 @@ def test_an_explanation_is_that_of_the_model(
     assert data.smiles is not None
     for row in (1, 5, 9):
         answer = client.post("/explain", json={"smiles": data.smiles[row]}).json()
-        expected = model.explain(data.graphs[row], "lime_present", 4)
+        expected = model.explain(data.graphs[row], n_features=4)
         assert answer["prediction"] == expected.prediction
         assert answer["probability"] == pytest.approx(expected.probability)
         assert [p["index"] for p in answer["programs"]] == list(expected.indices)

@@ -30,7 +30,8 @@ from gdlnn.explain import explain
 from gdlnn.explain.streaming import stream_explanations
 from gdlnn.graphs.packing import pack_graphs, unpack_graphs
 from gdlnn.graphs.records import record
-from gdlnn.model.streaming import stream_features
+from gdlnn.model.representation import stream_features
+from reference.models import quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,7 @@ MOTIFS = make_ba_2motifs(24, seed=8)
 
 @pytest.fixture(scope="module")
 def model() -> GDLNNClassifier:
-    return GDLNNClassifier(epsilon=0.1, epochs=5, members=1, progress=False).fit(MOTIFS)
+    return quick(epochs=5).fit(MOTIFS)
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
     from gdlnn.matching import match
     from gdlnn.mining import MinedProgram, ProgramSet, mine
-    from gdlnn.model import GDLNNClassifier, GDLTransformer, PL4XGLClassifier, load_model, tune
+    from gdlnn.model import (
+        GDLNNClassifier,
+        GDLTransformer,
+        Mined,
+        MLPHead,
+        PL4XGLClassifier,
+        load_model,
+        tune,
+    )
 
     __version__: str
 
@@ -53,6 +61,8 @@ _HOMES = {
     "GraphError": "gdlnn.errors",
     "Interval": "gdlnn.gdl",
     "MatchError": "gdlnn.errors",
+    "MLPHead": "gdlnn.model",
+    "Mined": "gdlnn.model",
     "MinedProgram": "gdlnn.mining",
     "MiningError": "gdlnn.errors",
     "MissingExtraError": "gdlnn.errors",
@@ -95,7 +105,9 @@ __all__ = [
     "GraphDataset",
     "GraphError",
     "Interval",
+    "MLPHead",
     "MatchError",
+    "Mined",
     "MinedProgram",
     "MiningError",
     "MissingExtraError",

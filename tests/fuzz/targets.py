@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CUT = b"\xff\x00\xff"
 """Between the files of a folder, or the members of an archive, in the bytes of one input."""
 TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parent.parent / "fixtures" / "model-v1"
 MAX_NODES = 200
 """Larger graphs than a fuzzer needs would only be slow."""
 

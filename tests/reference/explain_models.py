@@ -33,14 +33,14 @@ def motif_programs() -> ProgramSet:
 def motif_model(head: str = "mlp", pooled: bool = False, activation: Any = "exists") -> GDLNNClassifier:
     """Return a model of one kind; the programs are the same for all."""
     model = GDLNNClassifier.paper(
-        head=head,
-        pooled=pooled,
-        activation=activation,
         k=30,
         epochs=60,
-        members=2 if pooled else 1,
+        hidden=(64,) if head == "mlp" else (),
+        pooled=pooled,
+        activation=activation,
         progress=False,
     )
+    model.set_params(head__ensemble_size=2 if pooled and head == "mlp" else 1)
     return model.fit(motif_data()[0], programs=motif_programs())
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
-from gdlnn.model import GDLNNClassifier
+from reference.models import classifier
+
+if TYPE_CHECKING:
+    from gdlnn.model import GDLNNClassifier
 
 SMALL: dict[str, Any] = {
     "epsilon": 1.0,
     "pooled": False,
     "merge_equal": True,
-    "members": 1,
+    "ensemble_size": 1,
     "epochs": 15,
     "progress": False,
 }
@@ -22,7 +25,7 @@ SMALL: dict[str, Any] = {
 def motifs(n: int = 60, seed: int = 0) -> tuple[GDLNNClassifier, GraphDataset]:
     """Return a model of BA-2Motifs and graphs it was not trained on."""
     train, val, test = make_ba_2motifs(n, seed).split("stratified", sizes=(0.6, 0.1, 0.3))
-    return GDLNNClassifier(**SMALL).fit(train, validation=val), test
+    return classifier(**SMALL).fit(train, validation=val), test
 
 
 def three_classes() -> tuple[GDLNNClassifier, GraphDataset]:
@@ -36,5 +39,5 @@ def three_classes() -> tuple[GDLNNClassifier, GraphDataset]:
         graphs.append(Graph(values, edges, directed=True, name=f"</script><b>{number}"))
         labels.append(f"kind <{kind}> & more")
     data = GraphDataset(graphs, labels, name="<three>")
-    model = GDLNNClassifier(**SMALL).fit(data[:24])
+    model = classifier(**SMALL).fit(data[:24])
     return model, data[24:]

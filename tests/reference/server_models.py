@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdlnn import GDLNNClassifier, load_smiles
+from gdlnn import load_smiles
+from reference.models import classifier
 from reference.report_models import SMALL, motifs
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def molecules_file(folder: Path) -> tuple[Path, GraphDataset]:
     """Write a model of `examples/molecules.csv`; return its path and all molecules."""
     data = load_smiles(MOLECULES, label="active", id="id")
     path = folder / "molecules.gdlnn"
-    GDLNNClassifier(**SMALL | {"epochs": 60}).fit(data).save(path)
+    classifier(**SMALL | {"epochs": 60}).fit(data).save(path)
     return path, data
 
 

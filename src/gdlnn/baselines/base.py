@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
-from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled
-from gdlnn.model.validation import Validation, training_and_validation
+from gdlnn.model.inputs import GraphsLike, Validation, as_graphs, as_labelled, training_and_validation
 
 if TYPE_CHECKING:
     from gdlnn.graphs import Graph, GraphDataset

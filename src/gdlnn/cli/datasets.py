@@ -36,6 +36,13 @@ LabelOption = Annotated[str | None, typer.Option(help="The column with the label
 IdOption = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")]
+TechniqueOption = Annotated[
+    str | None,
+    typer.Option(
+        help="lime_contribution, lime, lime_present, kernel_shap, integrated_gradients or linear.",
+        show_default="lime_contribution",
+    ),
+]
 FragmentsOption = Annotated[Literal["keep", "largest"], typer.Option(help="What to do with salts.")]
 
 

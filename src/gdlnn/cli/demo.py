@@ -106,7 +106,7 @@ def _classes(data: GraphDataset) -> str:
 def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: Steps) -> GDLNNClassifier:
     """Mine and train: programs alone, one ε, equal programs merged, so that all is quick and readable."""
     from gdlnn.mining import mine
-    from gdlnn.model import GDLNNClassifier
+    from gdlnn.model import GDLNNClassifier, Mined, MLPHead
 
     targets = MOST_TARGETS if len(train) > MOST_TARGETS else None
     steps.say("Mining programs from the training graphs …")
@@ -119,12 +119,9 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
             words = best.program.describe(train.schema, directed=train.directed)
             steps.say(f"  {name}, in {best.n_matched} graphs: {_shortened(words)}")
     model = GDLNNClassifier(
-        epsilon=1.0,
-        targets=targets,
+        Mined(epsilon=1.0, targets=targets, merge_equal=True),
+        MLPHead(ensemble_size=3, epochs=60),
         pooled=False,
-        merge_equal=True,
-        members=3,
-        epochs=60,
         seed=seed,
         n_jobs=jobs,
     )

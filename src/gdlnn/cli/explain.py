@@ -16,6 +16,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     LabelOption,
     RootOption,
     SmilesOption,
+    TechniqueOption,
 )
 from gdlnn.cli.outputs import check_output
 from gdlnn.cli.report import progress
@@ -44,12 +45,7 @@ def explain(
         list[int] | None, typer.Option("--index", "-i", help="Row to explain, from 0; may be repeated.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Explain every graph.")] = False,
-    technique: Annotated[
-        str,
-        typer.Option(
-            help="lime, lime_present, lime_contribution, kernel_shap, integrated_gradients or linear."
-        ),
-    ] = "lime",
+    technique: TechniqueOption = None,
     n_features: Annotated[
         str,
         typer.Option(
@@ -98,7 +94,6 @@ def explain(
         check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
-    loaded.layer_.set_params(n_jobs=jobs)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
     if part != "all":
         data = dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
@@ -183,7 +178,8 @@ def _class(model: GDLNNClassifier, word: str | None) -> Any:
 
 
 def _write(found: list[Explanation], output: Path, *, single: bool) -> None:
-    from gdlnn.explain.drawing import explanation_page, write_text
+    from gdlnn.drawing import write_text
+    from gdlnn.explain.pictures import explanation_page
 
     suffix = output.suffix.lower()
     if suffix == ".html":

@@ -62,11 +62,10 @@ def predict(
     of any length.
     """
     from gdlnn.model import load_model
-    from gdlnn.model.streaming import stream_predictions
+    from gdlnn.model.representation import stream_predictions
 
     check_output(output, model, dataset)
     fitted = load_model(model).set_params(n_jobs=jobs)
-    fitted.layer_.set_params(n_jobs=jobs)
     started = time.monotonic()
     info = fitted.programs_.info
     widths = (info.n_node_features, info.n_edge_features)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gdlnn.model import GDLNNClassifier
-    from gdlnn.model.streaming import BatchAnswer
+    from gdlnn.model.representation import BatchAnswer
 
 KIND = "gdlnn prediction checkpoint"
 FORMAT = 1

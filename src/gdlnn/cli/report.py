@@ -16,6 +16,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     LabelOption,
     RootOption,
     SmilesOption,
+    TechniqueOption,
 )
 from gdlnn.cli.outputs import check_output
 from gdlnn.datasets.resolve import resolve_dataset
@@ -38,12 +39,7 @@ def report(
         Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
     ] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the technique.")] = 0,
-    technique: Annotated[
-        str,
-        typer.Option(
-            help="lime_present, lime, lime_contribution, kernel_shap, integrated_gradients or linear."
-        ),
-    ] = "lime_present",
+    technique: TechniqueOption = None,
     n_features: Annotated[int, typer.Option(min=1, help="How many programs an explanation names.")] = 4,
     graphs: Annotated[int, typer.Option(min=1, help="Most graphs in the gallery.")] = 400,
     counterfactuals: Annotated[int, typer.Option(min=0, help="For how many graphs to look for one.")] = 24,

@@ -87,15 +87,16 @@ def train(
             typer.echo(text)
 
     say(_told_parts(data, parts))
-    options: dict[str, Any] = {"head": head, "restarts": restarts, "seed": seed, "n_jobs": jobs}
-    options |= {"progress": not quiet, "ignore": NOT_IN_SMARTS if smarts else ()}
-    if epsilon is not None:
-        options["epsilon"] = _epsilons(epsilon)
-    if k is not None:
-        options["k"] = _number_of_programs(k)
+    options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
     if pooled is not None:
         options["pooled"] = pooled
-    model = _fit(parts, options, tuned, checkpoint)
+    search: dict[str, Any] = {"restarts": restarts, "ignore": NOT_IN_SMARTS if smarts else ()}
+    if epsilon is not None:
+        search["epsilon"] = _epsilons(epsilon)
+    if k is not None:
+        search["k"] = _number_of_programs(k)
+    fit = _tune if tuned else _fit
+    model = fit(parts, search, head, options, checkpoint)
     say(f"{len(model.programs_)} programs; {_told_choice(model)}")
     model.metrics_ = _scores(model, parts, say)
     for line in _told_programs(model):
@@ -111,21 +112,39 @@ PARTS = ("train", "val", "test")
 
 
 def _fit(
-    parts: dict[str, GraphDataset], options: dict[str, Any], tuned: bool, checkpoint: Path | None
+    parts: dict[str, GraphDataset],
+    search: dict[str, Any],
+    head: str,
+    options: dict[str, Any],
+    checkpoint: Path | None,
 ) -> GDLNNClassifier:
+    from gdlnn.model import GDLNNClassifier, Mined
+
+    model = GDLNNClassifier(Mined(**search), head, checkpoint=checkpoint, **options)
+    return model.fit(parts["train"], validation=parts.get("val"))
+
+
+def _tune(
+    parts: dict[str, GraphDataset],
+    search: dict[str, Any],
+    head: str,
+    options: dict[str, Any],
+    checkpoint: Path | None,
+) -> GDLNNClassifier:
+    """Train by the paper's recipe: ε, k and learning rate are chosen on the validation set."""
     from gdlnn.model import GDLNNClassifier, tune
 
-    if not tuned:
-        model = GDLNNClassifier(checkpoint=checkpoint, **options)
-        return model.fit(parts["train"], validation=parts.get("val"))
     if "val" not in parts:
-        raise ModelError("--paper: expected a split with a validation part, got --split none")
+        raise ModelError("--paper: expected a split with a validation set, got --split none")
     grid: dict[str, Any] = {}
-    if "epsilon" in options:
-        grid["epsilons"] = options.pop("epsilon")
-    if "k" in options:
-        grid["ks"] = (options.pop("k") or 1.0,)
+    if "epsilon" in search:
+        grid["epsilons"] = search.pop("epsilon")
+    if "k" in search:
+        grid["ks"] = (search.pop("k") or 1.0,)
     base = GDLNNClassifier.paper(**options)
+    base.set_params(**{f"vocabulary__{name}": value for name, value in search.items()})
+    if head == "linear":
+        base.set_params(head__hidden=())
     found = tune(
         parts["train"], parts["val"], base, directory=checkpoint, progress=options["progress"], **grid
     )
@@ -169,7 +188,7 @@ def _shown(value: float | None) -> str:
 
 
 def _told_programs(model: GDLNNClassifier) -> list[str]:
-    from gdlnn.model.strength import strongest_programs
+    from gdlnn.model.program_effects import strongest_programs
 
     schema = model.schema_ or Schema()
     directed = model.programs_.info.directed

@@ -54,8 +54,6 @@ class Method:
         Which of ``device`` and ``n_jobs`` the estimator takes, beside ``seed``.
     programs
         Which programs a configuration needs with so many training graphs; None for a method without any.
-    recipe
-        The name of a class method that makes the estimator in place of the class.
     """
 
     name: str
@@ -68,15 +66,12 @@ class Method:
     random: bool = True
     options: tuple[str, ...] = ()
     programs: Programs | None = None
-    recipe: str | None = None
 
     def make(self, configuration: Configuration, seed: int, device: str, n_jobs: int) -> Any:
         """Return an estimator that is not fitted yet."""
         import importlib
 
         made = getattr(importlib.import_module(self.home), self.class_name)
-        if self.recipe is not None:
-            made = getattr(made, self.recipe)
         given = {"device": device, "n_jobs": n_jobs, "progress": False}
         options = {name: given[name] for name in self.options}
         return made(**{**self.fixed, **configuration, **options, "seed": seed})
@@ -93,11 +88,42 @@ class Method:
         return [full[i] for i in np.sort(rng.permutation(len(full))[:limit])]
 
 
+def flat_classifier(**flat: Any) -> Any:
+    """Return the default classifier, with options of search, head and classifier side by side.
+
+    The files of results name configurations in this way.
+    """
+    from gdlnn.model import GDLNNClassifier, Mined, MLPHead
+
+    return _with_options(GDLNNClassifier(Mined(), MLPHead()), flat)
+
+
+def flat_paper_classifier(**flat: Any) -> Any:
+    """Return the paper's recipe, with options as for `flat_classifier`."""
+    from gdlnn.model import GDLNNClassifier
+
+    return _with_options(GDLNNClassifier.paper(), flat)
+
+
+def _with_options(model: Any, flat: dict[str, Any]) -> Any:
+    for name, value in flat.items():
+        if name == "members":
+            model.head.ensemble_size = value
+        elif name == "log_counts":
+            model.activation = f"log_{model.activation}" if value else model.activation
+        elif name in model.get_params(deep=False):
+            model.set_params(**{name: value})
+        else:
+            part = "head" if name in model.head.get_params() else "vocabulary"
+            model.set_params(**{f"{part}__{name}": value})
+    return model
+
+
 def mining_specs(**changes: Any) -> Programs:
     """Return what says which programs a configuration needs."""
 
     def specs(configuration: Configuration, n_train: int) -> list[MiningSpec]:
-        from gdlnn.model.mined import listed_epsilons
+        from gdlnn.model.vocabulary import listed_epsilons
 
         several = listed_epsilons(configuration.get("epsilon", "auto"), n_train)
         return [replace(MiningSpec(value), **changes) for value in several]
@@ -162,8 +188,8 @@ METHODS: dict[str, Method] = {
         Method(
             "gdlnn",
             "GDLNN",
-            "gdlnn.model.estimator",
-            "GDLNNClassifier",
+            "gdlnn.evaluation.methods",
+            "flat_classifier",
             space={"learning_rate": (0.01, 0.005, 0.0005)},
             options=("device", "n_jobs", "progress"),
             programs=mining_specs(),
@@ -171,8 +197,8 @@ METHODS: dict[str, Method] = {
         Method(
             "gdlnn-paper",
             "GDLNN (paper's recipe)",
-            "gdlnn.model.estimator",
-            "GDLNNClassifier",
+            "gdlnn.evaluation.methods",
+            "flat_paper_classifier",
             quick={"epsilon": 0.1, "k": 1.0, "learning_rate": 0.005},
             space={
                 "epsilon": EPSILONS,
@@ -181,7 +207,6 @@ METHODS: dict[str, Method] = {
             },
             options=("device", "n_jobs", "progress"),
             programs=mining_specs(),
-            recipe="paper",
         ),
     )
 }

@@ -9,14 +9,14 @@ import numpy as np
 from gdlnn.baselines import GINClassifier
 from gdlnn.baselines.subgraphx import SubgraphX
 from gdlnn.datasets import make_ba_2motifs
+from gdlnn.drawing.graph_picture import Highlights, graph_picture
+from gdlnn.drawing.svg import INK, QUIET, document, text
 from gdlnn.errors import GDLNNError
 from gdlnn.evaluation.curves import FOUND
 from gdlnn.evaluation.tables import markdown
 from gdlnn.explain import closed_forms, explain, with_closed_forms
-from gdlnn.explain.drawing.explanation_picture import highlights, program_colours
-from gdlnn.explain.drawing.graph_picture import Highlights, graph_picture
-from gdlnn.explain.drawing.svg import INK, QUIET, document, text
 from gdlnn.explain.metrics import jaccard
+from gdlnn.explain.pictures import highlights, program_colours
 from gdlnn.model import GDLNNClassifier, PL4XGLClassifier
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class MotifStudy:
         self.seed, self.report = seed, report
         train, val, self.test = make_ba_2motifs(n_graphs, seed=seed).split("random", seed=seed)
         report("mining and training GDLNN")
-        self.ours = GDLNNClassifier.paper(seed=seed, progress=False, n_jobs=n_jobs, device="cpu")
+        self.ours = GDLNNClassifier.paper(seed=seed, progress=False, n_jobs=n_jobs)
+        self.ours.set_params(head__device="cpu")
         self.ours.fit(train, validation=val)
         report("training GIN")
         self.network = GINClassifier(weight_decay=5e-5, seed=seed, device="cpu").fit(train, validation=val)

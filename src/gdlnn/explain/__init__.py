@@ -1,23 +1,24 @@
 """Explanations: which programs decided, where they are in the graph, and how far to trust that."""
 
+from gdlnn.explain.attribution import Attribution, Technique
 from gdlnn.explain.closed_form import closed_form, closed_forms, with_closed_forms
+from gdlnn.explain.context import Background, Context
+from gdlnn.explain.contribution import IntegratedGradients, LinearWeights
 from gdlnn.explain.counterfactual import Counterfactual, counterfactual
 from gdlnn.explain.explainer import explain
 from gdlnn.explain.explanation import Explanation
-from gdlnn.explain.global_ import GlobalExplanation, GlobalProgram, explain_model
+from gdlnn.explain.global_explanation import GlobalExplanation, GlobalProgram, explain_model
+from gdlnn.explain.kernel_shap import KernelShap
+from gdlnn.explain.lime import Lime
 from gdlnn.explain.subgraph import Shrunk, shrink
-from gdlnn.explain.techniques import (
-    TECHNIQUES,
-    IntegratedGradients,
-    KernelShap,
-    Lime,
-    LinearWeights,
-    Problem,
-    Technique,
-)
+from gdlnn.explain.techniques import DEFAULT_TECHNIQUE, TECHNIQUES
 
 __all__ = [
+    "DEFAULT_TECHNIQUE",
     "TECHNIQUES",
+    "Attribution",
+    "Background",
+    "Context",
     "Counterfactual",
     "Explanation",
     "GlobalExplanation",
@@ -26,7 +27,6 @@ __all__ = [
     "KernelShap",
     "Lime",
     "LinearWeights",
-    "Problem",
     "Shrunk",
     "Technique",
     "closed_form",

@@ -247,7 +247,6 @@ def with_closed_forms(
         ]
         use = np.array([explanation.matched], dtype=bool)
         (left,) = shrink([graph], programs, use, step_budget=step_budget)
-        beside = [] if explanation.instead is None else [explanation.instead]
         results.append(
             replace(
                 explanation,
@@ -255,7 +254,6 @@ def with_closed_forms(
                 witnesses=left.witnesses,
                 nodes=left.nodes,
                 complete=left.complete,
-                instead=next(iter(with_closed_forms(beside, closed, step_budget=step_budget)), None),
             )
         )
     return results

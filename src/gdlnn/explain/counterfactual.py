@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.explanation import plain
-from gdlnn.explain.view import ModelView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.graphs import Graph
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
 
 FloatArray = npt.NDArray[np.float64]
 _PROGRAMS = 10  # programs whose witnesses are looked along in one step
@@ -90,38 +90,36 @@ def counterfactual(
 class _Search:
     def __init__(self, model: GDLNNClassifier, graph: Graph) -> None:
         self.model = model
-        self.view = ModelView(model)
         self.graph = graph
         self.n_asked = 0
-        table = model.transform([graph])
-        self.first = self.view.probabilities(table)[0]
-        self.position = int(self.first.argmax())
+        self.whole = model.represent([graph])
+        self.position = int(self.whole.codes[0])
 
-    def ask(self, removals: Sequence[frozenset[int]]) -> tuple[FloatArray, FloatArray]:
-        """Return representations and probabilities of the graph without each set of nodes."""
+    def ask(self, removals: Sequence[frozenset[int]]) -> Representation:
+        """Ask the model about the graph without each set of nodes."""
         nodes = range(self.graph.n_nodes)
         graphs = [self.graph.subgraph([v for v in nodes if v not in removed]) for removed in removals]
         self.n_asked += len(graphs)
-        table = self.model.transform(graphs)
-        return table, self.view.probabilities(table)
+        return self.model.represent(graphs)
 
     def flips(self, row: FloatArray) -> bool:
         return int(row.argmax()) != self.position
 
     def descend(self, max_nodes: int) -> frozenset[int] | None:
         removed: frozenset[int] = frozenset()
-        table = self.model.transform([self.graph])
+        features = self.whole.features[0]
         while len(removed) < max_nodes:
-            candidates = self._candidates(removed, table[0])
+            candidates = self._candidates(removed, features)
             if not candidates:
                 return None
             sets = [removed | {node} for node in candidates]
-            tables, rows = self.ask(sets)
+            asked = self.ask(sets)
+            rows = asked.probabilities
             flipped = [i for i in range(len(sets)) if self.flips(rows[i])]
             if flipped:
                 return sets[min(flipped, key=lambda i: (rows[i, self.position], candidates[i]))]
             best = min(range(len(sets)), key=lambda i: (rows[i, self.position], candidates[i]))
-            removed, table = sets[best], tables[best : best + 1]
+            removed, features = sets[best], asked.features[best]
         return None
 
     def _candidates(self, removed: frozenset[int], row: FloatArray) -> list[int]:
@@ -130,7 +128,7 @@ class _Search:
         rest = self.graph.subgraph(left)
         nodes: set[int] = set()
         for column in self._speakers(row):
-            witness = self.view.programs[column].find(rest)
+            witness = self.model.programs_[column].program.find(rest)
             nodes |= {left[v] for v in (witness or {}).values()}
             if len(nodes) >= _MAX_CANDIDATES:
                 break
@@ -138,13 +136,13 @@ class _Search:
 
     def _speakers(self, row: FloatArray) -> list[int]:
         """Return the matched programs without which the class would be least likely."""
-        matched = np.flatnonzero(row[: self.view.n_programs] > 0)
+        matched = np.flatnonzero(row[: len(self.model.programs_)] > 0)
         if not len(matched):
             return []
         without = np.repeat(row[None], len(matched), axis=0)
         without[np.arange(len(matched)), matched] = 0
-        cost = self.view.probabilities(row[None])[0, self.position]
-        gains = cost - self.view.probabilities(without)[:, self.position]
+        cost = self.model.head_probabilities(row[None])[0, self.position]
+        gains = cost - self.model.head_probabilities(without)[:, self.position]
         order = np.argsort(-gains, kind="stable")[:_PROGRAMS]
         return [int(matched[i]) for i in order if gains[i] > 0]
 
@@ -152,7 +150,7 @@ class _Search:
         """Put nodes back until every one of them is needed."""
         while len(removed) > 1:
             smaller = [removed - {node} for node in sorted(removed)]
-            _, rows = self.ask(smaller)
+            rows = self.ask(smaller).probabilities
             still = [i for i in range(len(smaller)) if self.flips(rows[i])]
             if not still:
                 return removed
@@ -160,14 +158,14 @@ class _Search:
         return removed
 
     def result(self, removed: frozenset[int]) -> Counterfactual:
-        _, rows = self.ask([removed])
-        new = int(rows[0].argmax())
+        asked, classes = self.ask([removed]), self.model.classes_
+        new = int(asked.codes[0])
         return Counterfactual(
             graph=self.graph,
             nodes=tuple(sorted(removed)),
-            prediction=plain(self.view.classes[self.position]),
-            probability=float(self.first[self.position]),
-            new_prediction=plain(self.view.classes[new]),
-            new_probability=float(rows[0, new]),
+            prediction=plain(classes[self.position]),
+            probability=float(self.whole.probabilities[0, self.position]),
+            new_prediction=plain(classes[new]),
+            new_probability=float(asked.probabilities[0, new]),
             n_asked=self.n_asked,
         )

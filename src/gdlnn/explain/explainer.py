@@ -1,23 +1,34 @@
-"""explain(): from a model and graphs to explanations. The façade over techniques and the subgraph step."""
+"""explain(): from a model and graphs to explanations, in one line: context, attribution, subgraph, record."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
+import numpy.typing as npt
+
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.pl4xgl import explain_pl4xgl
-from gdlnn.explain.question import Question
-from gdlnn.explain.sufficient import explain_enough, explain_smallest
-from gdlnn.explain.techniques import Problem, Technique, make_technique
+from gdlnn.explain.context import Context, make_context, target_codes
+from gdlnn.explain.explanation import Explanation, plain
+from gdlnn.explain.subgraph import shrink
+from gdlnn.explain.techniques import TechniqueLike, make_technique
 from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
-    from gdlnn.explain.explanation import Explanation
+    from collections.abc import Sequence
 
-TechniqueLike = str | Technique | Callable[[Problem], Any]
+    from gdlnn.explain.attribution import Attribution, Technique
+    from gdlnn.gdl.program import Program
+    from gdlnn.model import GDLNNClassifier, PL4XGLClassifier
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+GraphsLike = Graph | list[Graph] | tuple[Graph, ...] | GraphDataset | Representation
 NFeatures = int | Literal["enough", "smallest"]
 logger = logging.getLogger(__name__)
 
@@ -26,7 +37,7 @@ logger = logging.getLogger(__name__)
 def explain(
     model: Any,
     graphs: Graph,
-    technique: TechniqueLike = "lime",
+    technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
@@ -36,8 +47,8 @@ def explain(
 @overload
 def explain(
     model: Any,
-    graphs: Sequence[Graph] | GraphDataset,
-    technique: TechniqueLike = "lime",
+    graphs: list[Graph] | tuple[Graph, ...] | GraphDataset | Representation,
+    technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
@@ -46,8 +57,8 @@ def explain(
 ) -> list[Explanation]: ...
 def explain(
     model: Any,
-    graphs: Graph | Sequence[Graph] | GraphDataset,
-    technique: TechniqueLike = "lime",
+    graphs: GraphsLike,
+    technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
@@ -60,14 +71,13 @@ def explain(
     ----------
     model
         A fitted GDLNNClassifier, or a PL4XGLClassifier, which explains itself: `technique`, `n_features`,
-        `target` and `seed` are then left aside.
+        `target` and `seed` are then ignored.
     graphs
-        One graph, or several: a list gives a list, and shares one pass.
+        One graph, or several: a list gives a list, and shares one pass. A representation that the model has
+        made of graphs is not matched again.
     technique
-        "lime", "lime_present" (the same over the programs that match), "lime_contribution" (by what a
-        program adds beside an average graph), "kernel_shap", "integrated_gradients", "linear", a technique
-        object such as ``Lime(n_samples=1000)``, or any callable from a `Problem` to weights, graphs ×
-        programs.
+        The name of a technique (see `TECHNIQUES`), a technique object such as ``Lime(n_samples=1000)``, or
+        any callable from a `Context` to weights, graphs × programs; None: `DEFAULT_TECHNIQUE`.
     n_features
         How many programs an explanation names; where the model has fewer, all of them. "enough": for each
         graph the fewest, at most `MOST_ENOUGH`, whose subgraph alone gets the prediction of the whole graph.
@@ -80,33 +90,36 @@ def explain(
         Graphs to take frequencies of values from, for a model that counts matches.
     """
     started = time.perf_counter()
-    single = isinstance(graphs, Graph)
-    listed: list[Graph] = [graphs] if isinstance(graphs, Graph) else _listed(graphs)
     if seed < 0:
         raise ExplanationError(f"seed: expected a whole number of at least 0, got {seed}")
-    if hasattr(model, "deciding_programs"):
-        found = explain_pl4xgl(model, listed)
-    elif hasattr(model, "head_"):
-        wanted = _checked(n_features)
-        question = Question.of(model, listed, make_technique(technique), target, seed, background)
-        if wanted == "enough":
-            found = explain_enough(question)
-        elif wanted == "smallest":
-            found = explain_smallest(question)
-        else:
-            found = question.explain(wanted)
-    else:
+    if not hasattr(model, "represent"):
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier or PL4XGLClassifier, got a {kind}")
+    seen = graphs if isinstance(graphs, Representation) else model.represent(listed_graphs(graphs))
+    if hasattr(model, "deciding_programs"):
+        found = explain_pl4xgl(model, seen)
+    else:
+        from gdlnn.explain.sufficient import explain_enough, explain_smallest
+
+        wanted = _checked(n_features)
+        explainer = Explainer(model, make_technique(technique), seed, background)
+        targets = target_codes(seen, target)
+        if wanted == "enough":
+            found = explain_enough(explainer, seen, targets)
+        elif wanted == "smallest":
+            found = explain_smallest(explainer, seen, targets)
+        else:
+            found = explainer.explain(seen, targets, wanted)
     seconds = time.perf_counter() - started
     name = found[0].technique if found else "no technique"
     logger.info("explain: %d graph(s) by %s in %.3f s", len(found), name, seconds)
-    return found[0] if single else found
+    return found[0] if isinstance(graphs, Graph) else found
 
 
-def _listed(graphs: Any) -> list[Graph]:
+def listed_graphs(graphs: Any) -> list[Graph]:
+    """Return one graph or several as a list; anything else is an error that names it."""
     try:
-        listed = list(graphs)
+        listed = [graphs] if isinstance(graphs, Graph) else list(graphs)
     except TypeError:
         kind = type(graphs).__name__
         raise ExplanationError(f"graphs: expected a Graph or a list of graphs, got {kind}") from None
@@ -117,8 +130,8 @@ def _listed(graphs: Any) -> list[Graph]:
 
 
 def _checked(n_features: Any) -> NFeatures:
-    if n_features == "enough" or n_features == "smallest":
-        return n_features  # type: ignore[no-any-return]
+    if isinstance(n_features, str) and n_features in ("enough", "smallest"):
+        return n_features  # type: ignore[return-value]
     whole = isinstance(n_features, int) or (isinstance(n_features, float) and n_features.is_integer())
     if not whole or n_features < 1:
         raise ExplanationError(
@@ -126,3 +139,142 @@ def _checked(n_features: Any) -> NFeatures:
             f"'enough' or 'smallest', got {n_features!r}"
         )
     return int(n_features)
+
+
+def important(weights: FloatArray, n_features: int) -> IntArray:
+    """Return the programs with the largest weights by size, largest first; those of weight zero never."""
+    order = np.argsort(-np.abs(weights), kind="stable")[:n_features]
+    return np.asarray(order[weights[order] != 0], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """A model and a technique: graphs that the model has seen in, explanations out."""
+
+    model: GDLNNClassifier
+    technique: Technique
+    seed: int = 0
+    background: Sequence[Graph] | None = None
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs of the model, one per column."""
+        return self.model.programs_.programs
+
+    def context(
+        self, seen: Representation, targets: IntArray, n_features: int, *, matching_only: bool = False
+    ) -> Context:
+        """Return what the technique is asked."""
+        return make_context(
+            self.model,
+            seen,
+            targets,
+            n_features,
+            self.seed,
+            background=self.background,
+            matching_only=matching_only,
+        )
+
+    def explain(self, seen: Representation, targets: IntArray, n_features: int) -> list[Explanation]:
+        """Name the most important programs of each graph, so many of them."""
+        attribution = self.technique.attribute(self.context(seen, targets, n_features))
+        chosen = [important(row, n_features) for row in attribution.weights]
+        return self.assemble(seen, targets, attribution, chosen)
+
+    def subgraphs(self, graphs: list[Graph], columns: Sequence[Sequence[int]]) -> tuple[list[int], list[Any]]:
+        """Run Algorithm 2 for some programs of each graph; return all columns used and what is left."""
+        used = sorted({column for several in columns for column in several})
+        place = {column: i for i, column in enumerate(used)}
+        use = np.zeros((len(graphs), len(used)), dtype=bool)
+        for row, several in enumerate(columns):
+            use[row, [place[column] for column in several]] = True
+        return used, shrink(
+            graphs,
+            [self.programs[column] for column in used],
+            use,
+            step_budget=self.model.layer_.step_budget,
+            n_jobs=self.model.n_jobs,
+        )
+
+    def assemble(
+        self,
+        seen: Representation,
+        targets: IntArray,
+        attribution: Attribution,
+        chosen: Sequence[IntArray],
+    ) -> list[Explanation]:
+        """Find the subgraphs of the chosen programs, and put everything into explanations."""
+        present = [columns[seen.matches[row, columns]].tolist() for row, columns in enumerate(chosen)]
+        used, left = self.subgraphs(seen.graphs, present)
+        place = {column: i for i, column in enumerate(used)}
+        labels = self.model.programs_.labels
+        results = []
+        for row, columns in enumerate(columns.tolist() for columns in chosen):
+            predicted, target = int(seen.codes[row]), int(targets[row])
+            found = {column: left[row].witnesses[place[column]] for column in present[row]}
+            results.append(
+                Explanation(
+                    graph=_with_schema(seen.graphs[row], self.model.schema_),
+                    prediction=plain(seen.classes[predicted]),
+                    probability=float(seen.probabilities[row, predicted]),
+                    target=plain(seen.classes[target]),
+                    target_probability=float(seen.probabilities[row, target]),
+                    programs=tuple(self.programs[column] for column in columns),
+                    weights=tuple(float(attribution.weights[row, column]) for column in columns),
+                    matched=tuple(found.get(column) is not None for column in columns),
+                    witnesses=tuple(found.get(column) for column in columns),
+                    indices=tuple(columns),
+                    labels=tuple(plain(labels[column]) for column in columns),
+                    nodes=left[row].nodes,
+                    technique=self.technique.name,
+                    options=dict(self.technique.options()),
+                    seed=self.seed,
+                    quality=None if attribution.quality is None else float(attribution.quality[row]),
+                    complete=left[row].complete,
+                )
+            )
+        return results
+
+
+def _with_schema(graph: Graph, schema: Any) -> Graph:
+    """Return a graph that knows the names of the training graphs, where it has none and they fit it."""
+    widths = (graph.node_features.shape[1], graph.edge_features.shape[1])
+    if graph.schema is not None or schema is None or (len(schema.node), len(schema.edge)) != widths:
+        return graph
+    return Graph._trusted(
+        graph.node_features, graph.edges, graph.edge_features, graph.directed, schema, graph.name
+    )
+
+
+def explain_pl4xgl(model: PL4XGLClassifier, seen: Representation) -> list[Explanation]:
+    """Explain predictions of a PL4XGLClassifier by the program that decided.
+
+    That is the best-scoring one of the predicted label, its weight is its score, and the subgraph is its
+    witness. A graph that nothing matches has the default label and an empty explanation.
+    """
+    results = []
+    for row, column in enumerate(model.deciding_columns(seen)):
+        graph, columns = seen.graphs[row], () if column is None else (column,)
+        deciding = [model.programs_[column] for column in columns]
+        (left,) = shrink([graph], [item.program for item in deciding], step_budget=FINAL_BUDGET)
+        label = plain(seen.labels[row])
+        chance = float(seen.probabilities[row].max())
+        results.append(
+            Explanation(
+                graph=graph,
+                prediction=label,
+                probability=chance,
+                target=label,
+                target_probability=chance,
+                programs=tuple(item.program for item in deciding),
+                weights=tuple(float(item.score) for item in deciding),
+                matched=left.matched,
+                witnesses=left.witnesses,
+                indices=columns,
+                labels=tuple(plain(item.label) for item in deciding),
+                nodes=left.nodes,
+                technique="pl4xgl",
+                complete=left.complete,
+            )
+        )
+    return results

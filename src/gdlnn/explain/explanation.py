@@ -63,9 +63,6 @@ class Explanation(GraphPart):
         How well the weights describe the model nearby (R² for LIME), or None.
     complete
         False where a search ran out of steps, so that the subgraph may be larger than needed.
-    instead
-        Where no important program matches by LIME, the same graph by contributions, which has a subgraph to
-        show; else None.
     """
 
     graph: Graph
@@ -85,7 +82,6 @@ class Explanation(GraphPart):
     seed: int = 0
     quality: float | None = None
     complete: bool = True
-    instead: Explanation | None = None
 
     # --- the subgraph -------------------------------------------------------------------------------------
 
@@ -121,9 +117,6 @@ class Explanation(GraphPart):
             words = program.describe(self.schema, directed=self.graph.directed)
             lines.append(f"  P{number} {weight:+.4f} {state}: {words}")
         lines.append(self.subgraph_line())
-        if self.instead is not None:
-            lines.append(f"By contribution ({self.instead.technique}):")
-            lines += self.instead.describe().splitlines()[1:]
         return "\n".join(lines)
 
     def subgraph_line(self) -> str:
@@ -140,7 +133,8 @@ class Explanation(GraphPart):
 
     def draw(self, path: str | os.PathLike[str] | None = None, *, legend: bool = True) -> str:
         """Return the picture as SVG; with `path`, write it there too."""
-        from gdlnn.explain.drawing import draw_explanation, write_text
+        from gdlnn.drawing import write_text
+        from gdlnn.explain.pictures import draw_explanation
 
         svg = draw_explanation(self, legend=legend)
         if path is not None:
@@ -149,7 +143,8 @@ class Explanation(GraphPart):
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a page of its own, with picture, programs and weights; with `path`, write it there too."""
-        from gdlnn.explain.drawing import explanation_page, write_text
+        from gdlnn.drawing import write_text
+        from gdlnn.explain.pictures import explanation_page
 
         page = explanation_page([self])
         if path is not None:
@@ -157,7 +152,7 @@ class Explanation(GraphPart):
         return page
 
     def _repr_html_(self) -> str:
-        from gdlnn.explain.drawing import explanation_section
+        from gdlnn.explain.pictures import explanation_section
 
         return explanation_section(self)
 
@@ -192,7 +187,6 @@ class Explanation(GraphPart):
             "nodes": list(self.nodes),
             "edges": [list(edge) for edge in self.edges],
             "graph": graph_to_json(self.graph),
-            "instead": None if self.instead is None else self.instead.to_json(),
         }
 
     @classmethod
@@ -233,12 +227,11 @@ class Explanation(GraphPart):
             seed=int(values["seed"]),
             quality=None if values["quality"] is None else float(values["quality"]),
             complete=bool(values["complete"]),
-            instead=None if values.get("instead") is None else cls.from_json(values["instead"]),
         )
 
     def save(self, path: str | os.PathLike[str] | Path) -> None:
         """Write the JSON; the file appears when it is complete."""
-        from gdlnn.explain.drawing import write_text
+        from gdlnn.drawing import write_text
 
         write_text(path, json.dumps(self.to_json(), indent=1) + "\n")
 

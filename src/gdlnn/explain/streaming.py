@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.explainer import explain
 from gdlnn.explain.explanation import Explanation, plain
-from gdlnn.explain.techniques import make_technique
+from gdlnn.explain.techniques import TechniqueLike, make_technique
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.records import RecordFile
-from gdlnn.model.streaming import shared_model
+from gdlnn.model.representation import shared_model
 from gdlnn.version import package_version
 from gdlnn.workers import ordered
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from concurrent.futures import Executor
 
-    from gdlnn.explain.explainer import TechniqueLike
     from gdlnn.graphs import Graph, GraphDataset
 
 BATCH = 64
@@ -35,7 +34,7 @@ _NAMES = {"model": "the model", "graphs": "the graphs", "version": "the version 
 def stream_explanations(
     model: Any,
     graphs: Sequence[Graph] | GraphDataset,
-    technique: TechniqueLike = "lime",
+    technique: TechniqueLike = None,
     n_features: int = 5,
     target: Any = None,
     seed: int = 0,
@@ -121,7 +120,7 @@ def _model_digest(model: Any) -> str:
     layer = getattr(model, "layer_", None)
     if layer is not None:
         pooled = getattr(layer, "pooled_", None)
-        parts = (layer.activation, layer.log_counts, None if pooled is None else pooled.to_json())
+        parts = (layer.activation, None if pooled is None else pooled.to_json())
         digest.update(repr(parts).encode())
     return digest.hexdigest()
 

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.explain.assembling import assemble, important
-from gdlnn.explain.subgraph import shrink
+from gdlnn.explain.explainer import important
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gdlnn.explain.assembling import Said
+    from gdlnn.explain.explainer import Explainer
     from gdlnn.explain.explanation import Explanation
-    from gdlnn.explain.question import Question
-    from gdlnn.explain.techniques import Problem
+    from gdlnn.model.representation import Representation
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Nodes = tuple[int, ...]
 
@@ -28,59 +27,61 @@ CANDIDATES = 100
 _AT_ONCE = 8  # subgraphs of one graph that the model is asked about together
 
 
-def explain_enough(question: Question) -> list[Explanation]:
+def explain_enough(explainer: Explainer, seen: Representation, targets: IntArray) -> list[Explanation]:
     """Name one program more until the model says of the subgraph what it says of the graph."""
-    found = question.explain(1)
-    waiting = _not_enough(question, found, range(len(found)))
-    for n_features in range(2, min(MOST_ENOUGH, question.view.n_programs) + 1):
+    found = explainer.explain(seen, targets, 1)
+    waiting = _not_enough(explainer, found, range(len(found)))
+    for n_features in range(2, min(MOST_ENOUGH, len(explainer.programs)) + 1):
         if not waiting:
             break
-        again = question.about(waiting).explain(n_features)
+        again = explainer.explain(seen.take(waiting), targets[waiting], n_features)
         for row, explanation in zip(waiting, again, strict=True):
             found[row] = explanation
-        waiting = _not_enough(question, found, waiting)
+        waiting = _not_enough(explainer, found, waiting)
     return found
 
 
-def _not_enough(question: Question, found: list[Explanation], rows: Sequence[int]) -> list[int]:
-    said = question.view.model.predict([found[row].subgraph for row in rows]).tolist()
+def _not_enough(explainer: Explainer, found: list[Explanation], rows: Sequence[int]) -> list[int]:
+    said = explainer.model.predict([found[row].subgraph for row in rows]).tolist()
     pairs = zip(rows, said, strict=True)
     return [row for row, label in pairs if found[row].is_empty or label != found[row].prediction]
 
 
-def explain_smallest(question: Question, candidates: int = CANDIDATES) -> list[Explanation]:
+def explain_smallest(
+    explainer: Explainer, seen: Representation, targets: IntArray, candidates: int = CANDIDATES
+) -> list[Explanation]:
     """Find for each graph the smallest subgraph of a program by which alone the model says the target.
 
-    Looked at are the heaviest programs that match the graph, as many as there may be candidates, and among
-    them those that speak for the target (where none does, all of them). Where no single one is enough, they
-    are put together, heaviest first, until they are, and those that are not needed are left out again. Where
-    all together are not enough, the heaviest are named, as many as `explain_enough` may name.
+    The candidates are the heaviest programs that match the graph, and among them those that speak for the
+    target (where none does, all of them). Where no single one is enough, they are put together, heaviest
+    first, until they are, and those that are not needed are left out again. Where all together are not
+    enough, the heaviest are named, as many as `explain_enough` may name.
 
     Parameters
     ----------
-    question
-        The model, the graphs and the technique.
+    explainer
+        The model and the technique.
+    seen, targets
+        The graphs, and the class of each that is to be predicted.
     candidates
-        How many programs of each graph are looked at.
+        How many programs of each graph are tried.
     """
-    problem = question.problem(candidates, matching_only=True)
-    said = question.weigh(problem)
-    search = _Search(question, _candidates(said, problem, candidates))
+    context = explainer.context(seen, targets, candidates, matching_only=True)
+    attribution = explainer.technique.attribute(context)
+    search = _Search(explainer, seen, targets, _candidates(attribution.weights, seen, candidates))
     chosen = search.singles()
     for row, programs in enumerate(search.programs):
         if row not in chosen and programs:
             chosen[row] = search.together(row) or programs[:MOST_ENOUGH]
-    named = [np.array(chosen.get(row, ()), dtype=np.int64) for row in range(len(question.graphs))]
-    return assemble(
-        question.view, question.graphs, said, question.seed, question.probabilities, problem, named
-    )
+    named = [np.array(chosen.get(row, ()), dtype=np.int64) for row in range(len(seen))]
+    return explainer.assemble(seen, targets, attribution, named)
 
 
-def _candidates(said: Said, problem: Problem, most: int) -> list[list[int]]:
+def _candidates(weights: FloatArray, seen: Representation, most: int) -> list[list[int]]:
     """Return per graph its programs to look at, heaviest first."""
     found = []
-    for weights, values in zip(said.weights, problem.values, strict=True):
-        matching = np.where(values > 0, weights, 0.0)
+    for row, matches in zip(weights, seen.matches, strict=True):
+        matching = np.where(matches, row, 0.0)
         speaking = important(np.maximum(matching, 0.0), most).tolist()
         found.append(speaking or important(matching, most).tolist())
     return found
@@ -95,8 +96,10 @@ class _Search:
         Per graph its candidates, heaviest first.
     """
 
-    def __init__(self, question: Question, programs: list[list[int]]) -> None:
-        self.question = question
+    def __init__(
+        self, explainer: Explainer, seen: Representation, targets: IntArray, programs: list[list[int]]
+    ) -> None:
+        self.explainer, self.seen, self.targets = explainer, seen, targets
         self.programs = programs
 
     def singles(self) -> dict[int, list[int]]:
@@ -104,7 +107,7 @@ class _Search:
 
         The subgraph of one program has a node for each of its variables, so that sizes are known beforehand.
         """
-        programs = self.question.view.programs
+        programs = self.explainer.programs
         queues = {
             row: sorted(several, key=lambda c: len(programs[c].variables))
             for row, several in enumerate(self.programs)
@@ -142,29 +145,15 @@ class _Search:
 
     def _subgraphs(self, pairs: Sequence[tuple[int, list[int]]]) -> list[Nodes]:
         """Return what Algorithm 2 leaves of graphs for some of their programs."""
-        view, graphs = self.question.view, self.question.graphs
-        columns = sorted({column for _, several in pairs for column in several})
-        place = {column: i for i, column in enumerate(columns)}
-        use = np.zeros((len(pairs), len(columns)), dtype=bool)
-        for i, (_, several) in enumerate(pairs):
-            use[i, [place[column] for column in several]] = True
-        parts = shrink(
-            [graphs[row] for row, _ in pairs],
-            [view.programs[column] for column in columns],
-            use,
-            step_budget=view.step_budget,
-            n_jobs=getattr(view.model, "n_jobs", 1),
-        )
-        return [part.nodes for part in parts]
+        graphs = [self.seen.graphs[row] for row, _ in pairs]
+        _, left = self.explainer.subgraphs(graphs, [columns for _, columns in pairs])
+        return [part.nodes for part in left]
 
     def _enough(self, asked: Sequence[tuple[int, Nodes]]) -> list[bool]:
-        """Say of which subgraphs alone the model says the target of their graph."""
-        if not asked:
-            return []
-        view, targets = self.question.view, self.question.targets
-        parts = [self.question.graphs[row].subgraph(np.array(nodes, dtype=np.int64)) for row, nodes in asked]
-        said = view.probabilities(view.model.transform(parts)).argmax(axis=1)
-        return [bool(said[i] == targets[row]) for i, (row, _) in enumerate(asked)]
+        """Return for which subgraphs alone the model predicts the target of their graph."""
+        parts = [self.seen.graphs[row].subgraph(np.array(nodes, dtype=np.int64)) for row, nodes in asked]
+        said = self.explainer.model.represent(parts).codes
+        return [bool(said[i] == self.targets[row]) for i, (row, _) in enumerate(asked)]
 
 
 def _lengths(most: int) -> Iterator[int]:

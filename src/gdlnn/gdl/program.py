@@ -350,7 +350,7 @@ class Program:
 
     def _repr_html_(self) -> str:
         # Programs know nothing of pictures: notebooks alone come through this door, opened by name.
-        drawing = importlib.import_module("gdlnn.explain.drawing.notebook")
+        drawing = importlib.import_module("gdlnn.drawing.notebook")
         return str(drawing.program_html(self))
 
     # --- value ----------------------------------------------------------------------------------------------

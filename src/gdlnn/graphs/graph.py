@@ -175,7 +175,7 @@ class Graph:
 
     def _repr_html_(self) -> str:
         # Graphs know nothing of pictures: notebooks alone come through this door, opened by name.
-        drawing = importlib.import_module("gdlnn.explain.drawing.notebook")
+        drawing = importlib.import_module("gdlnn.drawing.notebook")
         return str(drawing.graph_html(self))
 
 

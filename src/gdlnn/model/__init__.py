@@ -9,26 +9,28 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gdlnn.model.archive import load_model, save_model
-    from gdlnn.model.estimator import GDLNNClassifier
+    from gdlnn.model.classifier import GDLNNClassifier
     from gdlnn.model.head import MLPHead
     from gdlnn.model.layer import GDLTransformer
+    from gdlnn.model.model_file import load_model, save_model
+    from gdlnn.model.network import GDLLayer
     from gdlnn.model.pl4xgl import PL4XGLClassifier
     from gdlnn.model.pooling import PooledFeatures
-    from gdlnn.model.selection import TuneResult, tune
-    from gdlnn.model.torch_layer import GDLLayer
+    from gdlnn.model.tuning import TuneResult, tune
+    from gdlnn.model.vocabulary import Mined
 
 _HOMES = {
-    "GDLLayer": "gdlnn.model.torch_layer",
-    "GDLNNClassifier": "gdlnn.model.estimator",
+    "GDLLayer": "gdlnn.model.network",
+    "GDLNNClassifier": "gdlnn.model.classifier",
     "GDLTransformer": "gdlnn.model.layer",
     "MLPHead": "gdlnn.model.head",
+    "Mined": "gdlnn.model.vocabulary",
     "PL4XGLClassifier": "gdlnn.model.pl4xgl",
     "PooledFeatures": "gdlnn.model.pooling",
-    "TuneResult": "gdlnn.model.selection",
-    "load_model": "gdlnn.model.archive",
-    "save_model": "gdlnn.model.archive",
-    "tune": "gdlnn.model.selection",
+    "TuneResult": "gdlnn.model.tuning",
+    "load_model": "gdlnn.model.model_file",
+    "save_model": "gdlnn.model.model_file",
+    "tune": "gdlnn.model.tuning",
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "GDLNNClassifier",
     "GDLTransformer",
     "MLPHead",
+    "Mined",
     "PL4XGLClassifier",
     "PooledFeatures",
     "TuneResult",

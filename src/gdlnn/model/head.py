@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
+from gdlnn.model.inputs import MIN_VALIDATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,22 +39,28 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     learning_rate, weight_decay
         Of the Adam optimiser.
     epochs
-        Most passes over the training data; all of them where there is no validation part.
+        Most passes over the training data; all of them without early stopping.
     patience
-        Passes without a lower loss on the validation part after which training ends; the best state is kept.
+        Training stops after so many passes without a better score on the validation set (accuracy first,
+        then loss); the best state is kept.
+    early_stopping
+        Whether the validation set stops the training; "auto": where it has at least `MIN_VALIDATION` rows,
+        since choices made on fewer are noise.
     batch_size
         Rows of one training step.
-    members
-        So many perceptrons with seeds of their own, whose probabilities are averaged.
-    teacher
-        "forest": learn the label of a row only where a random forest agrees, judged by the trees that have
-        not seen the row, and elsewhere what those trees say. Programs were mined from the rows they are
-        trained on and fit them nearly perfectly, so that labels alone teach to trust them too far. "auto": so
-        with two classes; with more the votes are spread too thin. None: all labels as they are.
+    ensemble_size
+        Number of perceptrons, each with a seed of its own, whose probabilities are averaged.
+    soft_labels
+        "forest": where a random forest's out-of-bag votes disagree with a label, learn the votes instead.
+        Programs were mined from the rows they are trained on and fit them nearly perfectly, so that hard
+        labels teach the head to trust them too far. "auto": with two classes only; with more the votes are
+        spread too thin. None: all labels are used as they are.
     class_weight
-        "balanced" makes every class weigh the same, None every row; or weights by label.
+        "balanced" gives every class the same weight, None every row; or weights by label. Inside a
+        `GDLNNClassifier`, None means that of the classifier.
     seed
-        Seed of the initial weights, of the order of rows and of dropout.
+        Seed of the initial weights, of the order of rows and of dropout. None: that of the classifier that
+        the head belongs to, or 0.
     device
         "auto", "cpu", "cuda".
 
@@ -64,23 +71,24 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     network_
         The fitted torch module: raw features to log probabilities.
     history_
-        For every member and epoch the losses and, with a validation part, its accuracy.
+        For every member and epoch the losses and, with early stopping, the validation accuracy.
     """
 
     def __init__(
         self,
         hidden: Sequence[int] = (64,),
         dropout: float = 0.5,
-        input_dropout: float = 0.0,
+        input_dropout: float = 0.5,
         learning_rate: float = 0.005,
         weight_decay: float = 5e-4,
-        epochs: int = 100,
+        epochs: int = 80,
         patience: int = 30,
+        early_stopping: bool | Literal["auto"] = "auto",
         batch_size: int = 128,
-        members: int = 1,
-        teacher: Literal["forest", "auto"] | None = None,
+        ensemble_size: int = 5,
+        soft_labels: Literal["forest", "auto"] | None = "auto",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         device: str = "auto",
     ) -> None:
         self.hidden = hidden
@@ -90,9 +98,10 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.weight_decay = weight_decay
         self.epochs = epochs
         self.patience = patience
+        self.early_stopping = early_stopping
         self.batch_size = batch_size
-        self.members = members
-        self.teacher = teacher
+        self.ensemble_size = ensemble_size
+        self.soft_labels = soft_labels
         self.class_weight = class_weight
         self.seed = seed
         self.device = device
@@ -103,19 +112,25 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: npt.ArrayLike,
         validation: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     ) -> Self:
-        """Train on features X and labels y; with a validation part, stop when it gets no better."""
+        """Train on features X and labels y, with early stopping on a validation set where there is one."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         held_out = None
-        if validation is not None:
+        if validation is not None and self.stops_early(len(np.asarray(validation[1]))):
             held_X = check_array(validation[0], dtype=np.float64)
             held_out = (held_X, self._codes(np.asarray(validation[1])))
-        from gdlnn.model.training import train_network
+        from gdlnn.model.network import train_network
 
         self.network_, self.history_ = train_network(self, np.asarray(X), codes.astype(np.int64), held_out)
         return self
+
+    def stops_early(self, n_validation: int) -> bool:
+        """Return whether a validation set of so many rows stops the training."""
+        if self.early_stopping == "auto":
+            return n_validation >= MIN_VALIDATION
+        return bool(self.early_stopping) and n_validation > 0
 
     def _check_parameters(self) -> None:
         for name, expected, fine in (
@@ -127,14 +142,15 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ("epochs", "a whole number of at least 1", _whole(self.epochs, 1)),
             ("patience", "a whole number of at least 1", _whole(self.patience, 1)),
             ("batch_size", "a whole number of at least 1", _whole(self.batch_size, 1)),
-            ("members", "a whole number of at least 1", _whole(self.members, 1)),
-            ("teacher", "forest, auto or None", self.teacher in (None, "forest", "auto")),
+            ("early_stopping", "True, False or auto", self.early_stopping in (True, False, "auto")),
+            ("ensemble_size", "a whole number of at least 1", _whole(self.ensemble_size, 1)),
+            ("soft_labels", "forest, auto or None", self.soft_labels in (None, "forest", "auto")),
             (
                 "class_weight",
                 "balanced, weights by label or None",
                 self.class_weight in (None, "balanced") or isinstance(self.class_weight, Mapping),
             ),
-            ("seed", "a whole number of at least 0", _whole(self.seed, 0)),
+            ("seed", "a whole number of at least 0", self.seed is None or _whole(self.seed, 0)),
         ):
             if not fine:
                 raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
@@ -148,7 +164,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the log probability of every class."""
         check_is_fitted(self, "network_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        from gdlnn.model.training import log_probabilities
+        from gdlnn.model.network import log_probabilities
 
         return log_probabilities(self.network_, np.asarray(X))
 
@@ -164,7 +180,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> FloatArray:
-        """Weights of a linear head over the features as they come, classes × features."""
+        """Weights of a linear head over the raw features, classes × features."""
         return self._linear()[0]
 
     @property
@@ -176,7 +192,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "network_")
         network: HeadNetwork = self.network_
         if len(self.hidden) or len(network.members) != 1:
-            raise AttributeError("coef_ and intercept_ belong to a head with hidden=() and members=1")
+            raise AttributeError("coef_ and intercept_ belong to a head with hidden=() and ensemble_size=1")
         state = network.state_dict()
         weight = state["members.0.layers.0.weight"].double().cpu().numpy()
         bias = state["members.0.layers.0.bias"].double().cpu().numpy()

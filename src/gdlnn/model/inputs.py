@@ -1,4 +1,4 @@
-"""What estimators over graphs accept: lists of graphs and data sets, checked once and brought to one form."""
+"""What estimators over graphs accept: graphs, labels and a validation set, checked once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from gdlnn.graphs import Graph, GraphDataset
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gdlnn.graphs.graph import IntArray
     from gdlnn.mining import SetInfo
 
 GraphsLike = GraphDataset | list[Graph] | tuple[Graph, ...] | npt.NDArray[Any]
+Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
+MIN_VALIDATION = 100
+"""Fewest graphs that are worth holding out: choices made on fewer are noise."""
 
 
 def as_graphs(graphs: Iterable[Graph], what: str = "graphs") -> list[Graph]:
@@ -65,3 +69,54 @@ def check_fits(graphs: list[Graph], info: SetInfo, what: str) -> None:
         if graph.directed != info.directed and graph.n_edges:
             kind = "a directed" if info.directed else "an undirected"
             raise ModelError(f"{what}: graph {index}: expected {kind} graph, as in training")
+
+
+# --- the validation set -----------------------------------------------------------------------------------
+
+
+def training_and_validation(
+    data: GraphDataset, validation: Validation, fraction: float, seed: int
+) -> tuple[GraphDataset, GraphDataset | None]:
+    """Return the graphs to train on and the validation part, or None where there is none.
+
+    Parameters
+    ----------
+    data
+        All training graphs.
+    validation
+        What the user gave: a fraction to hold out, a part, or None.
+    fraction
+        Share to hold out where nothing was given and it comes to `MIN_VALIDATION` graphs.
+    seed
+        Seed of what is held out.
+    """
+    if isinstance(validation, GraphDataset):
+        return data, as_labelled(validation, None, "fit: validation")
+    if isinstance(validation, tuple):
+        if len(validation) != 2:
+            raise ModelError(f"fit: validation: expected (graphs, y), got a tuple of {len(validation)}")
+        return data, as_labelled(validation[0], validation[1], "fit: validation")
+    if validation is None:
+        if fraction * len(data) < MIN_VALIDATION:
+            return data, None
+        validation = fraction
+    given: object = validation
+    if not isinstance(given, float) or not 0 < given < 1:
+        expected = "a fraction between 0 and 1, (graphs, y) or a GraphDataset"
+        raise ModelError(f"fit: validation: expected {expected}, got {validation!r}")
+    rows = _stratified_rows(data, validation, seed)
+    held_out = np.zeros(len(data), dtype=bool)
+    held_out[rows] = True
+    return data.take(~held_out), data.take(held_out)
+
+
+def _stratified_rows(data: GraphDataset, fraction: float, seed: int) -> IntArray:
+    """Draw a share of every class, at least one graph and never all of them."""
+    assert data.y is not None
+    rng = np.random.default_rng(seed)
+    rows = []
+    for label in np.unique(data.y):
+        members = rng.permutation(np.flatnonzero(data.y == label))
+        count = min(len(members) - 1, max(1, round(fraction * len(members))))
+        rows.append(members[:count])
+    return np.sort(np.concatenate(rows))

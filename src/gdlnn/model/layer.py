@@ -21,12 +21,12 @@ from gdlnn.model.inputs import as_graphs, check_fits
 from gdlnn.model.pooling import PooledFeatures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from gdlnn.graphs import Graph
     from gdlnn.model.inputs import GraphsLike
 
-Activation = Literal["exists", "count", "count_subgraphs"]
+Activation = Literal["exists", "count", "count_subgraphs", "log_count", "log_count_subgraphs"]
 FloatArray = npt.NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
@@ -40,9 +40,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A ProgramSet, or a list of programs.
     activation
         "exists": 1 where the program matches, else 0; "count": the number of its witnesses;
-        "count_subgraphs": the number of distinct subgraphs it picks out.
-    log_counts
-        Take log(1 + count), since counts spread over orders of magnitude.
+        "count_subgraphs": the number of distinct subgraphs it picks out; "log_count" and
+        "log_count_subgraphs": log(1 + count), since counts spread over orders of magnitude.
     pooled
         Append pooled node and edge features and sizes, see `PooledFeatures`.
     n_jobs
@@ -63,14 +62,12 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         programs: ProgramSet | Sequence[Program] | None = None,
         activation: Activation = "exists",
-        log_counts: bool = False,
         pooled: bool = False,
         n_jobs: int | None = 1,
         step_budget: int | None = FINAL_BUDGET,
     ) -> None:
         self.programs = programs
         self.activation = activation
-        self.log_counts = log_counts
         self.pooled = pooled
         self.n_jobs = n_jobs
         self.step_budget = step_budget
@@ -94,9 +91,10 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         graphs = as_graphs(X)
         if isinstance(self.programs, ProgramSet):
             check_fits(graphs, self.programs.info, "transform")
-        return self._with_pooled(graphs, self._activations(graphs))
+        return self.with_pooled(graphs, self._activations(graphs))
 
-    def _with_pooled(self, graphs: list[Graph], table: FloatArray) -> FloatArray:
+    def with_pooled(self, graphs: list[Graph], table: FloatArray) -> FloatArray:
+        """Return a table of program values with the pooled features appended."""
         if self.pooled_ is None:
             return table
         return np.hstack([table, self.pooled_.transform(graphs)])
@@ -113,12 +111,12 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             counts, flags = _core.counts(
                 encoded.native,
                 fitted_batch(self.programs_, encoded),
-                self.activation == "count_subgraphs",
+                self.activation.endswith("subgraphs"),
                 budget,
                 n_threads_for(self.n_jobs),
             )
             values, unknown = counts.astype(np.float64), flags.astype(bool)
-            values = np.log1p(values) if self.log_counts else values
+            values = np.log1p(values) if self.activation.startswith("log") else values
         if unknown.any():
             logger.warning("transform: %d of %d searches ran out of steps", int(unknown.sum()), unknown.size)
         return values
@@ -143,8 +141,3 @@ def _program(item: object, index: int) -> Program:
     if isinstance(item, Program):
         return item
     raise ModelError(f"programs: item {index}: expected a program, got {type(item).__name__}")
-
-
-def programs_of(items: Iterable[Program | MinedProgram]) -> list[Program]:
-    """Return the programs alone."""
-    return [_program(item, i) for i, item in enumerate(items)]

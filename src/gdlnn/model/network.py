@@ -1,29 +1,74 @@
-"""The network of the head in torch: perceptrons over standardised features, several of them averaged."""
+"""The head's network in torch, its training and its predictions; and the GDL layer as a torch module.
+
+Nothing here touches the state of the process: random numbers come from generators of their own, and the
+number of threads is set for the calling thread alone. So fits in several threads give the same bytes.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
+from torch.nn.functional import log_softmax, one_hot, relu
+from torch.nn.utils import skip_init
+
+from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.layer import GDLTransformer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gdlnn.gdl import Program
+    from gdlnn.mining import ProgramSet
+    from gdlnn.model.head import MLPHead
+    from gdlnn.model.inputs import GraphsLike
+    from gdlnn.model.layer import Activation
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
+N_TREES = 300
 
 
 class Perceptron(nn.Module):
-    """Linear layers with ReLU and dropout between them; without hidden layers, a linear classifier."""
+    """Linear layers with ReLU and dropout between them; without hidden layers, a linear classifier.
+
+    The weights are left as they are in memory: `initialise` draws them, or a file sets them.
+    """
 
     def __init__(self, n_features: int, hidden: Sequence[int], n_classes: int, dropout: float = 0.0) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         width = n_features
         for size in hidden:
-            layers += [nn.Linear(width, size), nn.ReLU(), nn.Dropout(dropout)]
+            layers += [_linear(width, size), nn.ReLU(), nn.Dropout(dropout)]
             width = size
-        layers.append(nn.Linear(width, n_classes))
+        layers.append(_linear(width, n_classes))
         self.layers = nn.Sequential(*layers)
+
+    def initialise(self, generator: torch.Generator) -> Perceptron:
+        """Draw the weights as `nn.Linear` does by default."""
+        for layer in self.linear_layers:
+            nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
+            bound = 1 / math.sqrt(layer.in_features) if layer.in_features else 0
+            nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+        return self
+
+    @property
+    def linear_layers(self) -> list[nn.Linear]:
+        """The layers that have weights, from first to last."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
@@ -31,10 +76,16 @@ class Perceptron(nn.Module):
         return result
 
 
+def _linear(n_inputs: int, n_outputs: int) -> nn.Linear:
+    """Return a layer without drawing its weights, which would use torch's own generator."""
+    layer: nn.Linear = skip_init(nn.Linear, n_inputs, n_outputs)  # type: ignore[no-untyped-call]
+    return layer
+
+
 class HeadNetwork(nn.Module):
     """Raw features in, log probabilities out: the mean of the members' probabilities.
 
-    Standardisation is part of the network, so that gradients and perturbations speak of the features as the
+    Standardisation is part of the network, so that gradients and perturbations refer to the features as the
     GDL layer gives them.
     """
 
@@ -60,24 +111,57 @@ class HeadNetwork(nn.Module):
         return torch.logsumexp(torch.stack(logs), dim=0) - torch.log(torch.tensor(float(len(logs))))
 
 
+# --- threads and devices ----------------------------------------------------------------------------------
+
+
+@cache
+def _thread_local_limits() -> tuple[Callable[[int], int], Callable[[int], Any]] | None:
+    """Return the functions that limit MKL and OpenMP in the calling thread; None in a build without them."""
+    folders = (Path(torch.__file__).parent / "lib", Path(torch.__file__).parent.parent / "torch.libs")
+    try:
+        openmp = ctypes.CDLL(str(next(file for folder in folders for file in folder.glob("libgomp*"))))
+        mkl = ctypes.CDLL(str(folders[0] / "libtorch_cpu.so"))
+        limits = mkl.MKL_Set_Num_Threads_Local, openmp.omp_set_num_threads
+    except (OSError, StopIteration, AttributeError):
+        return None
+    return limits
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Run torch on one thread, and leave the number as it was.
 
     Batches are tiny, so that a second thread costs more than it brings, and the order of sums, hence every
-    last bit, depends on the number of threads.
+    last bit, depends on the number of threads. `torch.set_num_threads` would also decide for threads that
+    start in the meantime; it is used only where torch was built without MKL or GNU OpenMP.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    threads = torch.get_num_threads()  # also settles torch's own number for this thread, before it is changed
+    limits = _thread_local_limits()
+    if limits is None:
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+        return
+    set_mkl, set_openmp = limits
+    before = set_mkl(1)
+    set_openmp(1)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        set_mkl(before)
+        set_openmp(threads)
+
+
+def generator_of(seed: int, device: torch.device) -> torch.Generator:
+    """Return a random generator with a seed."""
+    return torch.Generator(device=device).manual_seed(seed)
 
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch, and leave its state as it was."""
+    """Seed torch's own generators, for networks of other libraries, and leave their state as it was."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
@@ -88,3 +172,248 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(name)
+
+
+# --- training ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Standardised features and what to learn: label codes, or a probability for every class."""
+
+    X: torch.Tensor
+    y: torch.Tensor
+
+
+def train_network(
+    head: MLPHead, X: FloatArray, codes: IntArray, held_out: tuple[FloatArray, IntArray] | None
+) -> tuple[HeadNetwork, list[dict[str, Any]]]:
+    """Train the members of a head; return the network and its history."""
+    device, n_classes, seed = choose_device(head.device), len(head.classes_), head.seed or 0
+    mean, scale = _standardisation(X)
+
+    def rows(features: FloatArray, wanted: npt.NDArray[Any]) -> Rows:
+        values = ((features - mean) / scale).astype(np.float32)
+        return Rows(torch.from_numpy(values).to(device), torch.from_numpy(wanted).to(device))
+
+    soft = head.soft_labels == "forest" or (head.soft_labels == "auto" and n_classes == 2)
+    train = rows(X, _softened(X, codes, n_classes, seed) if soft else codes)
+    val = None if held_out is None or not len(held_out[0]) else rows(*held_out)
+    weights = None
+    if head.class_weight is not None:
+        values = compute_class_weight(head.class_weight, classes=head.classes_, y=head.classes_[codes])
+        weights = torch.tensor(values, dtype=torch.float32, device=device)
+    with one_thread():
+        members = []
+        for member in range(head.ensemble_size):
+            perceptron = Perceptron(X.shape[1], head.hidden, n_classes, head.dropout).to(device)
+            generator = generator_of((seed * MEMBER_SEEDS + member) % 2**63, device)
+            members.append(perceptron.initialise(generator))
+        history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
+    network = HeadNetwork(
+        torch.from_numpy(mean.astype(np.float32)), torch.from_numpy(scale.astype(np.float32)), members
+    )
+    return network.to(device).eval(), history
+
+
+def _softened(X: FloatArray, codes: IntArray, n_classes: int, seed: int) -> npt.NDArray[np.float32]:
+    """Return what to learn of each row: its label where a forest's out-of-bag votes agree, else the votes."""
+    forest = RandomForestClassifier(N_TREES, bootstrap=True, random_state=seed).fit(X, codes)
+    votes = np.zeros((len(X), n_classes))
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        unseen = np.ones(len(X), dtype=bool)
+        unseen[drawn] = False
+        if unseen.any():
+            votes[unseen] += tree.predict_proba(X[unseen])
+    # A row that every tree has seen, as may happen with very few rows, has no votes and keeps its label too.
+    doubted = votes.argmax(axis=1) != codes
+    doubted &= votes.sum(axis=1) > 0
+    wanted = np.eye(n_classes)[codes]
+    wanted[doubted] = votes[doubted] / votes[doubted].sum(axis=1, keepdims=True)
+    return wanted.astype(np.float32)
+
+
+def _standardisation(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what to subtract and to divide by; columns of zeros and ones stay as they are."""
+    binary = ((X == 0) | (X == 1)).all(axis=0)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    # Equal values give a deviation of rounding errors, not of zero.
+    constant = scale <= 1e-7 * np.maximum(1.0, np.abs(mean))
+    return np.where(binary, 0.0, mean), np.where(binary | constant, 1.0, scale)
+
+
+def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch.Tensor:
+    """Set a share of the values to zero and scale the rest; torch's own takes no generator."""
+    if not share:
+        return x
+    return x * torch.empty_like(x).bernoulli_(1 - share, generator=generator).div_(1 - share)
+
+
+class Stack:
+    """The layers of several perceptrons stacked, so that one step trains them all.
+
+    Steps on small batches cost calls, not arithmetic; so five members take little more than one.
+    """
+
+    def __init__(self, members: list[Perceptron]) -> None:
+        self._members = members
+        levels = list(zip(*(member.linear_layers for member in members), strict=True))
+        self.weights = [torch.stack([layer.weight.detach().T for layer in level]) for level in levels]
+        self.biases = [torch.stack([layer.bias.detach()[None] for layer in level]) for level in levels]
+        for tensor in self.parameters():
+            tensor.requires_grad_()
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Return all that is learnt, members along the first axis."""
+        return [*self.weights, *self.biases]
+
+    def logits(
+        self, X: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> torch.Tensor:
+        """Return members × rows × classes."""
+        values = X
+        for level, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            if level:
+                values = relu(values) if generator is None else _dropout(relu(values), dropout, generator)
+            values = torch.matmul(values, weight) + bias
+        return values
+
+    def unstack(self, states: list[torch.Tensor]) -> None:
+        """Copy the layers back to the members."""
+        n_levels = len(self.weights)
+        with torch.no_grad():
+            for number, member in enumerate(self._members):
+                layers = zip(member.linear_layers, states[:n_levels], states[n_levels:], strict=True)
+                for layer, weight, bias in layers:
+                    layer.weight.copy_(weight[number].T)
+                    layer.bias.copy_(bias[number, 0])
+
+
+def _train(
+    head: MLPHead,
+    stack: Stack,
+    train: Rows,
+    val: Rows | None,
+    weights: torch.Tensor | None,
+    generator: torch.Generator,
+) -> list[dict[str, Any]]:
+    """Train the members in place, each up to its own best epoch; return a row for every member and epoch."""
+    parameters = stack.parameters()
+    optimiser = torch.optim.Adam(
+        parameters, lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
+    )
+    history: list[dict[str, Any]] = []
+    best_states = [parameter.detach().clone() for parameter in parameters]
+    # By accuracy before loss: the loss turns up within a few epochs, when the head grows sure of programs
+    # that fit the training graphs perfectly, long before it has learnt which of them to trust.
+    best = [(-1.0, 0.0)] * head.ensemble_size
+    since = [0] * head.ensemble_size
+    for epoch in range(1, head.epochs + 1):
+        losses = _epoch(head, stack, optimiser, train, weights, generator)
+        rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
+        history += rows
+        if val is None:
+            continue
+        for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
+            rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
+            since[i] += 1
+            if (accuracy, -loss) > best[i]:
+                best[i], since[i] = (accuracy, -loss), 0
+                for state, parameter in zip(best_states, parameters, strict=True):
+                    state[i] = parameter.detach()[i]
+        if min(since) >= head.patience:
+            break
+    stack.unstack(best_states if val is not None else [p.detach() for p in parameters])
+    return history
+
+
+def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
+    """Return the cross entropy of every member."""
+    wanted = y if y.ndim == 2 else one_hot(y, logits.shape[2]).to(logits.dtype)
+    if weights is not None:
+        wanted = wanted * weights
+    return -(wanted * log_softmax(logits, dim=2)).sum(dim=(1, 2)) / wanted.sum()
+
+
+def _epoch(
+    head: MLPHead,
+    stack: Stack,
+    optimiser: torch.optim.Optimizer,
+    train: Rows,
+    weights: torch.Tensor | None,
+    generator: torch.Generator,
+) -> list[float]:
+    """Go through the training data once; return the members' mean losses."""
+    n = len(train.y)
+    order = torch.randperm(n, generator=generator, device=generator.device)
+    total = torch.zeros(head.ensemble_size, device=train.y.device)
+    for start in range(0, n, head.batch_size):
+        rows = order[start : start + head.batch_size]
+        inputs = _dropout(train.X[rows], head.input_dropout, generator)
+        losses = _losses(stack.logits(inputs, head.dropout, generator), train.y[rows], weights)
+        optimiser.zero_grad()
+        losses.sum().backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        total += losses.detach() * len(rows)
+    return [value / n for value in total.tolist()]
+
+
+def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tuple[float, float]]:
+    """Return loss and accuracy of every member; a label not trained on has no loss and is always wrong."""
+    with torch.no_grad():
+        logits = stack.logits(rows.X)
+        known = rows.y >= 0
+        accuracies = (logits.argmax(dim=2) == rows.y).float().mean(dim=1).tolist()
+        if not bool(known.any()):
+            return [(float("inf"), accuracy) for accuracy in accuracies]
+        losses = _losses(logits[:, known], rows.y[known], weights).tolist()
+    return list(zip(losses, accuracies, strict=True))
+
+
+def log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
+    """Return the log probabilities of features."""
+    device = network.mean.device
+    with one_thread(), torch.no_grad():
+        values = network(torch.from_numpy(X.astype(np.float32)).to(device))
+    result: FloatArray = values.double().cpu().numpy()
+    return result
+
+
+# --- the GDL layer ----------------------------------------------------------------------------------------
+
+
+class GDLLayer(nn.Module):
+    """Graphs in, a tensor out: one row per graph, one column per program. It has nothing to learn.
+
+    Parameters
+    ----------
+    programs
+        A ProgramSet, or a list of programs.
+    activation, n_jobs, step_budget
+        As for `GDLTransformer`.
+    """
+
+    where: torch.Tensor
+
+    def __init__(
+        self,
+        programs: ProgramSet | Sequence[Program],
+        activation: Activation = "exists",
+        n_jobs: int | None = 1,
+        step_budget: int | None = FINAL_BUDGET,
+    ) -> None:
+        super().__init__()
+        self.transformer = GDLTransformer(programs, activation, n_jobs=n_jobs, step_budget=step_budget).fit(
+            []
+        )
+        # A buffer that moves with the module says on which device and in which type the result is wanted.
+        self.register_buffer("where", torch.zeros(0), persistent=False)
+
+    @property
+    def out_features(self) -> int:
+        """Number of columns."""
+        return self.transformer.n_programs_
+
+    def forward(self, graphs: GraphsLike) -> torch.Tensor:
+        """Return what the programs find in the graphs."""
+        return torch.from_numpy(self.transformer.transform(graphs)).to(self.where)

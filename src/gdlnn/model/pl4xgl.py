@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
 from gdlnn.matching import match
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET, STEP_BUDGET, resolved_epsilon
-from gdlnn.model.display import DisplayMixin
-from gdlnn.model.inputs import GraphsLike, as_graphs, as_labelled, check_fits
-from gdlnn.model.mined import MINING_PARAMETERS, mine_each
-from gdlnn.model.validation import Validation, training_and_validation
+from gdlnn.model.base import GraphClassifier
+from gdlnn.model.inputs import (
+    GraphsLike,
+    Validation,
+    as_graphs,
+    as_labelled,
+    check_fits,
+    training_and_validation,
+)
+from gdlnn.model.representation import Representation
+from gdlnn.model.vocabulary import SEARCH_PARAMETERS, RunOptions, mine_epsilons
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +40,7 @@ STEPS = (0, 1, 2, 3, 4)
 
 
 class _Setting(NamedTuple):
-    """What is chosen on the validation part."""
+    """What is chosen on the validation set."""
 
     threshold: int
     default: int
@@ -43,12 +48,12 @@ class _Setting(NamedTuple):
     factor: float
 
 
-class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PL4XGLClassifier(GraphClassifier):
     """Classify a graph by the best-scoring program that matches it; that program is the explanation.
 
     Every label gets the best score among its programs that match the graph, and the largest wins (the first
     label where two are equal). A graph that nothing matches gets the default label: the commonest among such
-    graphs of the validation part, the first label where there are none, as in the public program, and without
+    graphs of the validation set, the first label where there are none, as in the public program, and without
     a validation part the commonest of the training graphs. Two things are chosen on the
     validation part by accuracy, one after the other, the last of equals: the scores of the label that is most
     often predicted wrongly are multiplied by 1, .98, .94, .92 or .90; and programs that match fewer than t of
@@ -58,9 +63,9 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
     Parameters
     ----------
     epsilon, strategy, connected, targets, min_support, min_lift, ignore, restarts, step_budget
-        Of mining, see `mine`; by default the cheaper search and the filter of the public PL4XGL program.
+        Passed on to `mine`; by default the cheaper search and the filter of the public PL4XGL program.
     validation_fraction
-        Share of the training graphs to hold out where `fit` is given no validation part, as for
+        Share of the training graphs to hold out where `fit` is given no validation set, as for
         `GDLNNClassifier`.
     checkpoint, seed, n_jobs, progress
         As for `GDLNNClassifier`.
@@ -72,7 +77,7 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
     classes_, schema_
         The labels, and what they and the features are called.
     default_label_, threshold_, penalised_label_, factor_
-        What was chosen on the validation part.
+        What was chosen on the validation set.
     """
 
     def __init__(
@@ -115,7 +120,7 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
         validation: Validation = None,
         programs: ProgramSet | None = None,
     ) -> Self:
-        """Mine programs and choose default label, threshold and factor on the validation part.
+        """Mine programs and choose default label, threshold and factor on the validation set.
 
         Parameters
         ----------
@@ -134,8 +139,9 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         if programs is None:
-            options = {name: getattr(self, name) for name in MINING_PARAMETERS}
-            programs = mine_each(train, self.epsilon, options, self.checkpoint)[0]
+            options = {name: getattr(self, name) for name in SEARCH_PARAMETERS}
+            run = RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
+            programs = mine_epsilons(train, self.epsilon, options, run)[0]
         else:
             programs = programs.filter(self.min_support, self.min_lift)
         setting = _Setting(0, int(counts.argmax()), 0, 1.0)
@@ -187,39 +193,44 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
         number = {label: i for i, label in enumerate(self.classes_.tolist())}
         return np.array([number[label] for label in programs.labels], dtype=np.int64)
 
-    def _decide(self, X: GraphsLike) -> tuple[FloatArray, IntArray]:
-        """Return per graph and label the best score, 0 for none, and the program that has it, -1 for none."""
-        check_is_fitted(self, "programs_")
-        table = self._match(self.programs_, as_graphs(X))
-        by_label, which = _best_scores(
-            table, self.programs_.scores, self._label_numbers(self.programs_), len(self.classes_)
-        )
-        return _penalise(by_label, self._setting()), which
-
     def _setting(self) -> _Setting:
         place = self.classes_.tolist().index
         return _Setting(
             self.threshold_, place(self.default_label_), place(self.penalised_label_), self.factor_
         )
 
-    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
-        """Return the label of the best-scoring program that matches, or the default label."""
-        by_label, _ = self._decide(X)
-        return np.asarray(self.classes_[_predicted(by_label, self._setting().default)])
+    def _decide(self, matches: BoolArray) -> tuple[FloatArray, IntArray]:
+        """Return per graph and label the best score, 0 for none, and the program that has it, -1 for none."""
+        by_label, which = _best_scores(
+            matches, self.programs_.scores, self._label_numbers(self.programs_), len(self.classes_)
+        )
+        return _penalise(by_label, self._setting()), which
 
-    def predict_proba(self, X: GraphsLike) -> FloatArray:
-        """Return the labels' scores made to add up to 1: an order to rank graphs by, no calibrated chance."""
-        by_label, _ = self._decide(X)
+    def represent(self, X: GraphsLike) -> Representation:
+        """Match the programs against graphs once.
+
+        The probabilities are the labels' scores scaled to add up to 1: an order to rank graphs by, not
+        calibrated.
+        """
+        check_is_fitted(self, "programs_")
+        graphs = as_graphs(X)
+        matches = self._match(self.programs_, graphs)
+        by_label, _ = self._decide(matches)
         nothing = by_label.max(axis=1, initial=0) == 0
         by_label[nothing, self._setting().default] = 1.0
-        return np.asarray(by_label / by_label.sum(axis=1, keepdims=True))
+        probabilities = np.asarray(by_label / by_label.sum(axis=1, keepdims=True))
+        return Representation(graphs, matches.astype(np.float64), matches, probabilities, self.classes_)
+
+    def deciding_columns(self, seen: Representation) -> list[int | None]:
+        """Return for every graph the column of the program that decided, or None where nothing matched."""
+        _, which = self._decide(seen.matches)
+        columns = which[np.arange(len(seen)), seen.codes].tolist()
+        return [None if column < 0 else column for column in columns]
 
     def deciding_programs(self, X: GraphsLike) -> list[MinedProgram | None]:
         """Return for every graph the program that decided, or None where nothing matched."""
-        by_label, which = self._decide(X)
-        winners = _predicted(by_label, self._setting().default)
-        rows = which[np.arange(len(which)), winners].tolist()
-        return [None if row < 0 else self.programs_[row] for row in rows]
+        columns = self.deciding_columns(self.represent(X))
+        return [None if column is None else self.programs_[column] for column in columns]
 
     def explain(self, graphs: Any) -> Any:
         """Explain predictions: the program that decided, its score, and its witness as the subgraph.
@@ -234,24 +245,7 @@ class PL4XGLClassifier(DisplayMixin, ClassifierMixin, BaseEstimator):  # type: i
         An `Explanation`, or a list of them. A graph that nothing matches has an empty one.
         """
         check_is_fitted(self, "programs_")
-        # The model knows nothing of its explanations: this is the one door, opened by name.
-        return importlib.import_module("gdlnn.explain").explain(self, graphs)
-
-    def matched_nothing(self, X: GraphsLike) -> BoolArray:
-        """Say which graphs no program matches."""
-        return np.asarray((self._decide(X)[1] < 0).all(axis=1))
-
-    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return the accuracy; without `y` on the labels of the data set."""
-        from sklearn.metrics import accuracy_score
-
-        data = as_labelled(X, y, "score")
-        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+        return self._explain(graphs)
 
 
 def _best_scores(

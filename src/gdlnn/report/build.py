@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
 from gdlnn.explain.explanation import plain
+from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
 from gdlnn.report.programs import program_rows
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gdlnn.explain import Explanation
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
 
 FORMAT = "gdlnn-report"
 VERSION = 1
@@ -36,15 +38,14 @@ class ReportOptions:
     Attributes
     ----------
     technique, n_features, seed
-        How graphs are explained, as for `explain`. The default weighs the programs that a graph contains,
-        since they can be shown in it.
+        How graphs are explained, as for `explain`.
     max_graphs
         Most graphs in the gallery; the figures are always over all.
     max_counterfactuals
         For how many graphs to look for a counterfactual, wrong predictions first.
     """
 
-    technique: str = "lime_present"
+    technique: str | None = None
     n_features: int = 4
     seed: int = 0
     max_graphs: int = 400
@@ -81,9 +82,9 @@ def build_report(
     options = options or ReportOptions()
     truth = _labels(held_out)
     say(f"predicting {len(held_out)} graphs")
-    proba = np.asarray(model.predict_proba(held_out), dtype=np.float64)
-    matched = model.transform(held_out)[:, : len(model.programs_)] > 0
-    shown = held_out if len(held_out) <= options.max_graphs else held_out[: options.max_graphs]
+    seen = model.represent(held_out)
+    proba = seen.probabilities
+    shown = seen.take(range(min(len(seen), options.max_graphs)))
     say(f"explaining {len(shown)} graphs")
     overall = explain_model(model, shown, options.technique, options.n_features, seed=options.seed)
     schema = model.schema_ or held_out.schema or Schema()
@@ -91,7 +92,7 @@ def build_report(
     say("drawing programs and graphs")
     cards = [_card(e, proba[i], truth[i], i) for i, e in enumerate(overall.explanations)]
     say("looking for the smallest parts that are enough")
-    _add_enough(model, cards, overall, options)
+    _add_enough(model, cards, shown, options)
     say("looking for counterfactuals")
     _add_counterfactuals(model, cards, overall, options.max_counterfactuals)
     return {
@@ -105,11 +106,11 @@ def build_report(
         "performance": _performance(model, truth, proba, labels),
         "learning_curve": learning_curve(model.history_),
         "explained_by": {
-            "technique": options.technique,
+            "technique": make_technique(options.technique).name,
             "n_features": options.n_features,
             "seed": options.seed,
         },
-        "programs": program_rows(model, truth, matched, overall.explanations),
+        "programs": program_rows(model, truth, seen.matches, overall.explanations),
         "global": _global(overall),
         "graphs": cards,
     }
@@ -230,11 +231,10 @@ def _card(explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, 
 
 
 def _add_enough(
-    model: GDLNNClassifier, cards: list[dict[str, Any]], overall: GlobalExplanation, options: ReportOptions
+    model: GDLNNClassifier, cards: list[dict[str, Any]], shown: Representation, options: ReportOptions
 ) -> None:
     """Add to each card the smallest part that is enough for its prediction."""
-    graphs = [explanation.graph for explanation in overall.explanations]
-    found = explain(model, graphs, options.technique, "smallest", seed=options.seed)
+    found = explain(model, shown, options.technique, "smallest", seed=options.seed)
     for card, enough in zip(cards, enough_cards(model, found), strict=True):
         card["enough"] = enough
 

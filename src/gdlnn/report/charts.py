@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.explain.drawing.svg import num
+from gdlnn.drawing.svg import num
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

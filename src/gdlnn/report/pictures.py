@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gdlnn.drawing.layout import fitted, layout
+from gdlnn.drawing.molecule_picture import is_molecule
 from gdlnn.errors import GraphError, MissingExtraError, require
-from gdlnn.explain.drawing.layout import fitted, layout
-from gdlnn.explain.drawing.molecule_picture import is_molecule
 from gdlnn.graphs.molecules import graph_molecule
 
 if TYPE_CHECKING:
+    from gdlnn.drawing.layout import FloatArray
     from gdlnn.explain import Explanation
-    from gdlnn.explain.drawing.layout import FloatArray
     from gdlnn.graphs import Graph
 
 WIDTH, HEIGHT = 340.0, 230.0

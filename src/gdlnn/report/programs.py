@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.drawing import draw_program
 from gdlnn.errors import GDLNNError
-from gdlnn.explain.drawing import draw_program
 from gdlnn.explain.explanation import plain
 from gdlnn.report.statistics import odds_ratio
 

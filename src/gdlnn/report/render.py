@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.explain.drawing import write_text
+from gdlnn.drawing import write_text
 from gdlnn.report.build import ReportOptions, build_report, silent
 from gdlnn.report.sections import (
     about_section,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs import Schema
 from gdlnn.mining.miner import package_version
-from gdlnn.model.strength import strongest_programs
+from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
 from gdlnn.report.programs import diagram, shown_program
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from gdlnn.explain import Counterfactual
     from gdlnn.graphs import Feature, Graph, GraphDataset
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
     from gdlnn.server.limits import Limits
 
 NOTHING_LEARNT = (
@@ -71,11 +70,10 @@ class Answers:
         if row.graph is None:
             raise ServerError(f"{_shortened(row.smiles or row.name)}: {row.reason}")
         target = None if asked.get("target") is None else self._label(asked["target"])
-        found = explain(self.model, row.graph, asked["technique"], asked["n_programs"], target, asked["seed"])
-        table = self.model.transform([row.graph])
-        proba = np.asarray(self.model.head_.predict_proba(table))[0]
-        matched = table[0, : len(self.model.programs_)] > 0
-        answer = graph_card(found, proba)
+        seen = self.model.represent([row.graph])
+        (found,) = explain(self.model, seen, asked["technique"], asked["n_programs"], target, asked["seed"])
+        matched = seen.matches[0]
+        answer = graph_card(found, seen.probabilities[0])
         for item, program, label, present in zip(
             answer["programs"], found.programs, found.labels, found.matched, strict=True
         ):
@@ -88,7 +86,7 @@ class Answers:
                 "diagram": diagram(program, self.model.schema_, self.directed),
             }
         if asked["enough"]:
-            answer["enough"] = self._enough(row.graph, asked)
+            answer["enough"] = self._enough(seen, asked)
         if asked["counterfactual"]:
             answer["counterfactual"] = counterfactual_card(self._counterfactual(row.graph))
         return answer | {
@@ -130,9 +128,9 @@ class Answers:
             ],
         }
 
-    def _enough(self, graph: Graph, asked: dict[str, Any]) -> dict[str, Any]:
+    def _enough(self, seen: Representation, asked: dict[str, Any]) -> dict[str, Any]:
         """Look for the smallest part of which alone the model says what it says of the graph."""
-        found = explain(self.model, graph, asked["technique"], "smallest", seed=asked["seed"])
+        (found,) = explain(self.model, seen, asked["technique"], "smallest", seed=asked["seed"])
         (card,) = enough_cards(self.model, [found])
         programs = found.programs if card["found"] else ()
         shown = [shown_program(program, self.model.schema_, self.directed) for program in programs]
@@ -153,10 +151,7 @@ class Answers:
         return self.reader.graphs(graphs)
 
     def _predictions(self, rows: list[Row]) -> dict[str, Any]:
-        graphs = [row.graph for row in rows if row.graph is not None]
-        table = self.model.transform(graphs)
-        proba = np.asarray(self.model.head_.predict_proba(table)) if graphs else np.zeros((0, 1))
-        nothing = (table[:, : len(self.model.programs_)] == 0).all(axis=1)
+        seen = self.model.represent([row.graph for row in rows if row.graph is not None])
         labels = [plain(label) for label in self.model.classes_]
         answers: list[dict[str, Any]] = []
         position = 0
@@ -165,14 +160,14 @@ class Answers:
             if row.graph is None:
                 answers.append(told | {"error": row.reason})
                 continue
-            chances = proba[position].tolist()
-            best = int(np.argmax(chances))
+            chances = seen.probabilities[position].tolist()
+            best = int(seen.codes[position])
             told |= {
                 "label": labels[best],
                 "class_name": self.schema.class_name(labels[best]),
                 "probability": chances[best],
                 "probabilities": chances,
-                "matched_nothing": bool(nothing[position]),
+                "matched_nothing": bool(seen.matched_nothing[position]),
                 "error": None,
             }
             answers.append(told)

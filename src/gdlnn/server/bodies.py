@@ -14,7 +14,10 @@ Finite = Annotated[float, Field(allow_inf_nan=False, ge=-1e300, le=1e300)]
 NodeIndex = Annotated[StrictInt, Field(ge=0, le=2**31)]
 Text = Annotated[StrictStr, Field(max_length=200_000)]
 Label = StrictInt | StrictStr | StrictBool | float
-TechniqueName = Literal["lime", "lime_present", "kernel_shap", "integrated_gradients", "linear"]
+# The names of the techniques and their default, as in `gdlnn.explain.techniques`, which takes long to import.
+TechniqueName = Literal[
+    "lime", "lime_present", "lime_contribution", "kernel_shap", "integrated_gradients", "linear"
+]
 
 
 MOST_KEYS = 20
@@ -86,7 +89,7 @@ class ExplainBody(_Sent):
     smiles: Text | None = Field(default=None, description="A SMILES.")
     graph: GraphBody | None = Field(default=None, description="A graph as JSON.")
     technique: TechniqueName = Field(
-        default="lime_present", description="How programs are weighed, as for `gdlnn explain`."
+        default="lime_contribution", description="How programs are weighed, as for `gdlnn explain`."
     )
     n_programs: Annotated[StrictInt, Field(ge=1, le=50)] = Field(
         default=4, description="How many programs the explanation names at most."

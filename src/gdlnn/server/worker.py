@@ -52,7 +52,6 @@ def _load(settings: dict[str, Any]) -> Any:
 
     torch.set_num_threads(1)  # workers run side by side, and a head is small
     model.n_jobs = 1
-    model.layer_.set_params(n_jobs=1)
     examples = None
     if settings.get("examples"):
         examples = resolve_dataset(settings["examples"], smiles=settings.get("smiles"), download=False)

@@ -1,0 +1,155 @@
+"""Graphs as pictures: faint where nothing matters, coloured by program where something does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gdlnn.drawing.layout import fitted, layout
+from gdlnn.drawing.svg import FAINT, INK, PAPER, colour, ink_on, line, num, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gdlnn.drawing.layout import FloatArray
+    from gdlnn.graphs import Graph
+
+MARGIN = 26
+
+
+@dataclass(frozen=True)
+class Highlights:
+    """What to bring out in a graph.
+
+    Attributes
+    ----------
+    nodes
+        The nodes of the explanation.
+    node_programs, edge_programs
+        Node, or edge as a pair with the smaller node first, to the numbers of the programs that stand on it.
+    removed
+        Nodes that are crossed out: the counterfactual.
+    """
+
+    nodes: frozenset[int] = frozenset()
+    node_programs: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    edge_programs: Mapping[tuple[int, int], Sequence[int]] = field(default_factory=dict)
+    removed: frozenset[int] = frozenset()
+
+
+def graph_picture(graph: Graph, marks: Highlights, width: float, height: float) -> list[str]:
+    """Return the parts of a picture of a graph in a box of this size."""
+    places = fitted(layout(graph.n_nodes, graph.edges), width, height, MARGIN)
+    size = _radius(graph.n_nodes, width, height)
+    body = _edges(graph, marks, places, size)
+    order = sorted(range(graph.n_nodes), key=lambda v: v in marks.nodes)  # what matters lies on top
+    for node in order:
+        x, y = places[node].tolist()
+        body += _node(graph, marks, node, x, y, size)
+    return body
+
+
+def _radius(n_nodes: int, width: float, height: float) -> float:
+    room = math.sqrt(width * height / max(n_nodes, 1))
+    return min(15.0, max(3.0, 0.19 * room))
+
+
+def _edges(graph: Graph, marks: Highlights, places: FloatArray, size: float) -> list[str]:
+    body, above = [], []
+    for u, v in graph.edges.tolist():
+        (x1, y1), (x2, y2) = places[u].tolist(), places[v].tolist()
+        if u == v:
+            ring = f"<circle cx='{num(x1)}' cy='{num(y1 - 1.2 * size)}' r='{num(0.8 * size)}' fill='none' "
+            body.append(f"{ring}stroke='{INK if u in marks.nodes else FAINT}' stroke-width='1.5'/>")
+            continue
+        inside = u in marks.nodes and v in marks.nodes
+        programs = marks.edge_programs.get((min(u, v), max(u, v)), ())
+        for depth, number in enumerate(programs):
+            wide = 0.45 * size * (len(programs) - depth) + 3
+            above.append(line(x1, y1, x2, y2, colour(number), wide))
+        stroke, wide = (INK, 1.6) if inside else (FAINT, max(0.8, 0.12 * size))
+        (above if inside else body).append(line(x1, y1, x2, y2, stroke, wide))
+        if graph.directed:
+            (above if inside else body).append(_arrow(x1, y1, x2, y2, size, stroke))
+    return body + above
+
+
+def _arrow(x1: float, y1: float, x2: float, y2: float, size: float, fill: str) -> str:
+    """Return the head of an arrow that ends at the rim of the second node."""
+    length = math.hypot(x2 - x1, y2 - y1) or 1.0
+    dx, dy = (x2 - x1) / length, (y2 - y1) / length
+    tip = (x2 - dx * size, y2 - dy * size)
+    back = (tip[0] - dx * 7, tip[1] - dy * 7)
+    points = [tip, (back[0] - dy * 3.2, back[1] + dx * 3.2), (back[0] + dy * 3.2, back[1] - dx * 3.2)]
+    return f"<polygon points='{' '.join(f'{num(x)},{num(y)}' for x, y in points)}' fill='{fill}'/>"
+
+
+def _node(graph: Graph, marks: Highlights, node: int, x: float, y: float, size: float) -> list[str]:
+    programs = list(marks.node_programs.get(node, ()))
+    inside = node in marks.nodes or bool(programs)
+    title = f"<title>node {node}{_values(graph, node)}</title>"
+    if not inside:
+        circle = f"<circle cx='{num(x)}' cy='{num(y)}' r='{num(0.62 * size)}' fill='{FAINT}'>{title}</circle>"
+        return [circle, *(_cross(x, y, size) if node in marks.removed else [])]
+    fill = colour(programs[0]) if programs else PAPER
+    body = [f"<circle cx='{num(x)}' cy='{num(y)}' r='{num(size)}' fill='{fill}'>{title}</circle>"]
+    if len(programs) > 1:
+        body += _sectors(x, y, size, programs)
+    body.append(
+        f"<circle cx='{num(x)}' cy='{num(y)}' r='{num(size)}' fill='none' stroke='{INK}' stroke-width='2'/>"
+    )
+    label = _label(graph, node)
+    if label and size >= 6:
+        ink = ink_on(fill) if len(programs) <= 1 else INK
+        words = text(
+            x, y + 0.36 * size, label, min(1.15 * size, 2.2 * size / len(label)), ink, "middle", "bold"
+        )
+        if len(programs) > 1:  # a halo, since no ink is read well on several colours
+            body.append(words.replace("<text", f"<text stroke='{PAPER}' stroke-width='4'", 1))
+        body.append(words)
+    if node in marks.removed:
+        body += _cross(x, y, size)
+    return body
+
+
+def _sectors(x: float, y: float, size: float, programs: Sequence[int]) -> list[str]:
+    body = []
+    step = 2 * math.pi / len(programs)
+    for i, number in enumerate(programs):
+        first, last = i * step - math.pi / 2, (i + 1) * step - math.pi / 2
+        x1, y1 = x + size * math.cos(first), y + size * math.sin(first)
+        x2, y2 = x + size * math.cos(last), y + size * math.sin(last)
+        large = 1 if step > math.pi else 0
+        body.append(
+            f"<path d='M{num(x)} {num(y)}L{num(x1)} {num(y1)}A{num(size)} {num(size)} 0 {large} 1 "
+            f"{num(x2)} {num(y2)}Z' fill='{colour(number)}' pointer-events='none'/>"
+        )
+    return body
+
+
+def _cross(x: float, y: float, size: float) -> list[str]:
+    reach = 1.3 * size
+    return [
+        line(x - reach, y - reach, x + reach, y + reach, INK, 3),
+        line(x - reach, y + reach, x + reach, y - reach, INK, 3),
+    ]
+
+
+def _label(graph: Graph, node: int) -> str:
+    """Return what is written on a node: its first feature, where it is short."""
+    if not graph.node_features.shape[1]:
+        return ""
+    value = float(graph.node_features[node, 0])
+    name = graph.schema.node[0].value_name(value) if graph.schema else f"{value:g}"
+    return name if len(name) <= 5 else name[:3]
+
+
+def _values(graph: Graph, node: int) -> str:
+    from html import escape
+
+    row = graph.node_features[node].tolist()
+    if graph.schema is None:
+        return ": " + ", ".join(f"{value:g}" for value in row) if row else ""
+    pairs = zip(graph.schema.node, row, strict=True)
+    return ": " + escape(", ".join(f"{f.name} {f.value_name(value)}" for f, value in pairs)) if row else ""

@@ -1,0 +1,178 @@
+"""Programs as small diagrams: a box per node variable with its intervals in words, a line per edge."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdlnn.drawing.layout import layout
+from gdlnn.drawing.svg import INK, PAPER, QUIET, document, line, num, text, wrapped
+from gdlnn.gdl.phrases import telling
+from gdlnn.gdl.program import ANY
+
+if TYPE_CHECKING:
+    from gdlnn.gdl.program import Interval, Intervals, Program
+    from gdlnn.graphs import Feature, Schema
+
+_LETTER, _SMALL, _LINE, _PAD = 6.6, 5.8, 14.0, 6.0
+_MOST_LINES, _MOST_LETTERS = 4, 20
+_MOST_NAMES = 5  # of values; more are told by their first and last
+
+
+def draw_program(
+    program: Program, schema: Schema | None = None, *, directed: bool = False, fill: str = PAPER
+) -> str:
+    """Return a diagram of a program as SVG."""
+    labels = [_lines(node.intervals, schema.node if schema else None, "any") for node in program.nodes]
+    sizes = [(_width(lines), _LINE * len(lines) + 2 * _PAD) for lines in labels]
+    position = {variable: i for i, variable in enumerate(program.variables)}
+    ends = [(position[e.source], position[e.target]) for e in program.edges]
+    said = [_lines(edge.intervals, schema.edge if schema else None, "") for edge in program.edges]
+    longest = max((len(words) for lines in said for words in lines), default=0)
+    places, width, height = _places(len(labels), ends, sizes, 16 + _SMALL * longest)
+    body: list[str] = []
+    for words, (u, v) in zip(said, ends, strict=True):
+        body += _edge(places[u], places[v], sizes[u], sizes[v], words, directed)
+    for (x, y), (w, h), lines in zip(places, sizes, labels, strict=True):
+        body.append(
+            f"<rect x='{num(x - w / 2)}' y='{num(y - h / 2)}' width='{num(w)}' height='{num(h)}' rx='8' "
+            f"fill='{fill}' stroke='{INK}' stroke-width='1.6'/>"
+        )
+        for i, shown in enumerate(lines):
+            ink = QUIET if shown == "any" else INK
+            body.append(text(x, y - h / 2 + _PAD + _LINE * (i + 0.78), shown, 11, ink, "middle"))
+    if not labels:
+        body.append(text(width / 2, height / 2 + 4, "matches every graph", 11, QUIET, "middle"))
+    return document(width, height, body, program.describe(schema, directed=directed))
+
+
+def _width(lines: list[str]) -> float:
+    return max(30.0, max(map(len, lines)) * _LETTER + 2 * _PAD)
+
+
+def _places(
+    n: int, ends: list[tuple[int, int]], sizes: list[tuple[float, float]], gap_wanted: float
+) -> tuple[list[tuple[float, float]], float, float]:
+    """Place boxes so that none lies on another, with room between them for what is said of edges."""
+    if not n:
+        return [], 170.0, 40.0
+    raw = layout(n, np.array(ends, dtype=np.int64).reshape(-1, 2))
+    boxes = np.array(sizes) + np.array([gap_wanted, 30.0])
+    factor = 46.0
+    for i in range(n):
+        for j in range(i):
+            gap = np.abs(raw[i] - raw[j])
+            room = (boxes[i] + boxes[j]) / 2
+            # Two boxes are apart as soon as they are apart in one direction.
+            factor = max(
+                factor, min(float(r / g) if g > 1e-6 else math.inf for g, r in zip(gap, room, strict=True))
+            )
+    factor = min(factor, 400.0)
+    boxes = np.array(sizes) + 16
+    spots = raw * factor
+    low = (spots - boxes / 2).min(axis=0)
+    high = (spots + boxes / 2).max(axis=0)
+    moved = spots - low
+    return [(float(x), float(y)) for x, y in moved], float(high[0] - low[0]), float(high[1] - low[1])
+
+
+def _edge(
+    start: tuple[float, float],
+    end: tuple[float, float],
+    first: tuple[float, float],
+    second: tuple[float, float],
+    words: list[str],
+    directed: bool,
+) -> list[str]:
+    (x1, y1), (x2, y2) = start, end
+    if start == end:
+        x, y = x1 + first[0] / 2, y1 - first[1] / 2
+        return [f"<circle cx='{num(x)}' cy='{num(y)}' r='9' fill='none' stroke='{INK}' stroke-width='1.6'/>"]
+    body = [line(x1, y1, x2, y2, INK, 1.6)]
+    if directed:
+        body.append(_head(x1, y1, x2, y2, second))
+    shown = [word for word in words if word]
+    x, y = (x1 + x2) / 2, (y1 + y2) / 2 - 6 * len(shown)
+    for word in shown:
+        half = len(word) * _SMALL / 2 + 3
+        body.append(
+            f"<rect x='{num(x - half)}' y='{num(y)}' width='{num(2 * half)}' height='12' fill='{PAPER}'/>"
+        )
+        body.append(text(x, y + 9.5, word, 10, INK, "middle"))
+        y += 12
+    return body
+
+
+def _head(x1: float, y1: float, x2: float, y2: float, box: tuple[float, float]) -> str:
+    """Return the head of an arrow at the rim of the box it points to."""
+    length = math.hypot(x2 - x1, y2 - y1) or 1.0
+    dx, dy = (x2 - x1) / length, (y2 - y1) / length
+    reach = min(box[0] / 2 / max(abs(dx), 1e-9), box[1] / 2 / max(abs(dy), 1e-9))
+    tip = (x2 - dx * reach, y2 - dy * reach)
+    back = (tip[0] - dx * 9, tip[1] - dy * 9)
+    points = [tip, (back[0] - dy * 4, back[1] + dx * 4), (back[0] + dy * 4, back[1] - dx * 4)]
+    return f"<polygon points='{' '.join(f'{num(x)},{num(y)}' for x, y in points)}' fill='{INK}'/>"
+
+
+def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, empty: str) -> list[str]:
+    """Return what is said of a node or an edge, one feature per line."""
+    said = []
+    for number, given in enumerate(intervals or ()):
+        interval = telling(given, features[number]) if features else given
+        if interval != ANY and not _says_nothing(interval, features[number] if features else None):
+            said.append(
+                _condition(interval, features[number] if features else None, number, len(intervals or ()))
+            )
+    if not said:
+        return [empty]
+    parts = [wrapped(words, _MOST_LETTERS, 2) for words in said]
+    if sum(map(len, parts)) <= _MOST_LINES:
+        return [line for part in parts for line in part]
+    lines, n_shown = list(parts[0]), 1
+    while len(lines) + len(parts[n_shown]) < _MOST_LINES:
+        lines += parts[n_shown]
+        n_shown += 1
+    return [*lines, f"and {len(said) - n_shown} more"]
+
+
+def _says_nothing(interval: Interval, feature: Feature | None) -> bool:
+    """Whether every value that a nominal feature is known to have will do."""
+    if feature is None or feature.kind != "nominal" or not feature.values:
+        return False
+    return all(value in interval for value in feature.values)
+
+
+def _condition(interval: Interval, feature: Feature | None, number: int, width: int) -> str:
+    def value(bound: float) -> str:
+        return feature.value_name(bound) if feature else f"{bound:g}"
+
+    name = feature.name if feature else ("value" if width == 1 else f"feature {number + 1}")
+    lower, upper = interval
+    if lower == upper:
+        plain = feature is not None and feature.kind == "nominal" and name in ("atom", "bond", "element")
+        return value(lower) if plain else f"{name} {value(lower)}"
+    if upper == math.inf:
+        inside = _names(interval, feature)
+        return f"{name} {inside}" if inside else f"{name} ≥ {value(lower)}"
+    if lower == -math.inf:
+        inside = _names(interval, feature)
+        return f"{name} {inside}" if inside else f"{name} ≤ {value(upper)}"
+    inside = _names(interval, feature)
+    return f"{name} {inside}" if inside else f"{name} {value(lower)} to {value(upper)}"
+
+
+def _names(interval: Interval, feature: Feature | None) -> str:
+    """Return the values of a nominal feature that an interval holds, or those it leaves out where fewer."""
+    if feature is None or feature.kind != "nominal" or not feature.values:
+        return ""
+    inside = [name for value, name in sorted(feature.values.items()) if value in interval]
+    outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
+    if not inside:
+        return ""
+    if len(outside) < len(inside):
+        return f"not {', '.join(outside)}" if len(outside) <= _MOST_NAMES else f"{inside[0]} to {inside[-1]}"
+    if len(inside) > _MOST_NAMES:
+        return f"{inside[0]} to {inside[-1]}"
+    return ", ".join(inside)

@@ -1,0 +1,80 @@
+"""Attribution: the weights of programs that a technique gives, and what a technique is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ExplanationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gdlnn.explain.context import Context
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Attribution(NamedTuple):
+    """Weights per graph and program, zero for programs that play no part.
+
+    Attributes
+    ----------
+    weights
+        Graphs × programs.
+    quality
+        Per graph how well the weights describe the model nearby (R² for LIME), or None.
+    """
+
+    weights: FloatArray
+    quality: FloatArray | None = None
+
+
+@runtime_checkable
+class Technique(Protocol):
+    """A way to weigh programs. Options are attributes of the object, fixed when it is made."""
+
+    name: str
+
+    def attribute(self, context: Context) -> Attribution:
+        """Weigh the programs for each graph of the context."""
+        ...
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the settings that decide the result, for the record."""
+        ...
+
+
+class FunctionTechnique:
+    """Wraps a callable that takes a Context and returns weights, graphs × programs.
+
+    Parameters
+    ----------
+    function
+        The callable.
+    """
+
+    def __init__(self, function: Callable[[Context], Any]) -> None:
+        self.function = function
+        self.name = str(getattr(function, "__name__", type(function).__name__))
+
+    def options(self) -> Mapping[str, Any]:
+        """Return no settings: those of the callable are not known."""
+        return {}
+
+    def attribute(self, context: Context) -> Attribution:
+        """Call the function and check what it returns."""
+        given = self.function(context)
+        if isinstance(given, Attribution):
+            return given
+        weights = np.asarray(given, dtype=np.float64)
+        if weights.shape != context.values.shape:
+            raise ExplanationError(
+                f"technique {self.name}: expected weights of shape {context.values.shape}, graphs × "
+                f"programs, got {weights.shape}"
+            )
+        if not np.isfinite(weights).all():
+            raise ExplanationError(f"technique {self.name}: expected finite weights, got NaN or infinity")
+        return Attribution(weights)

@@ -1,0 +1,344 @@
+"""Context: what a technique is asked. It works on representations; graphs are not matched again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ExplanationError
+from gdlnn.explain.explanation import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gdlnn.graphs import Graph
+    from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+SingleArray = npt.NDArray[np.float32]
+
+_T = TypeVar("_T")
+# What techniques keep per model; it goes when the model goes, and is dropped when the model is fitted again.
+_CACHES: WeakKeyDictionary[Any, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
+
+
+class Background:
+    """How often each program had which value on the training graphs.
+
+    Parameters
+    ----------
+    values
+        Per program its values in training, rising.
+    frequencies
+        Per program how often each of them occurred; they add up to one.
+    """
+
+    def __init__(self, values: list[FloatArray], frequencies: list[FloatArray]) -> None:
+        self.values = values
+        self.frequencies = frequencies
+        self.is_binary = all(np.isin(of_one, (0.0, 1.0)).all() for of_one in values)
+        """Whether every program either matches or does not."""
+
+    @classmethod
+    def from_shares(cls, shares: FloatArray) -> Background:
+        """Build the background of programs that match a share of the training graphs."""
+        both = np.array([0.0, 1.0])
+        return cls([both] * len(shares), [np.array([1.0 - share, share]) for share in shares.tolist()])
+
+    @classmethod
+    def from_features(cls, features: FloatArray) -> Background:
+        """Build the background from the features of the training graphs."""
+        columns = [np.unique(column, return_counts=True) for column in features.T]
+        return cls([v for v, _ in columns], [counts / counts.sum() for _, counts in columns])
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean value of each program."""
+        pairs = zip(self.values, self.frequencies, strict=True)
+        return np.array([float(values @ shares) for values, shares in pairs])
+
+    def shares_of(self, features: FloatArray) -> FloatArray:
+        """Return how often each value of some features occurred in training, graphs × programs."""
+        if self.is_binary:
+            return np.where(features > 0, self.means, 1.0 - self.means)
+        columns = [
+            np.where(column[:, None] == values, shares, 0.0).sum(axis=1)
+            for column, values, shares in zip(features.T, self.values, self.frequencies, strict=True)
+        ]
+        return np.stack(columns, axis=1)
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw n rows of features, each program independently with its training frequencies."""
+        if self.is_binary:
+            return (rng.random((n, len(self.values))) < self.means).astype(np.float64)
+        columns = [
+            rng.choice(values, size=n, p=shares)
+            for values, shares in zip(self.values, self.frequencies, strict=True)
+        ]
+        return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a technique is asked: which programs moved the prediction of each graph.
+
+    Attributes
+    ----------
+    values
+        What the programs find in the graphs, graphs × programs.
+    targets
+        Per graph the position of the class to explain.
+    predict
+        ``predict(values, row)`` gives probabilities, rows × classes. `row` names the graph whose other
+        features (pooled ones) the model is given; where `shared`, it makes no difference.
+    background
+        How often each program had which value in training.
+    n_features
+        How many programs are wanted; a technique may give weights to more.
+    seed
+        Seed of everything random.
+    shared
+        Whether the model looks at programs alone, so that its answer to values holds for every graph.
+    network
+        ``network(row)`` gives a torch function from values to log probabilities, differentiable; None where
+        the head is no network.
+    linear
+        Weights (classes × programs) where the head is linear, else None.
+    cache
+        Where a technique may keep what depends on the model and the seed alone.
+    matching_only
+        Whether only programs that match the graph are wanted; a technique may give weights to others.
+    """
+
+    values: FloatArray
+    targets: IntArray
+    predict: Callable[[FloatArray, int], FloatArray]
+    background: Background
+    n_features: int
+    seed: int
+    shared: bool = True
+    network: Callable[[int], Callable[[Any], Any]] | None = None
+    linear: FloatArray | None = None
+    cache: dict[Any, Any] | None = None
+    matching_only: bool = False
+
+    def target_probabilities(self) -> FloatArray:
+        """Return per graph the probability of its target class."""
+        if self.shared:
+            said = self.predict(self.values, 0)
+            return np.asarray(said[np.arange(len(said)), self.targets])
+        rows = range(len(self.values))
+        single = [self.predict(self.values[i : i + 1], i)[0, self.targets[i]] for i in rows]
+        return np.array(single, dtype=np.float64)
+
+
+def make_context(
+    model: GDLNNClassifier,
+    seen: Representation,
+    targets: IntArray,
+    n_features: int,
+    seed: int = 0,
+    *,
+    background: Sequence[Graph] | None = None,
+    matching_only: bool = False,
+) -> Context:
+    """Return the context of graphs that a model has seen.
+
+    Parameters
+    ----------
+    model
+        The classifier.
+    seen
+        The graphs as the model sees them.
+    targets, n_features, seed, matching_only
+        See `Context`.
+    background
+        Graphs to take the frequencies of values from; by default what mining counted on the training
+        graphs. A model that counts matches needs them.
+    """
+    n_programs = len(model.programs_)
+    values = np.ascontiguousarray(seen.features[:, :n_programs])
+    others = np.ascontiguousarray(seen.features[:, n_programs:])
+    cache = {} if background is not None else _cache_of(model)  # another background, other samples
+
+    def kept(name: str, make: Callable[[], _T]) -> _T:
+        if (name,) not in cache:
+            cache[name,] = make()
+        found: _T = cache[name,]
+        return found
+
+    split = kept("head", lambda: SplitHead.of(model.head_, n_programs)) if others.shape[1] else None
+
+    def predict(rows: FloatArray, graph: int) -> FloatArray:
+        if not others.shape[1]:
+            return model.head_probabilities(rows)
+        if split is not None:
+            return split.probabilities(rows, others[graph])
+        fixed = np.broadcast_to(others[graph], (len(rows), others.shape[1]))
+        return model.head_probabilities(np.hstack([rows, fixed]))
+
+    return Context(
+        values=values,
+        targets=targets,
+        predict=predict,
+        background=kept("background", lambda: _background(model, background)),
+        n_features=n_features,
+        seed=seed,
+        shared=others.shape[1] == 0,
+        network=_network(model, others),
+        linear=_linear(model),
+        cache=cache,
+        matching_only=matching_only,
+    )
+
+
+def target_codes(seen: Representation, target: Any) -> IntArray:
+    """Return per graph the position of the class to explain: a given one, or the predicted one for None."""
+    if target is None:
+        return seen.codes
+    labels = seen.classes.tolist()
+    if plain(target) not in labels:
+        known = ", ".join(map(repr, labels))
+        raise ExplanationError(f"target: expected one of the classes {known}, got {target!r}")
+    return np.full(len(seen), labels.index(plain(target)), dtype=np.int64)
+
+
+def _cache_of(model: GDLNNClassifier) -> dict[Any, Any]:
+    kept = _CACHES.get(model)
+    if kept is None or kept[0] is not model.head_:
+        kept = (model.head_, {})
+        _CACHES[model] = kept
+    return kept[1]
+
+
+def _background(model: GDLNNClassifier, graphs: Sequence[Graph] | None) -> Background:
+    if graphs is not None:
+        return Background.from_features(model.transform(list(graphs))[:, : len(model.programs_)])
+    if model.activation != "exists":
+        raise ExplanationError(
+            f"background: expected training graphs, since the model counts matches (activation "
+            f"{model.activation!r}) and keeps no frequencies of counts; give background=graphs"
+        )
+    if not len(model.programs_):
+        return Background([], [])
+    return Background.from_shares(model.programs_.supports.mean(axis=0))
+
+
+def _network(model: GDLNNClassifier, others: FloatArray) -> Callable[[int], Callable[[Any], Any]] | None:
+    network = getattr(model.head_, "network_", None)
+    if network is None:
+        return None
+
+    def of_graph(row: int) -> Callable[[Any], Any]:
+        import torch
+
+        device = next(network.parameters()).device
+        fixed = torch.from_numpy(others[row].astype(np.float32)).to(device)
+        return lambda x: network(torch.cat([x.to(device), fixed.expand(len(x), -1)], dim=1))
+
+    return of_graph
+
+
+def _linear(model: GDLNNClassifier) -> FloatArray | None:
+    try:
+        weights = np.asarray(model.head_.coef_, dtype=np.float64)
+    except AttributeError:
+        return None
+    if len(weights) == 1 and len(model.classes_) == 2:  # scikit-learn keeps the second class alone
+        weights = np.concatenate([-weights, weights])
+    return np.asarray(weights[:, : len(model.programs_)])
+
+
+# --- the head over many samples ---------------------------------------------------------------------------
+
+
+class SplitHead:
+    """The perceptrons of an `MLPHead`, with the first layer cut between programs and other features.
+
+    The first layer is linear, so that what samples of program values add to it is the same for every graph.
+    It is computed once; a graph then costs its own few features and the small layers above.
+
+    Parameters
+    ----------
+    members
+        Per perceptron its layers as (weight, bias), from first to last, ReLU between them.
+    mean, scale
+        The standardisation of the inputs.
+    n_programs
+        How many of the inputs are programs.
+    """
+
+    def __init__(
+        self,
+        members: list[list[tuple[SingleArray, SingleArray]]],
+        mean: SingleArray,
+        scale: SingleArray,
+        n_programs: int,
+    ) -> None:
+        self._n_members = len(members)
+        self._above = [_side_by_side([layers[i] for layers in members]) for i in range(1, len(members[0]))]
+        first = np.concatenate([layers[0][0] for layers in members]) / scale
+        bias = np.concatenate([layers[0][1] for layers in members]) - first @ mean
+        self._of_programs = np.ascontiguousarray(first[:, :n_programs].T)
+        self._of_others = np.ascontiguousarray(first[:, n_programs:].T)
+        self._bias = bias
+        self._last: tuple[FloatArray, SingleArray] | None = None
+
+    @classmethod
+    def of(cls, head: Any, n_programs: int) -> Self | None:
+        """Take a fitted head apart; None where it is another kind of classifier."""
+        network = getattr(head, "network_", None)
+        if network is None or not hasattr(network, "members"):
+            return None
+        members = [
+            [(_array(layer.weight), _array(layer.bias)) for layer in member.linear_layers]
+            for member in network.members
+        ]
+        return cls(members, _array(network.mean), _array(network.scale), n_programs)
+
+    def probabilities(self, values: FloatArray, others: FloatArray) -> FloatArray:
+        """Return rows × classes for program values and the other features of one graph."""
+        x = self._samples(values) + (others.astype(np.float32) @ self._of_others + self._bias)
+        for weight, bias in self._above:
+            np.maximum(x, 0, out=x)
+            x = np.asarray(x @ weight + bias, dtype=np.float32)
+        return _softmax(x.reshape(len(values), self._n_members, -1).astype(np.float64))
+
+    def _samples(self, values: FloatArray) -> SingleArray:
+        """Return what the samples add to the first layer; the last ones asked about are remembered."""
+        if self._last is not None and self._last[0] is values:
+            return self._last[1]
+        added: SingleArray = np.asarray(values.astype(np.float32) @ self._of_programs, dtype=np.float32)
+        if len(values) > 1:
+            self._last = (values, added)
+        return added
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    """Return the mean over members of softmax; class by class, since reductions over so few are slow."""
+    classes = [scores[:, :, i] for i in range(scores.shape[2])]
+    highest = classes[0]
+    for of_class in classes[1:]:
+        highest = np.maximum(highest, of_class)
+    powers = [np.exp(of_class - highest) for of_class in classes]
+    total = sum(powers[1:], powers[0])
+    return np.stack([(power / total).mean(axis=1) for power in powers], axis=1)
+
+
+def _side_by_side(layers: list[tuple[SingleArray, SingleArray]]) -> tuple[SingleArray, SingleArray]:
+    """Return the layers of several perceptrons as one: blocks on the diagonal, zeros elsewhere."""
+    from scipy.linalg import block_diag
+
+    weight = np.ascontiguousarray(block_diag(*(w.T for w, _ in layers)), dtype=np.float32)
+    return weight, np.concatenate([bias for _, bias in layers])
+
+
+def _array(tensor: Any) -> SingleArray:
+    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float32)

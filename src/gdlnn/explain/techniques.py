@@ -1,0 +1,43 @@
+"""The techniques by name, and the one that is the default everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gdlnn.errors import ExplanationError
+from gdlnn.explain.attribution import FunctionTechnique, Technique
+from gdlnn.explain.context import Context
+from gdlnn.explain.contribution import IntegratedGradients, LinearWeights
+from gdlnn.explain.kernel_shap import KernelShap
+from gdlnn.explain.lime import Lime
+
+TechniqueLike = str | Technique | Callable[[Context], Any] | None
+TECHNIQUES: dict[str, Callable[[], Technique]] = {
+    "lime": Lime,
+    "lime_present": lambda: Lime(present_only=True),
+    "lime_contribution": lambda: Lime(contributions=True),
+    "kernel_shap": KernelShap,
+    "integrated_gradients": IntegratedGradients,
+    "linear": LinearWeights,
+}
+"""How to make each technique, by name."""
+DEFAULT_TECHNIQUE = "lime_contribution"
+"""The technique of Python, command line, report and server where none is named."""
+NAMED_TECHNIQUES = ", ".join(TECHNIQUES)
+"""The names of all techniques, for messages and help texts."""
+
+
+def make_technique(technique: TechniqueLike) -> Technique:
+    """Return the technique of a name, the default for None, or the given one, which may be any callable."""
+    if technique is None:
+        technique = DEFAULT_TECHNIQUE
+    if isinstance(technique, str) and technique in TECHNIQUES:
+        return TECHNIQUES[technique]()
+    given: object = technique
+    if isinstance(given, Technique):
+        return given
+    if callable(given):
+        return FunctionTechnique(given)
+    got = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+    raise ExplanationError(f"technique: expected one of {NAMED_TECHNIQUES}, or a callable, got {got}")

@@ -1,0 +1,79 @@
+"""GraphClassifier: what the classifiers over graphs share, from predicting to what a notebook shows."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from gdlnn.model.inputs import as_labelled
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from gdlnn.model.inputs import GraphsLike
+    from gdlnn.model.representation import Representation
+
+
+class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn classifier over graphs that decides by programs.
+
+    A subclass provides `fit` and `represent`, from which every prediction follows.
+    """
+
+    def represent(self, X: GraphsLike) -> Representation:
+        """Match the programs against graphs once, and return everything that follows from it."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: GraphsLike) -> npt.NDArray[np.float64]:
+        """Return the probability of every class, in the order of `classes_`."""
+        return self.represent(X).probabilities
+
+    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
+        """Return the most probable label of every graph."""
+        return self.represent(X).labels
+
+    def matched_nothing(self, X: GraphsLike) -> npt.NDArray[np.bool_]:
+        """Return which graphs no program matches: they lie outside what was learnt."""
+        return self.represent(X).matched_nothing
+
+    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy; without `y` on the labels of the dataset."""
+        from sklearn.metrics import accuracy_score
+
+        data = as_labelled(X, y, "score")
+        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
+
+    def _explain(self, graphs: Any, *options: Any, **named: Any) -> Any:
+        """Call `gdlnn.explain.explain`, by name: this layer does not know of explanations."""
+        return importlib.import_module("gdlnn.explain").explain(self, graphs, *options, **named)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    # Which of the three methods a notebook calls depends on it and on the version of scikit-learn;
+    # `sklearn.set_config(display="text")` turns all of them off.
+
+    def _html_repr(self) -> str:
+        from sklearn.utils import estimator_html_repr
+
+        parameters = str(estimator_html_repr(self))
+        if not hasattr(self, "programs_"):
+            return parameters
+        drawing = importlib.import_module("gdlnn.drawing.notebook")
+        return str(drawing.model_html(self)) + parameters
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        from sklearn import get_config
+
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._html_repr()
+        return shown

@@ -1,0 +1,325 @@
+"""GDLNNClassifier: programs as columns, a head on top. A scikit-learn classifier over graphs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from gdlnn.errors import ModelError
+from gdlnn.graphs import GraphDataset
+from gdlnn.mining import ProgramSet
+from gdlnn.model.base import GraphClassifier
+from gdlnn.model.head import MLPHead
+from gdlnn.model.inputs import (
+    GraphsLike,
+    Validation,
+    as_graphs,
+    as_labelled,
+    check_fits,
+    training_and_validation,
+)
+from gdlnn.model.layer import Activation, GDLTransformer
+from gdlnn.model.pooling import any_quantity
+from gdlnn.model.representation import Representation
+from gdlnn.model.vocabulary import Mined, RunOptions, make_source
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+FloatArray = npt.NDArray[np.float64]
+# Where parameters of version 0.1 are today; `paper` names the place in its error.
+_MOVED = {
+    **{name: f"vocabulary=Mined({name}=…)" for name in Mined().get_params()},
+    **{name: f"head=MLPHead({name}=…)" for name in MLPHead().get_params()},
+    "members": "head=MLPHead(ensemble_size=…)",
+    "teacher": "head=MLPHead(soft_labels=…)",
+    "log_counts": 'activation="log_count"',
+}
+logger = logging.getLogger(__name__)
+
+
+class GDLNNClassifier(GraphClassifier):
+    """Classify graphs by the programs they contain.
+
+    Fitting finds programs in the training graphs, takes them as the columns of the GDL layer and trains a
+    head on what they match. It works on lists of `Graph` and on `GraphDataset`.
+
+    Parameters
+    ----------
+    vocabulary
+        Where programs come from: "auto", "mined" or ``Mined(...)`` with options of the search.
+    head
+        "mlp", "linear" (exact attributions), ``MLPHead(...)`` with its own options, or any scikit-learn
+        classifier.
+    pooled
+        Whether the head sees pooled features beside the programs, see `PooledFeatures`. "auto": where some
+        feature is a quantity. Elsewhere they add nothing to the accuracy, and without them predictions
+        follow from the programs alone.
+    activation
+        What the GDL layer gives, see `GDLTransformer`.
+    class_weight
+        "balanced", weights by label, or None: see `MLPHead`.
+    validation_fraction
+        Share of the training graphs that is held out for early stopping where `fit` is given no validation
+        set, provided it comes to `MIN_VALIDATION` graphs.
+    checkpoint
+        A folder for finished parts of the search; the same call resumes from it.
+    seed, n_jobs, progress
+        Seed of everything random; threads of mining and matching; whether to show a progress bar.
+
+    Attributes
+    ----------
+    programs_
+        The programs, one per column of the GDL layer.
+    layer_, head_
+        The fitted `GDLTransformer` and the fitted head.
+    classes_
+        The labels.
+    history_
+        Losses and accuracies of the head by epoch.
+    schema_
+        The names of features and classes, or None.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Literal["auto", "mined"] | Mined = "auto",
+        head: Literal["mlp", "linear"] | Any = "mlp",
+        pooled: bool | Literal["auto"] = "auto",
+        activation: Activation = "exists",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        validation_fraction: float = 0.1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+        progress: bool = True,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.head = head
+        self.pooled = pooled
+        self.activation = activation
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.checkpoint = checkpoint
+        self.seed = seed
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    @classmethod
+    def paper(
+        cls,
+        epsilon: float | str = 0.1,
+        k: float | None = 1.0,
+        epochs: int = 500,
+        learning_rate: float = 0.005,
+        hidden: Sequence[int] = (64,),
+        **parameters: Any,
+    ) -> Self:
+        """Return the paper's own recipe: one ε, the k best programs, one perceptron on 0/1 features.
+
+        ε, k and the learning rate are meant to be chosen on a validation set: see `tune`. Parameters of the
+        classifier may be given beside them.
+        """
+        known = cls().get_params(deep=False)
+        for name in parameters:
+            if name not in known or name in ("vocabulary", "head"):
+                place = f"; since version 0.2 it is {_MOVED[name]}" if name in _MOVED else ""
+                raise ModelError(f"paper: unexpected parameter {name!r}{place}")
+        head = MLPHead(
+            hidden=hidden,
+            learning_rate=learning_rate,
+            weight_decay=0.0,
+            input_dropout=0.0,
+            epochs=epochs,
+            patience=100,
+            early_stopping=True,
+            ensemble_size=1,
+            soft_labels=None,
+        )
+        return cls(vocabulary=Mined(epsilon, k), head=head, **{"pooled": False, **parameters})
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: GraphsLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        validation: Validation = None,
+        programs: ProgramSet | Sequence[ProgramSet] | None = None,
+    ) -> Self:
+        """Find programs and train the head.
+
+        Parameters
+        ----------
+        X, y
+            Graphs and labels; without `y` those of the dataset.
+        validation
+            The validation set for early stopping: a fraction of the training graphs, ``(graphs, y)`` or a
+            dataset. It is neither mined nor trained on.
+        programs
+            Programs that were mined from exactly these graphs before, one set for each ε: nothing is mined.
+        """
+        data = as_labelled(X, y)
+        if programs is not None and not isinstance(validation, GraphDataset | tuple | None):
+            raise ModelError(
+                "fit: validation: expected no fraction, since the given programs know all graphs"
+            )
+        fraction = 0.0 if programs is not None else self.validation_fraction
+        train, val = training_and_validation(data, validation, fraction, self.seed)
+        assert train.y is not None
+        self.classes_ = np.unique(train.y)
+        if len(self.classes_) < 2:
+            raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
+        pooled = self._pools(train)
+        source = make_source(self.vocabulary)
+        sets = source.find(train, self._run_options()) if programs is None else _given(programs, train)
+        self.programs_ = source.columns(sets)
+        if not len(self.programs_) and not pooled:
+            raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
+        self.schema_ = train.schema
+        self.metrics_: dict[str, Any] = {}
+        self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
+        self._fit_head(train, val)
+        self.choice_ = self._choice(source, sets, val)
+        logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
+        return self
+
+    def _run_options(self) -> RunOptions:
+        return RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
+
+    def _pools(self, train: GraphDataset) -> bool:
+        if self.pooled not in (True, False, "auto"):
+            raise ModelError(f"pooled: expected True, False or auto, got {self.pooled!r}")
+        return any_quantity(train) if self.pooled == "auto" else bool(self.pooled)
+
+    def _choice(self, source: Mined, sets: Sequence[ProgramSet], val: GraphDataset | None) -> dict[str, Any]:
+        """Return in words what was settled while fitting."""
+        if not isinstance(self.head_, MLPHead):
+            training = type(self.head_).__name__
+        elif val is not None and self.head_.stops_early(len(val)):
+            training = f"early stopping on {len(val)} graphs"
+        else:
+            training = f"{self.head_.epochs} epochs"
+            if val is not None:
+                training += f", since {len(val)} validation graphs are too few"
+        return {
+            "epsilon": [float(programs.info.settings.get("epsilon", 0)) for programs in sets],
+            "k": "all" if source.k is None else source.k,
+            "pooled": self.layer_.pooled,
+            "training": training,
+        }
+
+    def _fit_head(self, train: GraphDataset, val: GraphDataset | None) -> None:
+        assert train.y is not None
+        if self.activation == "exists" and len(self.programs_):
+            # Mining has already found which training graphs each program matches.
+            table = self.layer_.with_pooled(train.graphs, self.programs_.supports.astype(np.float64))
+        else:
+            table = self.layer_.transform(train)
+        self.head_ = self._make_head()
+        codes = self._codes(train.y)
+        if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
+            assert val.y is not None
+            self.head_.fit(table, codes, validation=(self.layer_.transform(val), self._codes(val.y)))
+        else:
+            self.head_.fit(table, codes)
+        self.history_ = getattr(self.head_, "history_", [])
+
+    def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the codes of labels, which are what the head is trained on; -1 for one not seen."""
+        number = {label: code for code, label in enumerate(self.classes_.tolist())}
+        return np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
+
+    def _make_head(self) -> Any:
+        """Return an unfitted head with what it takes over from the classifier."""
+        head = clone(self.head) if hasattr(self.head, "fit") else None
+        if isinstance(self.head, str) and self.head in ("mlp", "linear"):
+            head = MLPHead() if self.head == "mlp" else MLPHead(hidden=(), ensemble_size=1)
+        if head is None or not hasattr(head, "predict"):
+            expected = "mlp, linear, MLPHead(...) or a scikit-learn classifier"
+            raise ModelError(f"head: expected {expected}, got {self.head!r}")
+        if isinstance(head, MLPHead):
+            head.seed = self.seed if head.seed is None else head.seed
+            weights = self.class_weight if head.class_weight is None else head.class_weight
+            if isinstance(weights, Mapping):
+                number = {label: code for code, label in enumerate(self.classes_.tolist())}
+                weights = {number.get(label, -1): weight for label, weight in weights.items()}
+            head.class_weight = weights
+        return head
+
+    # --- predicting ---------------------------------------------------------------------------------------
+
+    def transform(self, X: GraphsLike) -> FloatArray:
+        """Return the features the head sees: one column per program, pooled ones after them."""
+        check_is_fitted(self, "head_")
+        graphs = as_graphs(X)
+        check_fits(graphs, self.programs_.info, "transform")
+        self.layer_.n_jobs = self.n_jobs
+        return self.layer_.transform(graphs)
+
+    def represent(self, X: GraphsLike) -> Representation:
+        """Match the programs against graphs once, and return features, matches and probabilities."""
+        graphs = as_graphs(X)
+        features = self.transform(graphs)
+        matches = features[:, : len(self.programs_)] > 0
+        return Representation(graphs, features, matches, self.head_probabilities(features), self.classes_)
+
+    def head_probabilities(self, features: FloatArray) -> FloatArray:
+        """Return the head's probabilities for features; 0 and 1 from a head that gives labels only."""
+        if not len(features):
+            return np.zeros((0, len(self.classes_)))
+        if hasattr(self.head_, "predict_proba"):
+            return np.asarray(self.head_.predict_proba(features), dtype=np.float64)
+        codes = np.asarray(self.head_.predict(features), dtype=np.int64)
+        return np.asarray(np.eye(len(self.classes_))[codes])
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self, "head_")
+        return self.layer_.get_feature_names_out(input_features)
+
+    # --- explaining and keeping ---------------------------------------------------------------------------
+
+    def explain(
+        self,
+        graphs: Any,
+        technique: Any = None,
+        n_features: int | Literal["enough", "smallest"] = 5,
+        target: Any = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> Any:
+        """Explain predictions by the programs that decide them and the subgraphs these pick out.
+
+        Parameters are those of `gdlnn.explain.explain`.
+        """
+        check_is_fitted(self, "head_")
+        return self._explain(graphs, technique, n_features, target, seed, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into one file that `load_model` reads; it holds no code."""
+        from gdlnn.model.model_file import save_model
+
+        save_model(self, path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "head_")
+
+
+def _given(programs: ProgramSet | Sequence[ProgramSet], train: GraphDataset) -> list[ProgramSet]:
+    sets = [programs] if isinstance(programs, ProgramSet) else list(programs)
+    for given in sets:
+        if given.info.n_graphs != len(train):
+            raise ModelError(
+                f"fit: programs: expected programs mined from these {len(train)} graphs, "
+                f"got some mined from {given.info.n_graphs}"
+            )
+    return sets

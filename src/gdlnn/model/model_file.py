@@ -1,0 +1,280 @@
+"""The model file: one zip with GDL text, JSON and safetensors. Reading it runs no code.
+
+docs/model.md describes the format.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import GDLNNError, ModelError
+from gdlnn.graphs import Schema
+from gdlnn.graphs.members import BadArchiveError, read_members
+from gdlnn.graphs.storage import atomic_write
+from gdlnn.mining import ProgramSet
+from gdlnn.model.head import MLPHead
+from gdlnn.model.layer import Activation
+from gdlnn.model.vocabulary import Mined
+from gdlnn.version import package_version
+
+if TYPE_CHECKING:
+    import os
+
+    from gdlnn.model.classifier import GDLNNClassifier
+
+FORMAT = "gdlnn-model"
+VERSION = 2
+"""What is written. Version 1 had all parameters in one flat list; it is still read."""
+MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.gdl", "head.safetensors"
+MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
+"""Most bytes that a member may unpack to."""
+# Where a model was made, and with how many threads, does not belong to it.
+_LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
+_VERSION_1_HEAD = {
+    **{name: name for name in ("hidden", "dropout", "input_dropout", "learning_rate", "weight_decay")},
+    **{name: name for name in ("epochs", "patience", "early_stopping", "batch_size")},
+    "members": "ensemble_size",
+    "teacher": "soft_labels",
+}
+"""Parameters of version 1 that belong to the head, and what they are called there."""
+_LABEL_KINDS = "biufUO"
+
+
+def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; the file appears when it is complete. Equal models give equal bytes."""
+    from safetensors.numpy import save
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model, "head_")
+    if not isinstance(model.head_, MLPHead):
+        kind = type(model.head_).__name__
+        raise ModelError(
+            f"save: head: expected mlp, linear or MLPHead, got {kind}, which a model file without code "
+            "cannot hold; joblib.dump(model, path) keeps it"
+        )
+    tensors = {
+        name: np.ascontiguousarray(value.cpu().numpy())
+        for name, value in model.head_.network_.state_dict().items()
+    }
+    members = {
+        MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
+        PROGRAMS: model.programs_.to_text().encode(),
+        WEIGHTS: save(tensors),
+    }
+    with atomic_write(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+
+
+def _description(model: GDLNNClassifier) -> dict[str, Any]:
+    """Return all but programs and weights as plain JSON values."""
+    pooled = model.layer_.pooled_
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": "GDLNNClassifier",
+        "versions": {"gdlnn": package_version()},
+        "parameters": _plain_parameters(model),
+        "choice": _plain(model.choice_),
+        "classes": {"kind": model.classes_.dtype.kind, "values": _plain(model.classes_)},
+        "schema": None if model.schema_ is None else model.schema_.to_json(),
+        "pooled": None if pooled is None else pooled.to_json(),
+        "dataset": model.programs_.info.dataset,
+        "fingerprint": model.programs_.info.fingerprint,
+        "metrics": _plain(model.metrics_),
+        "history": _plain(model.history_),
+    }
+
+
+def _plain_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator as JSON values; those that are estimators themselves by kind."""
+    plain: dict[str, Any] = {}
+    for name, value in estimator.get_params(deep=False).items():
+        if name in _LEFT_OUT:
+            continue
+        if isinstance(value, Mined | MLPHead):
+            plain[name] = {"kind": type(value).__name__, **_plain_parameters(value)}
+        elif name == "class_weight" and isinstance(value, Mapping):  # labels are no keys for JSON
+            plain[name] = [[_plain(label), weight] for label, weight in value.items()]
+        else:
+            plain[name] = _plain(value)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ModelError(f"save: expected parameters that JSON can hold, got a {type(value).__name__}")
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def load_model(path: str | os.PathLike[str]) -> GDLNNClassifier:
+    """Read a model that `save` wrote.
+
+    Raises
+    ------
+    ModelError
+        Where the file is damaged, of another kind, or of a version that is not known here.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ModelError(f"{file.name}: expected a model file, got no such file")
+    try:
+        members = _read_members(file)
+        description = _read_description(members[MODEL], file.name)
+        return _assemble(description, members, file.name)
+    except ModelError:
+        raise
+    except (
+        *(GDLNNError, ValueError, LookupError, TypeError, RuntimeError, AttributeError),
+        *(OverflowError, MemoryError),
+    ) as error:
+        raise _damaged(file.name, error) from error
+
+
+def _damaged(name: str, error: object) -> ModelError:
+    return ModelError(f"{name}: expected a model file, got a damaged one: {error}")
+
+
+def _read_members(file: Path) -> dict[str, bytes]:
+    try:
+        members = read_members(file, MAX_BYTES)
+    except (BadArchiveError, OSError) as error:
+        raise _damaged(file.name, error) from error
+    if MODEL not in members:
+        raise ModelError(f"{file.name}: expected a model file, got another kind of zip file")
+    return members
+
+
+def _read_description(data: bytes, name: str) -> dict[str, Any]:
+    description = json.loads(data)
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ModelError(f"{name}: expected a model file, got another kind of file")
+    version = description.get("version")
+    if version not in (1, VERSION):
+        raise ModelError(
+            f"{name}: expected version 1 or {VERSION} of the format, got {version!r}; update gdlnn"
+        )
+    if description.get("kind") != "GDLNNClassifier":
+        raise ModelError(f"{name}: expected a GDLNNClassifier, got {description.get('kind')!r}")
+    return description
+
+
+def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: str) -> GDLNNClassifier:
+    from gdlnn.model.classifier import GDLNNClassifier
+    from gdlnn.model.layer import GDLTransformer
+    from gdlnn.model.pooling import PooledFeatures
+
+    given = description["parameters"]
+    if description["version"] == 1:
+        given = _from_version_1(given)
+    model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, given, name))
+    model.classes_ = _read_classes(description["classes"])
+    model.programs_ = ProgramSet.from_text(members[PROGRAMS].decode(), PROGRAMS)
+    model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
+    model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
+    pooled = description["pooled"]
+    if model.activation not in get_args(Activation):  # refused here, not when the model is first asked
+        raise _damaged(name, f"activation {model.activation!r:.60}")
+    layer = GDLTransformer(model.programs_, model.activation, pooled is not None, model.n_jobs)
+    layer.programs_ = model.programs_.programs
+    layer.n_programs_ = len(layer.programs_)
+    layer.pooled_ = None if pooled is None else PooledFeatures.from_json(pooled)
+    model.layer_ = layer
+    model.history_ = list(description["history"])
+    _read_head(model, members[WEIGHTS], name)
+    return model
+
+
+def _read_parameters(kind: type[Any], given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the parameters of an estimator, those that are estimators themselves included."""
+    known = set(kind().get_params(deep=False)) - set(_LEFT_OUT)
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise ModelError(f"{name}: expected parameters of {kind.__name__}, got {unknown[0]!r}")
+    parameters: dict[str, Any] = {}
+    for key, value in given.items():
+        if key == "class_weight" and isinstance(value, list):
+            parameters[key] = dict(_tuples(value))
+        elif isinstance(value, Mapping):
+            inner = {"Mined": Mined, "MLPHead": MLPHead}[value["kind"]]
+            options = {option: item for option, item in value.items() if option != "kind"}
+            parameters[key] = inner(**_read_parameters(inner, options, name))
+        else:
+            parameters[key] = _tuples(value)
+    return parameters
+
+
+def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a file of version 1 as version 2 has them."""
+    flat = dict(given)
+    head: dict[str, Any] = {new: flat.pop(old) for old, new in _VERSION_1_HEAD.items() if old in flat}
+    if flat.pop("head") == "linear":
+        head |= {"hidden": [], "ensemble_size": 1}
+    if flat.pop("log_counts", False) is True and str(flat["activation"]).startswith("count"):
+        flat["activation"] = f"log_{flat['activation']}"
+    source = {name: flat.pop(name) for name in Mined().get_params() if name in flat}
+    return {**flat, "vocabulary": {"kind": "Mined", **source}, "head": {"kind": "MLPHead", **head}}
+
+
+def _tuples(value: Any) -> Any:
+    """Return lists as the tuples they were."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def _read_classes(data: Mapping[str, Any]) -> npt.NDArray[Any]:
+    kind, values = data["kind"], data["values"]
+    if kind not in tuple(_LABEL_KINDS) or len(values) < 2:
+        raise ModelError(
+            f"classes: expected at least two labels of a known kind, got {len(values)} of {kind!r}"
+        )
+    if len(set(values)) < len(values) or any(value != value for value in values):  # NaN
+        raise ModelError(f"classes: expected different labels, got {values!r:.200}")
+    return np.array(values, dtype=object if kind == "O" else None)
+
+
+def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
+    """Build the head and give it its weights, which must fit programs, classes and parameters."""
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    from gdlnn.model.network import HeadNetwork, Perceptron, choose_device
+
+    try:
+        tensors = load(data)
+    except SafetensorError as error:
+        raise _damaged(name, f"{WEIGHTS}: {error}") from error
+    head = model._make_head()
+    n_features = len(model.layer_.get_feature_names_out())
+    widths = (n_features, *head.hidden, len(model.classes_))
+    expected = head.ensemble_size * sum((a + 1) * b for a, b in pairwise(widths)) + 2 * n_features
+    got = sum(tensor.size for tensor in tensors.values())
+    if got != expected:  # before anything is allocated for what the file merely claims
+        raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
+    members = [
+        Perceptron(n_features, head.hidden, len(model.classes_), head.dropout)
+        for _ in range(head.ensemble_size)
+    ]
+    network = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), members)
+    network.load_state_dict({key: torch.from_numpy(value) for key, value in tensors.items()})
+    head.network_ = network.to(choose_device(head.device)).eval()
+    head.classes_ = np.arange(len(model.classes_))
+    head.n_features_in_, head.history_ = n_features, model.history_
+    model.head_ = head

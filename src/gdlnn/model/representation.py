@@ -1,0 +1,191 @@
+"""Representation: what a model finds in graphs and makes of it, computed once; and in batches for large sets.
+
+Memory does not grow with the number of graphs of a stream: a bounded number of batches is under way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.graphs.packing import PackedGraphs, pack_graphs, unpack_graphs
+from gdlnn.workers import Shared, ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Executor
+
+    from gdlnn.datasets.batches import Batch
+    from gdlnn.graphs import Graph
+    from gdlnn.model.base import GraphClassifier
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+BATCH = 1024
+"""Graphs of a batch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Representation:
+    """Graphs as a model sees them.
+
+    Attributes
+    ----------
+    graphs
+        The graphs.
+    features
+        What the head was given: one column per program, pooled features after them.
+    matches
+        Graphs × programs: which programs match.
+    probabilities
+        Graphs × classes.
+    classes
+        The labels of the classes.
+    """
+
+    graphs: list[Graph]
+    features: FloatArray
+    matches: BoolArray
+    probabilities: FloatArray
+    classes: npt.NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    @property
+    def codes(self) -> IntArray:
+        """The position of the most probable class of every graph."""
+        return np.asarray(self.probabilities.argmax(axis=1), dtype=np.int64)
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The most probable label of every graph."""
+        return np.asarray(self.classes[self.codes])
+
+    @property
+    def matched_nothing(self) -> BoolArray:
+        """Which graphs no program matches."""
+        return np.asarray(~self.matches.any(axis=1))
+
+    def take(self, rows: Sequence[int]) -> Self:
+        """Return the representation of some of the graphs."""
+        kept = list(rows)
+        return replace(
+            self,
+            graphs=[self.graphs[row] for row in kept],
+            features=self.features[kept],
+            matches=self.matches[kept],
+            probabilities=self.probabilities[kept],
+        )
+
+
+# --- large sets -------------------------------------------------------------------------------------------
+
+
+class RowAnswer(NamedTuple):
+    """What is reported of a row of an input besides its probabilities; see `InputRow`."""
+
+    number: int
+    key: str | None
+    smiles: str | None
+    has_graph: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class BatchAnswer:
+    """The predictions of a batch.
+
+    Attributes
+    ----------
+    rows
+        Every row of the batch.
+    probabilities
+        One row for each row that has a graph, one column per class.
+    matched_nothing
+        For the same rows: whether no program matches.
+    """
+
+    rows: list[RowAnswer]
+    probabilities: FloatArray
+    matched_nothing: list[bool]
+
+
+def shared_model(model: Any) -> Shared:
+    """Return a fitted model as what the workers of an executor share."""
+    packed = pickle.dumps(model)
+    return Shared(hashlib.sha256(packed).hexdigest(), lambda: packed, unpack_model)
+
+
+def unpack_model(data: bytes) -> Any:
+    """Read a model in a worker, which has one thread for it."""
+    import torch
+
+    model = pickle.loads(data)
+    torch.set_num_threads(1)
+    if "n_jobs" in model.get_params(deep=False):
+        model.set_params(n_jobs=1)
+    return model
+
+
+def stream_features(
+    model: Any,
+    graphs: Iterable[Graph],
+    executor: Executor | None = None,
+    batch_size: int = BATCH,
+) -> Iterator[FloatArray]:
+    """Yield the features of many graphs, `batch_size` rows at a time.
+
+    Parameters
+    ----------
+    model
+        A fitted model, or any transformer over graphs.
+    graphs
+        The graphs; an iterator is drawn from as needed.
+    executor
+        Workers that compute them instead of this process.
+    batch_size
+        Graphs of a batch.
+    """
+    job = _packed_features if executor is not None else _features
+    items = ((pack_graphs(some) if executor is not None else some,) for some in _chunks(graphs, batch_size))
+    yield from ordered(executor, shared_model(model), model, job, items, "features")
+
+
+def _chunks(graphs: Iterable[Graph], size: int) -> Iterator[list[Graph]]:
+    source = iter(graphs)
+    while some := list(islice(source, size)):
+        yield some
+
+
+def _features(model: Any, graphs: Sequence[Graph]) -> FloatArray:
+    found: FloatArray = model.transform(list(graphs))
+    return found
+
+
+def _packed_features(model: Any, graphs: PackedGraphs) -> FloatArray:
+    return _features(model, unpack_graphs(graphs))
+
+
+def stream_predictions(
+    model: GraphClassifier, batches: Iterable[Batch], executor: Executor | None = None
+) -> Iterator[BatchAnswer]:
+    """Yield the predictions of batches of an input; the workers of an executor also read them."""
+    items = ((batch,) for batch in batches)
+    yield from ordered(executor, shared_model(model), model, predict_batch, items, "predict")
+
+
+def predict_batch(model: GraphClassifier, batch: Batch) -> BatchAnswer:
+    """Read a batch and predict its graphs."""
+    rows = batch.read()
+    told = [RowAnswer(row.number, row.key, row.smiles, row.graph is not None, row.reason) for row in rows]
+    seen = model.represent([row.graph for row in rows if row.graph is not None])
+    return BatchAnswer(told, seen.probabilities, seen.matched_nothing.tolist())

@@ -1,0 +1,247 @@
+"""Vocabulary: where the programs of a model come from, and how several sources become columns.
+
+A source is an object with `find`: from training graphs to sets of programs. `Mined` searches for them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from gdlnn.errors import ModelError
+from gdlnn.mining import MinedProgram, ProgramSet, mine
+from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from gdlnn.gdl import Program
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.mining.settings import Strategy, Targets
+
+Epsilon = float | str
+Epsilons = Epsilon | Sequence[Epsilon]
+SEARCH_PARAMETERS = (
+    *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "restarts", "step_budget"),
+)
+"""What a source passes on to `mine` under the same names."""
+AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
+"""What ``epsilon="auto"`` stands for: programs from the most exact to the most general."""
+MANY_GRAPHS = 2000
+"""With more training graphs "auto" leaves out the last ε, which then takes longer than the others."""
+logger = logging.getLogger(__name__)
+
+
+class RunOptions(NamedTuple):
+    """How a source runs; none of it but the seed decides what is found."""
+
+    seed: int = 0
+    n_jobs: int | None = 1
+    progress: bool = True
+    checkpoint: str | os.PathLike[str] | None = None
+
+
+class Mined(BaseEstimator):  # type: ignore[misc]
+    """Programs found by mining the training graphs, see `mine`.
+
+    Parameters
+    ----------
+    epsilon
+        ε of the score, or a percentage of the training graphs such as ``"1%"``, or several, whose programs
+        are put together. Larger ε asks for more support. "auto": 0.1, 1 and 1 %, without the last beyond
+        2,000 training graphs.
+    k
+        How many programs to keep: a number, a fraction of the training graphs, or None for all.
+    per_label
+        Keep the k best of every label instead of the k best overall.
+    merge_equal
+        Keep only one program per set of matched training graphs.
+    strategy, connected, targets, min_support, min_lift, ignore, restarts, step_budget
+        Passed on to `mine`.
+    """
+
+    def __init__(
+        self,
+        epsilon: Epsilons = "auto",
+        k: float | None = None,
+        per_label: bool = False,
+        merge_equal: bool = False,
+        strategy: Strategy = "greedy",
+        connected: bool = True,
+        targets: Targets = None,
+        min_support: int = 1,
+        min_lift: float = 0,
+        ignore: Sequence[str] = (),
+        restarts: int = 0,
+        step_budget: int = STEP_BUDGET,
+    ) -> None:
+        self.epsilon = epsilon
+        self.k = k
+        self.per_label = per_label
+        self.merge_equal = merge_equal
+        self.strategy = strategy
+        self.connected = connected
+        self.targets = targets
+        self.min_support = min_support
+        self.min_lift = min_lift
+        self.ignore = ignore
+        self.restarts = restarts
+        self.step_budget = step_budget
+
+    def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
+        """Mine once for each ε."""
+        options = {name: getattr(self, name) for name in SEARCH_PARAMETERS}
+        return mine_epsilons(train, self.epsilon, options, run)
+
+    def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
+        """Return the programs that become columns: the union of the sets, of which the k best."""
+        merged = merged_columns(sets, merge_equal=self.merge_equal)
+        return merged if self.k is None else merged.top(self.k, per_label=self.per_label)
+
+
+def make_source(vocabulary: Any) -> Mined:
+    """Return the source of a name, or the given one."""
+    if isinstance(vocabulary, Mined):
+        return vocabulary
+    if isinstance(vocabulary, str) and vocabulary in ("auto", "mined"):
+        return Mined()
+    raise ModelError(f"vocabulary: expected auto, mined or Mined(...), got {vocabulary!r}")
+
+
+# --- mining -----------------------------------------------------------------------------------------------
+
+
+def listed_epsilons(epsilon: Epsilons, n_graphs: int) -> list[Epsilon]:
+    """Return the ε to mine with; of those that resolve to the same number the first is kept."""
+    if isinstance(epsilon, str) and epsilon == "auto":
+        epsilon = AUTO_EPSILONS if n_graphs <= MANY_GRAPHS else AUTO_EPSILONS[:-1]
+    given: list[Epsilon] = [epsilon] if isinstance(epsilon, str | float | int) else list(epsilon)
+    if not given:
+        raise ModelError("epsilon: expected a number, a percentage or several of them, got none")
+    distinct: dict[float, Epsilon] = {}
+    for value in given:
+        distinct.setdefault(resolved_epsilon(value, n_graphs), value)
+    return list(distinct.values())
+
+
+def mine_epsilons(
+    train: GraphDataset, epsilon: Epsilons, options: Mapping[str, Any], run: RunOptions
+) -> list[ProgramSet]:
+    """Mine once for each ε; with a checkpoint folder, each run resumes from its own file there."""
+    folder = None if run.checkpoint is None else Path(run.checkpoint)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    sets = []
+    for value in listed_epsilons(epsilon, len(train)):
+        file = None if folder is None else folder / checkpoint_name(value)
+        programs = mine(
+            train,
+            epsilon=value,
+            checkpoint=file,
+            seed=run.seed,
+            n_jobs=run.n_jobs,
+            progress=run.progress,
+            **options,
+        )
+        logger.info("ε = %s: %d programs from %d graphs", value, len(programs), len(train))
+        sets.append(programs)
+        if programs.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+    return sets
+
+
+def checkpoint_name(epsilon: Epsilon) -> str:
+    """Return the name of the checkpoint file of one ε."""
+    return f"epsilon-{str(epsilon).strip().replace('%', '-percent')}.jsonl"
+
+
+# --- columns ----------------------------------------------------------------------------------------------
+
+
+def merged_columns(sets: Sequence[ProgramSet], *, merge_equal: bool = False) -> ProgramSet:
+    """Return the union of sets of programs, one for each canonical form.
+
+    Scores of several ε do not compare, so all are counted again with the ε of the first set. A program that
+    was mined for several labels keeps the label of the higher score; its targets are those of all sources.
+
+    Parameters
+    ----------
+    sets
+        Programs mined from the same graphs.
+    merge_equal
+        Also keep only one program per set of matched training graphs: the one with the fewest nodes.
+    """
+    if not sets:
+        raise ModelError("programs: expected at least one set of programs, got none")
+    epsilon = _epsilon(sets[0])
+    groups: dict[Program, list[MinedProgram]] = {}
+    for programs in sets:
+        _check_same_data(sets[0], programs)
+        for item in _rescored(programs, epsilon):
+            groups.setdefault(item.program, []).append(item)
+    items = [_one_of(group) for group in groups.values()]
+    if merge_equal:
+        items = _without_equals(items)
+    first = sets[0]
+    settings = {**first.info.settings}
+    if len(sets) > 1:
+        settings["epsilons"] = [_epsilon(programs) for programs in sets]
+    complete = all(programs.complete for programs in sets)
+    info = replace(first.info, settings=settings, complete=complete)
+    stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
+    return ProgramSet(items, info, first.stats, stopped_by)
+
+
+def _epsilon(programs: ProgramSet) -> float:
+    return float(programs.info.settings.get("epsilon", 0.1))
+
+
+def _check_same_data(first: ProgramSet, other: ProgramSet) -> None:
+    for what in ("n_graphs", "label_counts", "directed", "n_node_features", "n_edge_features", "fingerprint"):
+        expected, got = getattr(first.info, what), getattr(other.info, what)
+        if expected != got:
+            raise ModelError(
+                f"programs: expected sets that were mined from the same graphs, but their {what} differ: "
+                f"{expected} and {got}"
+            )
+
+
+def _rescored(programs: ProgramSet, epsilon: float) -> Iterable[MinedProgram]:
+    """Give the programs with the scores they have under another ε."""
+    own = _epsilon(programs)
+    for item in programs:
+        if own == epsilon:
+            yield item
+        else:
+            matched = item.n_matched
+            of_label = round(item.score * (matched + own))
+            yield replace(item, score=of_label / (matched + epsilon))
+
+
+def _one_of(group: list[MinedProgram]) -> MinedProgram:
+    """Merge the same program from several sources; the first of the best score lends its label."""
+    if len(group) == 1:
+        return group[0]
+    best = max(group, key=lambda item: (item.complete, item.score))  # the first of equals
+    targets: np.ndarray[Any, Any] = np.unique(np.concatenate([item.targets for item in group]))
+    return replace(best, targets=targets)
+
+
+def _without_equals(items: Sequence[MinedProgram]) -> list[MinedProgram]:
+    """Keep one program per support, in the place of the first of them."""
+    groups: dict[bytes, list[MinedProgram]] = {}
+    for item in items:
+        groups.setdefault(item.support.tobytes(), []).append(item)
+    kept = []
+    for group in groups.values():
+        best = min(group, key=lambda item: (-item.score, len(item.program.nodes), len(item.program.edges)))
+        targets = np.unique(np.concatenate([item.targets for item in group]))
+        kept.append(best if len(group) == 1 else replace(best, targets=targets))
+    return kept

@@ -1,0 +1,289 @@
+"""GDLNNClassifier as a scikit-learn classifier over graphs."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, Mined, MLPHead, ModelError, make_ba_2motifs, mine
+from gdlnn.model.inputs import training_and_validation
+from gdlnn.model.program_effects import strongest_programs
+from reference.models import classifier
+
+
+def quick(**parameters: Any) -> GDLNNClassifier:
+    """Return a classifier that fits in a moment."""
+    given = {"epsilon": 0.1, "epochs": 30, "hidden": (16,), "progress": False, "pooled": False}
+    given["ensemble_size"] = 2
+    return classifier(**{**given, **parameters})
+
+
+def fit_with(graphs: Any, y: Any, validation: Any) -> GDLNNClassifier:
+    return quick().fit(graphs, y, validation=validation)
+
+
+@pytest.fixture(scope="module")
+def motifs() -> GraphDataset:
+    return make_ba_2motifs(60, seed=5)
+
+
+@pytest.fixture(scope="module")
+def fitted(motifs: GraphDataset) -> GDLNNClassifier:
+    return quick(epsilon=(0.1, 1), pooled=True).fit(motifs[:40], validation=motifs[40:50])
+
+
+def test_it_learns_what_motif_there_is(fitted: GDLNNClassifier, motifs: GraphDataset) -> None:
+    test = motifs[50:]
+    assert fitted.score(test) >= 0.9
+    probabilities = fitted.predict_proba(test)
+    assert probabilities.shape == (10, 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(fitted.predict(test), fitted.classes_[probabilities.argmax(axis=1)])
+    assert fitted.transform(test).shape == (10, len(fitted.get_feature_names_out()))
+    assert fitted.transform(test).shape[1] > len(fitted.programs_)
+    assert fitted.schema_ is motifs.schema
+    assert {row["member"] for row in fitted.history_} == {0, 1}
+    assert fitted.choice_["epsilon"] == [0.1, 1.0]
+    assert "10 validation graphs are too few" in fitted.choice_["training"]
+
+
+def test_lists_arrays_and_data_sets_are_alike(motifs: GraphDataset, fitted: GDLNNClassifier) -> None:
+    array = np.empty(3, dtype=object)
+    array[:] = motifs.graphs[:3]
+    expected = fitted.predict_proba(motifs[:3])
+    for given in (motifs.graphs[:3], tuple(motifs.graphs[:3]), array):
+        np.testing.assert_array_equal(fitted.predict_proba(given), expected)
+    assert fitted.predict([]).shape == (0,)
+    assert fitted.predict_proba([]).shape == (0, 2)
+
+
+def test_threads_do_not_change_the_model(motifs: GraphDataset) -> None:
+    one = quick(n_jobs=1).fit(motifs[:24])
+    two = quick(n_jobs=2).fit(motifs[:24])
+    np.testing.assert_array_equal(one.predict_proba(motifs), two.predict_proba(motifs))
+
+
+@pytest.mark.parametrize("labels", [["dog", "cat"], [True, False], [1.5, -2.0], [7, 3]])
+def test_labels_of_any_type(motifs: GraphDataset, labels: list[Any]) -> None:
+    y = np.array([labels[i % 2] for i in range(24)])
+    model = quick(epochs=5).fit(motifs.graphs[:24], y)
+    assert model.classes_.tolist() == sorted(labels)
+    assert set(model.predict(motifs.graphs[:24]).tolist()) <= set(labels)
+
+
+def test_several_classes() -> None:
+    rng = np.random.default_rng(0)
+    graphs, y = [], []
+    for i in range(45):
+        kind = i % 3
+        features = np.ones((6, 1))
+        features[:2] = kind + 2
+        graphs.append(Graph(features[rng.permutation(6)], [(a, a + 1) for a in range(5)]))
+        y.append("abc"[kind])
+    model = quick().fit(graphs[:36], y[:36])
+    assert model.score(graphs[36:], y[36:]) == 1.0
+    assert model.predict_proba(graphs[36:]).shape == (9, 3)
+
+
+def test_scikit_learn_tools_work(motifs: GraphDataset) -> None:
+    graphs, y = motifs.graphs[:24], motifs.y
+    assert y is not None
+    y = y[:24]
+    model = quick(epochs=5)
+    assert str(clone(model).get_params()) == str(model.get_params())
+    assert len(cross_val_score(model, graphs, y, cv=2)) == 2
+    assert len(cross_val_score(model, motifs[:24], y, cv=2)) == 2
+    name = "gdlnn__vocabulary__k"
+    search = GridSearchCV(Pipeline([("gdlnn", model)]), {name: [1, 5]}, cv=2).fit(graphs, y)
+    scores = dict(
+        zip(search.cv_results_[f"param_{name}"], search.cv_results_["mean_test_score"], strict=True)
+    )
+    assert scores[search.best_params_[name]] == max(scores.values())
+    assert len(search.best_estimator_["gdlnn"].programs_) == search.best_params_[name]
+    file = io.BytesIO()
+    fitted = model.fit(graphs, y)
+    joblib.dump(fitted, file)
+    file.seek(0)
+    np.testing.assert_array_equal(joblib.load(file).predict_proba(graphs), fitted.predict_proba(graphs))
+
+
+def test_any_scikit_learn_head(motifs: GraphDataset) -> None:
+    forest = RandomForestClassifier(20, random_state=0)
+    model = quick(head=forest).fit(motifs[:24])
+    assert model.score(motifs[24:40]) > 0.5
+    assert not hasattr(forest, "estimators_")
+    assert model.set_params(head__n_estimators=3).head.n_estimators == 3
+    assert model.choice_["training"] == "RandomForestClassifier"
+
+
+def test_given_programs_are_not_mined_again(motifs: GraphDataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = motifs[:24]
+    sets = [mine(train, epsilon=epsilon, progress=False) for epsilon in (0.1, 1)]
+    expected = quick(epsilon=(0.1, 1), epochs=5).fit(train)
+    monkeypatch.setattr("gdlnn.model.vocabulary.mine", None)
+    model = quick(epochs=5).fit(train, programs=sets)
+    np.testing.assert_array_equal(model.predict_proba(motifs), expected.predict_proba(motifs))
+    with pytest.raises(ModelError, match="mined from these 10 graphs, got some mined from 24"):
+        quick().fit(motifs[:10], programs=sets)
+    with pytest.raises(ModelError, match="no fraction"):
+        quick().fit(train, validation=0.2, programs=sets)
+
+
+def test_checkpoints_are_kept_by_epsilon(motifs: GraphDataset, tmp_path: Any) -> None:
+    model = quick(epsilon=(0.1, "10%"), epochs=2, checkpoint=tmp_path / "folder").fit(motifs[:12])
+    files = sorted(path.name for path in (tmp_path / "folder").iterdir())
+    assert files == ["epsilon-0.1.jsonl", "epsilon-10-percent.jsonl"]
+    again = clone(model).fit(motifs[:12])
+    np.testing.assert_array_equal(again.predict_proba(motifs), model.predict_proba(motifs))
+
+
+def test_k_keeps_the_best(motifs: GraphDataset) -> None:
+    train = motifs[:24]
+    programs = mine(train, progress=False)
+    for k in (1, 3, 0.25):
+        model = quick(k=k, epochs=2).fit(train, programs=programs)
+        assert model.programs_.programs == programs.top(k).programs
+    per_label = quick(k=1, per_label=True, epochs=2).fit(train, programs=programs)
+    assert sorted(per_label.programs_.labels) == [0, 1]
+
+
+def test_graphs_outside_what_was_learnt_are_flagged(fitted: GDLNNClassifier) -> None:
+    lonely = Graph([[99.0]], [])
+    assert fitted.matched_nothing([lonely]).tolist() == [True]
+    assert fitted.predict([lonely])[0] in fitted.classes_
+
+
+def test_the_strongest_programs_speak_for_their_class(fitted: GDLNNClassifier, motifs: GraphDataset) -> None:
+    strong = strongest_programs(fitted, 3)
+    assert len(strong) == 3
+    assert strong[0].strength >= strong[1].strength >= strong[2].strength > 0
+    support = strong[0].mined.support
+    labels = np.asarray(motifs.y)[:40][support]
+    assert (labels == strong[0].label).mean() > 0.5
+
+
+def test_validation_parts(motifs: GraphDataset) -> None:
+    train, val = training_and_validation(motifs, None, 0.1, 0)
+    assert (len(train), val) == (60, None)
+    train, val = training_and_validation(motifs, 0.2, 0.1, 0)
+    assert val is not None
+    assert val.y is not None
+    assert (len(train), len(val), val.y.sum()) == (48, 12, 6)
+    assert not set(train.indices.tolist()) & set(val.indices.tolist())
+    big = make_ba_2motifs(1000, seed=0)
+    train, val = training_and_validation(big, None, 0.1, 0)
+    assert (len(train), len(val or [])) == (900, 100)
+    with pytest.raises(ModelError, match="validation: expected a fraction between 0 and 1"):
+        training_and_validation(motifs, 1.5, 0.1, 0)
+
+
+def test_early_stopping_when_asked(motifs: GraphDataset) -> None:
+    model = quick(early_stopping=True, epochs=60, patience=3).fit(
+        motifs[:24], validation=(motifs.graphs[24:40], np.asarray(motifs.y)[24:40])
+    )
+    assert all("val_loss" in row for row in model.history_)
+    assert model.choice_["training"] == "early stopping on 16 graphs"
+
+
+def test_the_recipe_of_the_paper() -> None:
+    paper = GDLNNClassifier.paper(seed=3)
+    search, head = paper.vocabulary, paper.head
+    assert isinstance(search, Mined)
+    assert isinstance(head, MLPHead)
+    assert (search.epsilon, search.k, paper.pooled, head.ensemble_size, paper.seed) == (0.1, 1.0, False, 1, 3)
+    assert (head.epochs, head.patience, head.early_stopping) == (500, 100, True)
+    other = GDLNNClassifier.paper(epsilon=1, k=5, epochs=7, learning_rate=0.1, hidden=(3, 2))
+    assert isinstance(other.vocabulary, Mined)
+    assert isinstance(other.head, MLPHead)
+    assert (other.vocabulary.epsilon, other.vocabulary.k) == (1, 5)
+    assert (other.head.epochs, other.head.learning_rate, other.head.hidden) == (7, 0.1, (3, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("members", r"head=MLPHead\(ensemble_size=…\)"),
+        ("teacher", r"head=MLPHead\(soft_labels=…\)"),
+        ("dropout", r"head=MLPHead\(dropout=…\)"),
+        ("device", r"head=MLPHead\(device=…\)"),
+        ("targets", r"vocabulary=Mined\(targets=…\)"),
+        ("log_counts", 'activation="log_count"'),
+        ("speed", "unexpected parameter 'speed'$"),
+    ],
+)
+def test_parameters_that_moved_are_named_with_their_place(name: str, place: str) -> None:
+    with pytest.raises(ModelError, match=place):
+        GDLNNClassifier.paper(**{name: 1})  # type: ignore[arg-type]
+
+
+def test_the_constructor_stays_small() -> None:
+    assert len(GDLNNClassifier().get_params(deep=False)) <= 14
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (lambda g, y: quick().fit(g), r"expected labels \(y\)"),
+        (lambda g, y: quick().fit(g, y[:3]), "y: expected 6 labels, one per graph"),
+        (lambda g, y: quick().fit(g, [1] * 6), "expected at least two classes"),
+        (
+            lambda g, y: quick(head="forest").fit(g, y),
+            "head: expected mlp, linear, MLPHead",
+        ),
+        (lambda g, y: quick(early_stopping="no").fit(g, y), "early_stopping: expected True"),
+        (lambda g, y: quick(min_support=99).fit(g, y), "expected at least one program"),
+        (lambda g, y: fit_with(g, y, (g,)), r"validation: expected \(graphs, y\)"),
+        (lambda g, y: fit_with(g, y, "some"), "validation: expected a fraction"),
+        (lambda g, y: quick().fit([*g[:5], Graph([[1.0, 2.0]], [])], y), "graph 5: expected 1 node features"),
+    ],
+)
+def test_bad_input(motifs: GraphDataset, fit: Any, words: str) -> None:
+    y = motifs.y
+    assert y is not None
+    with pytest.raises(ModelError, match=words):
+        fit(motifs.graphs[:6], y[:6])
+
+
+def test_graphs_of_another_kind_are_refused(fitted: GDLNNClassifier) -> None:
+    with pytest.raises(ModelError, match=r"graph 0: expected 1 node feature\(s\), as in training, got 2"):
+        fitted.predict([Graph([[1.0, 2.0]], [])])
+    with pytest.raises(ModelError, match="graph 0: expected an undirected graph"):
+        fitted.predict([Graph([[1.0], [2.0]], [(0, 1)], directed=True)])
+    with pytest.raises(NotFittedError):
+        quick().predict([Graph([[1.0]], [])])
+
+
+def test_importing_the_package_loads_neither_torch_nor_scikit_learn() -> None:
+    code = (
+        "import sys, gdlnn, gdlnn.mining, gdlnn.cli;"
+        "print([m for m in ('torch', 'sklearn', 'captum', 'rdkit') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("quantity", "expected"), [(False, False), (True, True)])
+def test_pooled_features_come_along_where_a_feature_is_a_quantity(quantity: bool, expected: bool) -> None:
+    rng = np.random.default_rng(0)
+    graphs, y = [], []
+    for i in range(30):
+        kinds = rng.integers(2, size=4) if i % 2 else rng.integers(1, 3, size=4)
+        sizes = rng.normal(size=4) if quantity else rng.integers(3, size=4)
+        graphs.append(Graph(np.stack([kinds, sizes], axis=1), [(0, 1), (1, 2), (2, 3)]))
+        y.append(i % 2)
+    model = quick(pooled="auto", epochs=3).fit(graphs, y)
+    assert (model.layer_.pooled, model.choice_["pooled"]) == (expected, expected)
+    assert (model.transform(graphs).shape[1] > len(model.programs_)) == expected
+    with pytest.raises(ModelError, match="pooled: expected True, False or auto, got 'yes'"):
+        quick(pooled="yes").fit(graphs, y)

@@ -1,0 +1,195 @@
+"""The model file: the same model back, the same bytes again, and what bad files get."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+
+from gdlnn import GDLNNClassifier, GraphDataset, ModelError, load_model, make_ba_2motifs
+from gdlnn.model import model_file
+from reference.models import classifier
+
+DATA = Path(__file__).parent / "fixtures" / "model-v1"
+
+
+@pytest.fixture(scope="module")
+def motifs() -> GraphDataset:
+    return make_ba_2motifs(24, seed=8)
+
+
+@pytest.fixture(scope="module")
+def model(motifs: GraphDataset) -> GDLNNClassifier:
+    return classifier(
+        epsilon=(0.1, 1),
+        epochs=5,
+        ensemble_size=2,
+        hidden=(8,),
+        pooled=True,
+        progress=False,
+        class_weight={0: 1.0, 1: 2.0},
+    ).fit(motifs)
+
+
+@pytest.fixture
+def file(model: GDLNNClassifier, tmp_path: Path) -> Path:
+    model.metrics_ = {"test": {"accuracy": 0.5}}
+    model.save(tmp_path / "model.gdlnn")
+    return tmp_path / "model.gdlnn"
+
+
+def test_the_same_model_comes_back(model: GDLNNClassifier, motifs: GraphDataset, file: Path) -> None:
+    loaded = load_model(file)
+    np.testing.assert_array_equal(loaded.predict_proba(motifs), model.predict_proba(motifs))
+    np.testing.assert_array_equal(loaded.transform(motifs), model.transform(motifs))
+    assert loaded.programs_ == model.programs_
+    assert loaded.schema_ == model.schema_
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.history_ == model.history_
+    assert loaded.metrics_ == {"test": {"accuracy": 0.5}}
+    assert loaded.choice_ == model.choice_
+    assert str(loaded.get_params()) == str({**model.get_params(), "progress": True})
+    loaded.save(file.with_name("again.gdlnn"))
+    assert file.read_bytes() == file.with_name("again.gdlnn").read_bytes()
+
+
+def test_a_new_process_gives_the_same_to_the_last_bit(
+    model: GDLNNClassifier, motifs: GraphDataset, file: Path
+) -> None:
+    code = (
+        "import sys, gdlnn; m = gdlnn.load_model(sys.argv[1]);"
+        "print(m.predict_proba(gdlnn.make_ba_2motifs(24, seed=8)).tobytes().hex())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == model.predict_proba(motifs).tobytes().hex()
+
+
+def test_equal_seeds_give_equal_bytes(
+    model: GDLNNClassifier, motifs: GraphDataset, file: Path, tmp_path: Path
+) -> None:
+    again = clone(model).set_params(n_jobs=2).fit(motifs)
+    again.metrics_ = model.metrics_
+    again.save(tmp_path / "again.gdlnn")
+    assert file.read_bytes() == (tmp_path / "again.gdlnn").read_bytes()
+
+
+def test_nothing_in_it_is_code(file: Path) -> None:
+    with zipfile.ZipFile(file) as members:
+        assert members.namelist() == ["model.json", "programs.gdl", "head.safetensors"]
+        description = json.loads(members.read("model.json"))
+        assert b"node x" in members.read("programs.gdl") or b"node " in members.read("programs.gdl")
+    assert description["format"] == "gdlnn-model"
+    assert len(description["fingerprint"]) == 64
+    assert "checkpoint" not in description["parameters"]
+
+
+def test_string_labels_and_a_linear_head(motifs: GraphDataset, tmp_path: Path) -> None:
+    y = np.where(np.asarray(motifs.y) == 1, "house", "cycle")
+    model = classifier(epsilon=0.1, head="linear", epochs=5, pooled=False, progress=False)
+    model.fit(motifs.graphs, y).save(tmp_path / "m.gdlnn")
+    loaded = load_model(tmp_path / "m.gdlnn")
+    assert loaded.predict(motifs).tolist() == model.predict(motifs).tolist()
+    np.testing.assert_array_equal(loaded.head_.coef_, model.head_.coef_)
+
+
+def test_the_committed_file_of_version_1_loads() -> None:
+    loaded = load_model(DATA / "model_v1.gdlnn")
+    expected = np.array(json.loads((DATA / "model_v1.json").read_text()))
+    found = loaded.predict_proba(make_ba_2motifs(6, seed=1))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_head_that_is_not_ours_is_refused(motifs: GraphDataset, tmp_path: Path) -> None:
+    model = classifier(epsilon=0.1, head=DecisionTreeClassifier(), progress=False).fit(motifs)
+    with pytest.raises(ModelError, match=r"got DecisionTreeClassifier.*joblib\.dump"):
+        model.save(tmp_path / "m.gdlnn")
+    assert not list(tmp_path.iterdir())
+
+
+# --- bad files --------------------------------------------------------------------------------------------
+
+
+def rewrite(file: Path, change: Any) -> Path:
+    """Write a copy whose members were changed."""
+    with zipfile.ZipFile(file) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    change(members)
+    copy = file.with_name("changed.gdlnn")
+    with zipfile.ZipFile(copy, "w") as new:
+        for name, data in members.items():
+            new.writestr(name, data)
+    return copy
+
+
+def describe(members: dict[str, bytes], **changes: Any) -> None:
+    members["model.json"] = json.dumps({**json.loads(members["model.json"]), **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: describe(m, version=3), "expected version 1 or 2 of the format, got 3; update gdlnn"),
+        (lambda m: describe(m, format="pickle"), "another kind of file"),
+        (lambda m: describe(m, kind="Forest"), "expected a GDLNNClassifier, got 'Forest'"),
+        (lambda m: describe(m, parameters={"speed": 3}), "got 'speed'"),
+        (lambda m: describe(m, classes={"kind": "i", "values": [1]}), "two labels"),
+        (lambda m: describe(m, pooled=None), "damaged"),
+        (lambda m: describe(m, schema=3), "damaged"),
+        (lambda m: m.pop("programs.gdl"), "damaged"),
+        (lambda m: m.pop("model.json"), "another kind of zip file"),
+        (lambda m: m.update({"programs.gdl": b"program p {label: 1}"}), "damaged"),
+        (lambda m: m.update({"programs.gdl": b"\xff"}), "damaged"),
+        (lambda m: m.update({"head.safetensors": b"\x08"}), "damaged"),
+        (lambda m: m.update({"head.safetensors": m["head.safetensors"][:-4]}), "damaged"),
+        (lambda m: m.update({"model.json": b"{"}), "damaged"),
+        (lambda m: m.update({"model.json": b"[1]"}), "another kind of file"),
+    ],
+)
+def test_changed_files_are_refused(file: Path, change: Any, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        load_model(rewrite(file, change))
+
+
+def test_claims_of_a_huge_head_allocate_nothing(file: Path) -> None:
+    def claim(members: dict[str, bytes]) -> None:
+        parameters = json.loads(members["model.json"])["parameters"]
+        describe(members, parameters={**parameters, "head": {**parameters["head"], "hidden": [10**9]}})
+
+    with pytest.raises(ModelError, match=r"expected [\d,]+ weights, got"):
+        load_model(rewrite(file, claim))
+
+
+def test_too_large_members_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(model_file.MAX_BYTES, "programs.gdl", 10)
+    with pytest.raises(ModelError, match=r"programs\.gdl: expected at most 10 bytes"):
+        load_model(file)
+
+
+def test_truncated_corrupted_foreign_and_missing_files(file: Path, n_cases: float) -> None:
+    data = file.read_bytes()
+    copy = file.with_name("copy.gdlnn")
+    for cut in (0, 10, len(data) // 2, len(data) - 5):
+        copy.write_bytes(data[:cut])
+        with pytest.raises(ModelError, match="damaged"):
+            load_model(copy)
+    rng = np.random.default_rng(0)
+    for _ in range(int(10 * n_cases)):
+        place = int(rng.integers(len(data)))
+        flipped = bytes([data[place] ^ (1 + int(rng.integers(255)))])
+        copy.write_bytes(data[:place] + flipped + data[place + 1 :])
+        with contextlib.suppress(ModelError):  # where it is not read it may do no harm, but nothing else
+            load_model(copy)
+    copy.write_bytes(b"GDLNN" * 100)
+    with pytest.raises(ModelError, match="damaged"):
+        load_model(copy)
+    with pytest.raises(ModelError, match="no such file"):
+        load_model(file.with_name("nowhere"))

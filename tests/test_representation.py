@@ -1,0 +1,98 @@
+"""Graphs are represented once: how often predicting, explaining, reporting and serving match programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import pytest
+
+from gdlnn import matching
+from gdlnn.cli.datasets import TechniqueOption
+from gdlnn.explain import DEFAULT_TECHNIQUE, TECHNIQUES, explain_model
+from gdlnn.model import layer, pl4xgl
+from gdlnn.report import ReportOptions, build_report
+from gdlnn.server.answers import Answers
+from gdlnn.server.bodies import ExplainBody, TechniqueName
+from gdlnn.server.limits import Limits
+from reference.explain_models import motif_data, motif_model, motif_pl4xgl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TRAIN, TEST = motif_data()
+
+
+class Matchings:
+    """Counts how often all programs of a model are matched against whole graphs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.graphs = 0
+
+        def counted(programs: Any, graphs: Any, *options: Any, **named: Any) -> Any:
+            self.graphs += sum(graph.n_nodes == TEST.graphs[0].n_nodes for graph in graphs)
+            return matching.match(programs, graphs, *options, **named)
+
+        for module in (layer, pl4xgl):
+            monkeypatch.setattr(module, "match", counted)
+
+
+@pytest.fixture
+def matchings(monkeypatch: pytest.MonkeyPatch) -> Matchings:
+    return Matchings(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: model.predict(TEST),
+        lambda model: model.explain(TEST),
+        lambda model: model.explain(TEST, "lime", 3),
+        lambda model: explain_model(model, TEST),
+        lambda model: build_report(model, TEST, ReportOptions(max_counterfactuals=0)),
+    ],
+    ids=["predict", "explain", "lime", "explain_model", "report"],
+)
+def test_every_graph_is_matched_once(ask: Callable[[Any], Any], matchings: Matchings) -> None:
+    ask(motif_model())
+    assert matchings.graphs == len(TEST)
+
+
+def test_pl4xgl_matches_every_graph_once(matchings: Matchings) -> None:
+    model = motif_pl4xgl()
+    matchings.graphs = 0
+    model.explain(TEST)
+    assert matchings.graphs == len(TEST)
+
+
+def test_the_server_matches_a_graph_once(matchings: Matchings) -> None:
+    answers = Answers(motif_model(), Limits())
+    matchings.graphs = 0
+    graph = TEST.graphs[0]
+    asked = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
+    answers.predict({"graphs": [asked]})
+    assert matchings.graphs == 1
+    options = ExplainBody.model_validate({"graph": asked, "counterfactual": False}).model_dump()
+    answers.explain(options | {"enough": True})
+    assert matchings.graphs == 2
+
+
+def test_a_representation_is_taken_apart() -> None:
+    model = motif_model()
+    seen = model.represent(TEST)
+    some = seen.take([3, 1])
+    assert some.graphs == [TEST.graphs[3], TEST.graphs[1]]
+    np.testing.assert_array_equal(some.probabilities, seen.probabilities[[3, 1]])
+    np.testing.assert_array_equal(some.labels, model.predict([TEST.graphs[3], TEST.graphs[1]]))
+    assert len(model.represent([])) == 0
+
+
+def test_techniques_have_one_registry_and_one_default() -> None:
+    assert set(get_args(TechniqueName)) == set(TECHNIQUES)
+    assert ExplainBody.model_fields["technique"].default == DEFAULT_TECHNIQUE
+    _, option = get_args(TechniqueOption)
+    assert option.show_default == DEFAULT_TECHNIQUE
+    named = option.help.rstrip(".").replace(" or ", ", ").split(", ")
+    assert set(named) == set(TECHNIQUES)
+    made = motif_model().explain(TEST.graphs[0])
+    assert made.technique == DEFAULT_TECHNIQUE
