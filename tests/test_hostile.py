@@ -239,14 +239,15 @@ def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({}, None),  # the control: what is packed anew is sound without a change
-        ({"version": 2}, "expected version 1 of the format, got 2"),
+        ({"version": 3}, "expected version 1 or 2 of the format, got 3"),
+        ({"version": 2}, "expected parameters of GDLNNClassifier, got 'batch_size'"),
         ({"classes": {"kind": "i", "values": [1, 1]}}, "classes: expected different labels"),
         ({"classes": {"kind": "f", "values": [1.0, float("nan")]}}, "classes: expected different labels"),
         ({"activation": "magic"}, "activation 'magic'"),
         ({"log_counts": "yes"}, "log_counts 'yes'"),
         ({"checkpoint": "/tmp/anywhere"}, "expected parameters of GDLNNClassifier, got 'checkpoint'"),
         ({"n_jobs": 10**6}, "expected parameters of GDLNNClassifier, got 'n_jobs'"),
-        ({"ensemble_size": 10**9}, r"expected [\d,]{15,} weights, got"),
+        ({"members": 10**9}, r"expected [\d,]{15,} weights, got"),
         ({"hidden": [10**9, 10**9]}, r"expected [\d,]{25} weights, got"),
         ({"hidden": [-1]}, "expected -2 weights, got"),
         ({"hidden": [0] * 10_000}, r"expected \d+ weights, got"),

@@ -227,7 +227,10 @@ def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
     head: dict[str, Any] = {new: flat.pop(old) for old, new in _VERSION_1_HEAD.items() if old in flat}
     if flat.pop("head") == "linear":
         head |= {"hidden": [], "ensemble_size": 1}
-    if flat.pop("log_counts", False) is True and str(flat["activation"]).startswith("count"):
+    logarithm = flat.pop("log_counts", False)
+    if not isinstance(logarithm, bool):
+        raise ModelError(f"log_counts {logarithm!r:.60}")
+    if logarithm and str(flat["activation"]).startswith("count"):
         flat["activation"] = f"log_{flat['activation']}"
     source = {name: flat.pop(name) for name in Mined().get_params() if name in flat}
     return {**flat, "vocabulary": {"kind": "Mined", **source}, "head": {"kind": "MLPHead", **head}}
