@@ -5,6 +5,8 @@ namespace gdlnn::bindings {
 void register_canonical(nanobind::module_ &m);
 void register_match(nanobind::module_ &m);
 void register_mine(nanobind::module_ &m);
+void register_neighbourhoods(nanobind::module_ &m);
+void register_plan(nanobind::module_ &m);
 void register_shrink(nanobind::module_ &m);
 } // namespace gdlnn::bindings
 
@@ -13,6 +15,8 @@ NB_MODULE(_core, m) {
         "The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.";
     gdlnn::bindings::register_match(m);
     gdlnn::bindings::register_mine(m);
+    gdlnn::bindings::register_neighbourhoods(m);
+    gdlnn::bindings::register_plan(m);
     gdlnn::bindings::register_shrink(m);
     gdlnn::bindings::register_canonical(m);
 }

@@ -130,3 +130,47 @@ def shrink(
     budget: int,
     n_threads: int,
 ) -> tuple[_Byte, _Byte, npt.NDArray[np.int32], _Byte]: ...
+
+class Plan:
+    def __init__(self, programs: ProgramBatch, directed: bool) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    def match(
+        self,
+        node_features: NDArray[np.float64],
+        node_offsets: NDArray[np.int64],
+        edges: NDArray[np.int64],
+        edge_features: NDArray[np.float64],
+        edge_offsets: NDArray[np.int64],
+        directed: NDArray[np.bool_],
+        budget: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]: ...
+
+def structure(
+    node_offsets: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    edge_offsets: NDArray[np.int64],
+    directed: NDArray[np.bool_],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]: ...
+def neighbourhoods(
+    node_colours: NDArray[np.int32],
+    node_offsets: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    edge_colours: NDArray[np.int32],
+    edge_offsets: NDArray[np.int64],
+    directed: bool,
+    radius: int,
+    min_support: int,
+    max_nodes: int,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+]: ...

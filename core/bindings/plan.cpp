@@ -1,0 +1,77 @@
+#include "arrays.hpp"
+
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
+#include "gdlnn/plan.hpp"
+
+namespace gdlnn::bindings {
+namespace {
+
+template <class T> auto given(std::vector<T> &&values) {
+    const std::size_t n = values.size();
+    return to_numpy(std::move(values), {n});
+}
+
+std::unique_ptr<Plan> make_plan(const ProgramBatch &batch, bool directed) {
+    const auto programs = batch.programs();
+    const auto d = static_cast<int>(batch.node_lower.shape(1)),
+               c = static_cast<int>(batch.edge_lower.shape(1));
+    nb::gil_scoped_release released;
+    return std::make_unique<Plan>(programs, d, c, directed);
+}
+
+GraphArrays graph_arrays(const Matrix<double> &node_features,
+                         const Vector<std::int64_t> &node_offsets,
+                         const Matrix<std::int64_t> &edges, const Matrix<double> &edge_features,
+                         const Vector<std::int64_t> &edge_offsets, const Vector<bool> &directed) {
+    GraphArrays arrays;
+    arrays.n_graphs = static_cast<int>(directed.shape(0));
+    arrays.n_node_features = static_cast<int>(node_features.shape(1));
+    arrays.n_edge_features = static_cast<int>(edge_features.shape(1));
+    arrays.node_features = node_features.data();
+    arrays.node_offsets = node_offsets.data();
+    arrays.edges = edges.data();
+    arrays.edge_features = edge_features.data();
+    arrays.edge_offsets = edge_offsets.data();
+    arrays.directed = directed.data();
+    return arrays;
+}
+
+// (start, programs, unknown start, unknown): per graph the programs that match and those not known.
+nb::tuple match_plan(const Plan &plan, Matrix<double> node_features,
+                     Vector<std::int64_t> node_offsets, Matrix<std::int64_t> edges,
+                     Matrix<double> edge_features, Vector<std::int64_t> edge_offsets,
+                     Vector<bool> directed, std::int64_t budget, int n_threads) {
+    const GraphArrays graphs =
+        graph_arrays(node_features, node_offsets, edges, edge_features, edge_offsets, directed);
+    std::atomic<bool> stop{false};
+    PlanParams params;
+    params.step_budget = budget < 0 ? INT64_MAX : budget;
+    params.n_threads = n_threads;
+    params.stop = &stop;
+    PlanMatches found;
+    if (graphs.n_graphs == 1) {
+        nb::gil_scoped_release released;
+        found = plan.match(graphs, params);
+    } else {
+        run_interruptibly(stop, [&] { found = plan.match(graphs, params); });
+    }
+    return nb::make_tuple(given(std::move(found.start)), given(std::move(found.programs)),
+                          given(std::move(found.unknown_start)), given(std::move(found.unknown)));
+}
+
+} // namespace
+
+void register_plan(nb::module_ &m) {
+    nb::class_<Plan>(m, "Plan", "Programs compiled to be matched together.")
+        .def(nb::new_(&make_plan), nb::arg("programs"), nb::arg("directed"))
+        .def("__len__", &Plan::size)
+        .def_prop_ro("nbytes", &Plan::bytes)
+        .def("match", &match_plan, nb::arg("node_features"), nb::arg("node_offsets"),
+             nb::arg("edges"), nb::arg("edge_features"), nb::arg("edge_offsets"),
+             nb::arg("directed"), nb::arg("budget"), nb::arg("n_threads"));
+}
+
+} // namespace gdlnn::bindings

@@ -1,0 +1,244 @@
+#include "gdlnn/neighbourhoods.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <thread>
+#include <unordered_map>
+
+#include "gdlnn/canonical.hpp"
+
+namespace gdlnn {
+namespace {
+
+std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
+
+// The ball in canonical order: its sizes, the colours of its nodes, and its edges with theirs. Two
+// balls are the same pattern exactly where their certificates are equal.
+using Certificate = std::vector<std::int32_t>;
+
+struct CertificateHash {
+    std::size_t operator()(const Certificate &c) const {
+        std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
+        for (const auto value : c) {
+            hash = (hash ^ static_cast<std::uint32_t>(value)) * 0xbf58476d1ce4e5b9ULL;
+            hash ^= hash >> 29;
+        }
+        return hash;
+    }
+};
+
+// The patterns of some graphs in a row, each with its first ball.
+struct Found {
+    std::unordered_map<Certificate, std::size_t, CertificateHash> number;
+    std::vector<Neighbourhood> patterns;
+
+    Neighbourhood &of(const Certificate &certificate) {
+        const auto [at, fresh] = number.try_emplace(certificate, patterns.size());
+        if (fresh)
+            patterns.emplace_back();
+        return patterns[at->second];
+    }
+};
+
+// Goes through the balls of one graph after another, reusing its buffers.
+class Collector {
+  public:
+    Collector(const ColouredGraphs &graphs, const NeighbourhoodParams &params, Found &found)
+        : graphs_(graphs), params_(params), found_(found) {}
+
+    void collect(int graph) {
+        graph_ = graph;
+        n_ = static_cast<int>(graphs_.node_offsets[graph + 1] - graphs_.node_offsets[graph]);
+        m_ = static_cast<int>(graphs_.edge_offsets[graph + 1] - graphs_.edge_offsets[graph]);
+        colours_ = graphs_.node_colours + graphs_.node_offsets[graph];
+        edges_ = graphs_.edges + 2 * graphs_.edge_offsets[graph];
+        edge_colours_ = graphs_.edge_colours + graphs_.edge_offsets[graph];
+        link();
+        place_.assign(idx(n_), -1);
+        for (int centre = 0; centre < n_; ++centre)
+            grow(centre);
+    }
+
+  private:
+    void link() {
+        start_.assign(idx(n_) + 1, 0);
+        for (int i = 0; i < 2 * m_; ++i)
+            ++start_[idx(edges_[i] + 1)];
+        for (int v = 0; v < n_; ++v)
+            start_[idx(v + 1)] += start_[idx(v)];
+        links_.resize(idx(2 * m_));
+        std::vector<std::int32_t> next(start_.begin(), start_.end() - 1);
+        for (int i = 0; i < 2 * m_; ++i)
+            links_[idx(next[idx(edges_[i])]++)] = i / 2;
+    }
+
+    // The balls of one node, from the node alone outwards; ends where a ball is the whole
+    // component.
+    void grow(int centre) {
+        ball_.assign(1, centre);
+        place_[idx(centre)] = 0;
+        std::size_t done = 0;
+        for (int radius = 0; radius <= params_.radius; ++radius) {
+            if (radius) {
+                const std::size_t before = ball_.size();
+                for (; done < before; ++done)
+                    for (int i = start_[idx(ball_[done])]; i < start_[idx(ball_[done] + 1)]; ++i)
+                        for (int end = 0; end < 2; ++end)
+                            reach(static_cast<std::int32_t>(edges_[2 * links_[idx(i)] + end]));
+                if (ball_.size() == before)
+                    break;
+            }
+            if (params_.max_nodes && static_cast<int>(ball_.size()) > params_.max_nodes)
+                break;
+            record(centre, radius);
+        }
+        for (const auto v : ball_)
+            place_[idx(v)] = -1;
+    }
+
+    void reach(std::int32_t v) {
+        if (place_[idx(v)] < 0) {
+            place_[idx(v)] = static_cast<std::int32_t>(ball_.size());
+            ball_.push_back(v);
+        }
+    }
+
+    void record(int centre, int radius) {
+        vertex_colours_.clear();
+        inner_edges_.clear();
+        inner_colours_.clear();
+        for (std::size_t i = 0; i < ball_.size(); ++i) {
+            const auto v = ball_[i];
+            vertex_colours_.push_back(colours_[v]);
+            for (int k = start_[idx(v)]; k < start_[idx(v + 1)]; ++k) {
+                const int e = links_[idx(k)];
+                // Every edge once: where it leaves its source, and a self-loop at the first of its
+                // ends.
+                if (edges_[2 * e] != v || place_[idx(edges_[2 * e + 1])] < 0 ||
+                    (edges_[2 * e] == edges_[2 * e + 1] && k > start_[idx(v)] &&
+                     links_[idx(k - 1)] == e))
+                    continue;
+                inner_edges_.push_back(static_cast<std::int32_t>(i));
+                inner_edges_.push_back(place_[idx(edges_[2 * e + 1])]);
+                inner_colours_.push_back(edge_colours_[e]);
+            }
+        }
+        ColouredGraph graph;
+        graph.n = static_cast<int>(ball_.size());
+        graph.m = static_cast<int>(inner_colours_.size());
+        graph.directed = graphs_.directed;
+        graph.vertex_colour = vertex_colours_.data();
+        graph.edges = inner_edges_.data();
+        graph.edge_colour = inner_colours_.data();
+        const std::vector<std::int32_t> order = canonical_order(graph);
+        certify(order);
+        Neighbourhood &pattern = found_.of(certificate_);
+        if (pattern.nodes.empty()) {
+            pattern.graph = graph_;
+            pattern.centre = centre;
+            pattern.radius = radius;
+            for (const auto i : order)
+                pattern.nodes.push_back(ball_[idx(i)]);
+        }
+        if (pattern.graphs.empty() || pattern.graphs.back() != graph_)
+            pattern.graphs.push_back(graph_);
+    }
+
+    void certify(const std::vector<std::int32_t> &order) {
+        rank_.resize(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i)
+            rank_[idx(order[i])] = static_cast<std::int32_t>(i);
+        arcs_.clear();
+        for (std::size_t e = 0; e < inner_colours_.size(); ++e) {
+            auto u = rank_[idx(inner_edges_[2 * e])], v = rank_[idx(inner_edges_[2 * e + 1])];
+            if (!graphs_.directed && u > v)
+                std::swap(u, v);
+            arcs_.push_back({u, v, inner_colours_[e]});
+        }
+        std::sort(arcs_.begin(), arcs_.end());
+        certificate_.assign(
+            {static_cast<std::int32_t>(order.size()), static_cast<std::int32_t>(arcs_.size())});
+        for (const auto i : order)
+            certificate_.push_back(vertex_colours_[idx(i)]);
+        for (const auto &[u, v, colour] : arcs_)
+            certificate_.insert(certificate_.end(), {u, v, colour});
+    }
+
+    struct Arc {
+        std::int32_t source, target, colour;
+        auto operator<=>(const Arc &) const = default;
+    };
+
+    const ColouredGraphs &graphs_;
+    const NeighbourhoodParams &params_;
+    Found &found_;
+    int graph_ = 0, n_ = 0, m_ = 0;
+    const std::int32_t *colours_ = nullptr, *edge_colours_ = nullptr;
+    const std::int64_t *edges_ = nullptr;
+    std::vector<std::int32_t> start_, links_; // per node the numbers of its edges
+    std::vector<std::int32_t> ball_, place_;  // nodes reached, and the place of each among them
+    std::vector<std::int32_t> vertex_colours_, inner_edges_, inner_colours_;
+    std::vector<std::int32_t> rank_;
+    std::vector<Arc> arcs_;
+    Certificate certificate_;
+};
+
+// Adds the patterns of later graphs to those of earlier ones.
+void merge(Found &into, Found &&later) {
+    for (const auto &[certificate, number] : later.number) {
+        Neighbourhood &fresh = later.patterns[number];
+        Neighbourhood &known = into.of(certificate);
+        if (known.nodes.empty())
+            known = std::move(fresh);
+        else
+            known.graphs.insert(known.graphs.end(), fresh.graphs.begin(), fresh.graphs.end());
+    }
+}
+
+} // namespace
+
+std::vector<Neighbourhood> neighbourhoods(const ColouredGraphs &graphs,
+                                          const NeighbourhoodParams &params) {
+    const int n_threads = std::clamp(params.n_threads, 1, std::max(1, graphs.n_graphs));
+    std::vector<Found> parts(idx(n_threads));
+    std::vector<std::exception_ptr> failures(idx(n_threads));
+    const auto work = [&](int part) {
+        try {
+            Collector collector(graphs, params, parts[idx(part)]);
+            const int first =
+                static_cast<int>(static_cast<long long>(graphs.n_graphs) * part / n_threads);
+            const int last =
+                static_cast<int>(static_cast<long long>(graphs.n_graphs) * (part + 1) / n_threads);
+            for (int g = first; g < last && !(params.stop && params.stop->load()); ++g)
+                collector.collect(g);
+        } catch (...) {
+            failures[idx(part)] = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int part = 1; part < n_threads; ++part)
+        threads.emplace_back(work, part);
+    work(0);
+    for (auto &thread : threads)
+        thread.join();
+    for (const auto &failure : failures)
+        if (failure)
+            std::rethrow_exception(failure);
+    for (int part = 1; part < n_threads; ++part)
+        merge(parts[0], std::move(parts[idx(part)]));
+    std::vector<Neighbourhood> result;
+    for (auto &pattern : parts[0].patterns)
+        if (static_cast<int>(pattern.graphs.size()) >= params.min_support)
+            result.push_back(std::move(pattern));
+    std::sort(result.begin(), result.end(), [](const Neighbourhood &a, const Neighbourhood &b) {
+        if (a.nodes.size() != b.nodes.size())
+            return a.nodes.size() < b.nodes.size();
+        if (a.graph != b.graph)
+            return a.graph < b.graph;
+        return a.radius != b.radius ? a.radius < b.radius : a.centre < b.centre;
+    });
+    return result;
+}
+
+} // namespace gdlnn

@@ -1,0 +1,475 @@
+// The walk over one graph: which programs of a plan it contains, and where.
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "gdlnn/canonical.hpp"
+#include "gdlnn/plan.hpp"
+#include "gdlnn/search.hpp"
+
+namespace gdlnn {
+namespace {
+
+std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
+
+// Steps of the walk for one program in one graph before it is left to the search with backjumping,
+// which takes longer for a step and fewer of them where it is hard.
+constexpr std::int64_t kWalkSteps = 2000;
+// Steps for the images of one program in one graph.
+constexpr std::int64_t kImageSteps = 200'000;
+// Words of adjacency beyond which a graph is too large for the walk.
+constexpr std::size_t kMaxAdjacencyWords = std::size_t{1} << 22;
+
+// One graph of many, as the walk reads it.
+struct GraphView {
+    int n = 0, m = 0;
+    const double *node_features = nullptr;
+    const std::int64_t *edges = nullptr;
+    const double *edge_features = nullptr;
+};
+
+GraphView view_of(const GraphArrays &graphs, int g) {
+    GraphView view;
+    const auto node = graphs.node_offsets[g], edge = graphs.edge_offsets[g];
+    view.n = static_cast<int>(graphs.node_offsets[g + 1] - node);
+    view.m = static_cast<int>(graphs.edge_offsets[g + 1] - edge);
+    view.node_features = graphs.node_features + node * graphs.n_node_features;
+    view.edges = graphs.edges + 2 * edge;
+    view.edge_features = graphs.edge_features + edge * graphs.n_edge_features;
+    return view;
+}
+
+// Ranks of the rows of a table among each other, by their values: equal rows have equal ranks.
+std::vector<std::int32_t> row_ranks(const double *table, int n, int width) {
+    std::vector<std::int32_t> order(idx(n)), rank(idx(n), 0);
+    std::iota(order.begin(), order.end(), 0);
+    const auto less = [&](int a, int b) {
+        return std::lexicographical_compare(table + a * width, table + (a + 1) * width,
+                                            table + b * width, table + (b + 1) * width);
+    };
+    std::sort(order.begin(), order.end(), less);
+    for (int i = 1; i < n; ++i)
+        rank[idx(order[idx(i)])] =
+            rank[idx(order[idx(i - 1)])] + less(order[idx(i - 1)], order[idx(i)]);
+    return rank;
+}
+
+// Memory of one thread, for one graph after another. `W` is the number of words of a set of nodes,
+// 0 where it is only known at run time.
+class Scratch {
+  public:
+    explicit Scratch(const Plan &plan) : plan_(plan) {
+        set_.resize(idx(std::max(plan.node_conditions().words(), plan.edge_conditions().words())));
+    }
+
+    // Whether the graph is small enough for the walk.
+    bool fits(const GraphView &graph) const {
+        const std::size_t words = idx(words_for(std::max(1, graph.n)));
+        return idx(plan_.edge_conditions().size()) * idx(graph.n) * words <= kMaxAdjacencyWords &&
+               idx(plan_.node_conditions().size()) * words <= kMaxAdjacencyWords;
+    }
+
+    // Reads a graph, its nodes in the given order (null: as they are).
+    void load(const GraphView &graph, const std::int32_t *order) {
+        n_ = graph.n;
+        width_ = std::max(1, words_for(n_));
+        const auto w = idx(width_);
+        const ConditionTable &nodes = plan_.node_conditions(), &edges = plan_.edge_conditions();
+        mask_.assign(idx(nodes.size()) * w, 0);
+        place_.resize(idx(n_));
+        for (int i = 0; i < n_; ++i) {
+            const int v = order ? order[i] : i;
+            place_[idx(v)] = i;
+            nodes.satisfied(graph.node_features +
+                                static_cast<std::ptrdiff_t>(v) * plan_.n_node_features(),
+                            set_.data());
+            for_each_bit(set_.data(), nodes.words(),
+                         [&](int condition) { set_bit(mask_.data() + idx(condition) * w, i); });
+        }
+        const std::size_t table = idx(edges.size()) * idx(n_) * w;
+        out_.assign(table, 0);
+        if (plan_.directed())
+            in_.assign(table, 0);
+        loop_.assign(idx(edges.size()) * w, 0);
+        for (int e = 0; e < graph.m; ++e) {
+            const auto u = place_[idx(graph.edges[2 * e])], v = place_[idx(graph.edges[2 * e + 1])];
+            edges.satisfied(graph.edge_features +
+                                static_cast<std::ptrdiff_t>(e) * plan_.n_edge_features(),
+                            set_.data());
+            for_each_bit(set_.data(), edges.words(), [&](int condition) {
+                if (u == v) {
+                    set_bit(loop_.data() + idx(condition) * w, u);
+                    return;
+                }
+                set_bit(out_.data() + (idx(condition) * idx(n_) + idx(u)) * w, v);
+                Word *back = plan_.directed() ? in_.data() : out_.data();
+                set_bit(back + (idx(condition) * idx(n_) + idx(v)) * w, u);
+            });
+        }
+        counts_.assign(idx(plan_.n_pairs()), -1);
+    }
+
+    int n() const { return n_; }
+    int width() const { return width_; }
+    const Word *mask(int condition) const { return mask_.data() + idx(condition) * idx(width_); }
+    const Word *loops(int condition) const { return loop_.data() + idx(condition) * idx(width_); }
+    // The nodes x with an edge from x to v (`towards`), or from v to x, that satisfies a condition.
+    const Word *linked(int condition, int v, bool towards) const {
+        const auto &table = plan_.directed() && towards ? in_ : out_;
+        return table.data() + (idx(condition) * idx(n_) + idx(v)) * idx(width_);
+    }
+
+    // An upper bound on the number of edges that join a pair of conditions; worked out when first
+    // asked for.
+    int count(int pair) {
+        auto &kept = counts_[idx(pair)];
+        if (kept < 0) {
+            const Plan::Pair &needed = plan_.pair(pair);
+            const Word *targets = mask(needed.target);
+            std::int32_t found = 0;
+            for_each_bit(mask(needed.source), width_, [&](int u) {
+                const Word *next = linked(needed.edge, u, false);
+                for (int i = 0; i < width_; ++i)
+                    found += std::popcount(next[i] & targets[i]);
+            });
+            kept = !plan_.directed() && needed.source == needed.target ? found / 2 : found;
+        }
+        return kept;
+    }
+
+  private:
+    const Plan &plan_;
+    int n_ = 0, width_ = 1;
+    std::vector<Word> set_;
+    std::vector<Word> mask_; // per node condition the nodes that satisfy it
+    std::vector<Word> out_, in_,
+        loop_; // per edge condition and node the nodes it leads to, comes from
+    std::vector<std::int32_t> place_;
+    std::vector<std::int32_t> counts_; // per pair, -1 where not asked yet
+};
+
+// Places the variables of one program in its fixed order: backtracking over sets of candidates.
+template <int W> class Placement {
+  public:
+    Placement(const Plan &plan, Scratch &graph) : plan_(plan), graph_(graph) {}
+
+    // Calls found(image) for every placement with the root at a node; stops where it returns true,
+    // or when the steps are spent. The answer: whether it stopped at a placement, or ran out
+    // (unknown).
+    template <class Found>
+    Answer at(const Plan::Entry &entry, int root, std::int64_t &steps, Found &&found) {
+        const int n = entry.n, w = width();
+        if (image_.size() < idx(n)) {
+            image_.resize(idx(n));
+            candidates_.resize(idx(n) * idx(graph_.width()));
+        }
+        if (candidates_.size() < idx(n) * idx(w))
+            candidates_.resize(idx(n) * idx(w));
+        used_.assign(idx(w), 0);
+        image_[0] = root;
+        set_bit(used_.data(), root);
+        ++steps_;
+        if (n == 1)
+            return found(image_.data()) ? Answer::yes : Answer::no;
+        int k = 1;
+        narrow(entry, k);
+        for (;;) {
+            Word *candidates = candidates_.data() + idx(k) * idx(w);
+            const int v = take_first(candidates);
+            if (v < 0) {
+                if (--k == 0)
+                    return Answer::no;
+                clear_bit(used_.data(), image_[idx(k)]);
+                continue;
+            }
+            if (--steps < 0)
+                return Answer::unknown;
+            image_[idx(k)] = v;
+            if (k + 1 == n) {
+                if (found(image_.data()))
+                    return Answer::yes;
+                continue;
+            }
+            set_bit(used_.data(), v);
+            narrow(entry, ++k);
+        }
+    }
+
+  private:
+    int width() const { return W ? W : graph_.width(); }
+
+    int take_first(Word *bits) const {
+        for (int i = 0; i < width(); ++i)
+            if (bits[i]) {
+                const int v = i * kWordBits + std::countr_zero(bits[i]);
+                bits[i] &= bits[i] - 1;
+                return v;
+            }
+        return -1;
+    }
+
+    // The nodes that the variable at a position may take beside those that are placed.
+    void narrow(const Plan::Entry &entry, int k) {
+        const int w = width();
+        const Plan::Step &step = plan_.step(entry.first_step + k);
+        Word *candidates = candidates_.data() + idx(k) * idx(w);
+        const Word *allowed = graph_.mask(step.condition);
+        for (int i = 0; i < w; ++i)
+            candidates[i] = allowed[i] & ~used_[idx(i)];
+        for (int c = step.first_check; c < step.last_check; ++c) {
+            const Plan::Check &check = plan_.check(c);
+            const Word *linked =
+                graph_.linked(check.condition, image_[idx(check.position)], check.outward);
+            for (int i = 0; i < w; ++i)
+                candidates[i] &= linked[i];
+        }
+        for (int l = step.first_loop; l < step.last_loop; ++l) {
+            const Word *looped = graph_.loops(plan_.loop(l));
+            for (int i = 0; i < w; ++i)
+                candidates[i] &= looped[i];
+        }
+        if (step.twin >= 0) { // exchanging twins gives nothing new: later ones get later nodes
+            const int after = image_[idx(step.twin)];
+            for (int i = 0; i < after / kWordBits; ++i)
+                candidates[i] = 0;
+            candidates[after / kWordBits] &= ~Word{1} << (after % kWordBits);
+        }
+    }
+
+    const Plan &plan_;
+    Scratch &graph_;
+    std::int64_t steps_ = 0;
+    std::vector<std::int32_t> image_;
+    std::vector<Word> candidates_, used_;
+};
+
+// Which programs a graph contains: from programs without a parent down to their children, each with
+// the nodes at which its root may be.
+template <int W> class Walk {
+  public:
+    Walk(const Plan &plan, Scratch &graph, std::vector<std::int32_t> &matched,
+         std::vector<std::int32_t> &undecided)
+        : plan_(plan), graph_(graph), placement_(plan, graph), matched_(matched),
+          undecided_(undecided) {}
+
+    void run() {
+        everywhere_.assign(idx(width()), ~Word{0});
+        stack_.clear();
+        for (const Plan::Child &root : plan_.roots()) {
+            if (root.key >= 0 && graph_.count(root.key) == 0)
+                continue;
+            visit(root.program, everywhere_.data(), 0);
+            while (!stack_.empty())
+                next();
+        }
+    }
+
+  private:
+    // A matched program whose children are being visited.
+    struct Frame {
+        std::int32_t next, last; // children
+        std::size_t depth;       // of its roots in roots_
+    };
+
+    int width() const { return W ? W : graph_.width(); }
+
+    bool meets_needs(const Plan::Entry &entry) {
+        if (entry.n > graph_.n())
+            return false;
+        for (int i = entry.first_need; i < entry.last_need; ++i)
+            if (graph_.count(plan_.need(i).pair) < plan_.need(i).count)
+                return false;
+        return true;
+    }
+
+    void visit(int p, const Word *within, std::size_t depth) {
+        const Plan::Entry &entry = plan_.entry(p);
+        if (!entry.n) {
+            matched_.push_back(p);
+            return;
+        }
+        if (!meets_needs(entry))
+            return;
+        const int w = width();
+        const bool has_children = entry.first_child < entry.last_child;
+        if (roots_.size() < (depth + 2) * idx(w))
+            roots_.resize((depth + 2) * idx(w));
+        const bool copied =
+            within == roots_.data() + depth * idx(w) || within == everywhere_.data();
+        (void)copied;
+        Word *roots = roots_.data() + (depth + 1) * idx(w);
+        const Plan::Step &first = plan_.step(entry.first_step);
+        const Word *allowed = graph_.mask(first.condition);
+        const Word *outer = depth ? roots_.data() + depth * idx(w) : everywhere_.data();
+        for (int i = 0; i < w; ++i)
+            roots[i] = allowed[i] & outer[i];
+        for (int l = first.first_loop; l < first.last_loop; ++l)
+            for (int i = 0; i < w; ++i)
+                roots[i] &= graph_.loops(plan_.loop(l))[i];
+        bool found = false, spent = false;
+        std::int64_t steps = kWalkSteps;
+        const auto once = [](const std::int32_t *) { return true; };
+        for (int i = 0; i < w && !spent; ++i) {
+            for (Word rest = roots[i]; rest && !spent; rest &= rest - 1) {
+                const int v = i * kWordBits + std::countr_zero(rest);
+                const Answer answer = placement_.at(entry, v, steps, once);
+                if (answer == Answer::unknown) {
+                    spent = true;
+                } else if (answer == Answer::no) {
+                    clear_bit(roots, v);
+                } else {
+                    found = true;
+                    if (!has_children)
+                        break;
+                }
+            }
+            if (found && !has_children)
+                break;
+        }
+        if (found)
+            matched_.push_back(p);
+        else if (spent)
+            undecided_.push_back(p);
+        if (has_children && (found || spent)) // roots that were not tried stay: they may be right
+            stack_.push_back({entry.first_child, entry.last_child, depth + 1});
+    }
+
+    void next() {
+        Frame &frame = stack_.back();
+        while (frame.next < frame.last) {
+            const Plan::Child &child = plan_.child(frame.next++);
+            if (child.key >= 0 && graph_.count(child.key) == 0)
+                continue;
+            const std::size_t depth = frame.depth;
+            visit(child.program, roots_.data() + depth * idx(width()), depth);
+            return;
+        }
+        stack_.pop_back();
+    }
+
+    const Plan &plan_;
+    Scratch &graph_;
+    Placement<W> placement_;
+    std::vector<std::int32_t> &matched_, &undecided_;
+    std::vector<Word> everywhere_, roots_;
+    std::vector<Frame> stack_;
+};
+
+// Decides what the walk left open, by searches of their own on an encoding of the graph.
+void decide(const Plan &plan, const GraphArrays &graphs, int g,
+            const std::vector<std::int32_t> &open, const PlanParams &params,
+            std::vector<std::int32_t> &matched, std::vector<std::int32_t> &unknown) {
+    const GraphView view = view_of(graphs, g);
+    const std::int64_t nodes[2] = {0, view.n}, edges[2] = {0, view.m};
+    GraphArrays one = graphs;
+    one.n_graphs = 1;
+    one.node_features = view.node_features;
+    one.node_offsets = nodes;
+    one.edges = view.edges;
+    one.edge_features = view.edge_features;
+    one.edge_offsets = edges;
+    one.directed = graphs.directed + g;
+    const GraphSet set(one);
+    Searcher searcher(set);
+    searcher.stop = params.stop;
+    for (const int p : open) {
+        const Pattern pattern(set, plan.arrays(p));
+        searcher.bind(pattern);
+        const Answer answer = searcher.test(set[0], nullptr, params.step_budget);
+        if (answer == Answer::yes)
+            matched.push_back(p);
+        else if (answer == Answer::unknown)
+            unknown.push_back(p);
+    }
+}
+
+template <class Work> void by_width(int width, Work &&work) {
+    switch (width) {
+    case 1:
+        return work(std::integral_constant<int, 1>{});
+    case 2:
+        return work(std::integral_constant<int, 2>{});
+    case 3:
+        return work(std::integral_constant<int, 3>{});
+    default:
+        return work(std::integral_constant<int, 0>{});
+    }
+}
+
+// Runs task(thread-local scratch, item) over items on threads.
+template <class Task>
+void over_items(const Plan &plan, int n_items, const PlanParams &params, Task &&task) {
+    std::atomic<int> next{0};
+    std::mutex failure_mutex;
+    std::exception_ptr failure;
+    const auto work = [&]() {
+        try {
+            Scratch scratch(plan);
+            for (int item; (item = next.fetch_add(1)) < n_items;) {
+                if (params.stop && params.stop->load(std::memory_order_relaxed))
+                    return;
+                task(scratch, item);
+            }
+        } catch (...) {
+            next = n_items;
+            const std::lock_guard lock(failure_mutex);
+            if (!failure)
+                failure = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    const int n_threads = std::clamp(params.n_threads, 1, std::max(1, n_items));
+    for (int t = 1; t < n_threads; ++t)
+        threads.emplace_back(work);
+    work();
+    for (auto &thread : threads)
+        thread.join();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+} // namespace
+
+PlanMatches Plan::match(const GraphArrays &graphs, const PlanParams &params) const {
+    std::vector<std::vector<std::int32_t>> matched(idx(graphs.n_graphs)),
+        unknown(idx(graphs.n_graphs));
+    over_items(*this, graphs.n_graphs, params, [&](Scratch &scratch, int g) {
+        const GraphView view = view_of(graphs, g);
+        auto &found = matched[idx(g)];
+        std::vector<std::int32_t> open;
+        if (scratch.fits(view)) {
+            scratch.load(view, nullptr);
+            by_width(scratch.width(), [&](auto width) {
+                Walk<decltype(width)::value>(*this, scratch, found, open).run();
+            });
+            for (const auto p : large_)
+                if (programs_[idx(p)].n <= view.n)
+                    open.push_back(p);
+        } else {
+            open.resize(programs_.size());
+            std::iota(open.begin(), open.end(), 0);
+        }
+        if (!open.empty())
+            decide(*this, graphs, g, open, params, found, unknown[idx(g)]);
+        std::sort(found.begin(), found.end());
+        std::sort(unknown[idx(g)].begin(), unknown[idx(g)].end());
+    });
+    PlanMatches result;
+    const auto flatten = [](const auto &rows, std::vector<std::int64_t> &start,
+                            std::vector<std::int32_t> &all) {
+        start.push_back(0);
+        for (const auto &row : rows) {
+            all.insert(all.end(), row.begin(), row.end());
+            start.push_back(static_cast<std::int64_t>(all.size()));
+        }
+    };
+    flatten(matched, result.start, result.programs);
+    flatten(unknown, result.unknown_start, result.unknown);
+    return result;
+}
+
+} // namespace gdlnn
