@@ -62,6 +62,35 @@ nb::tuple match_plan(const Plan &plan, Matrix<double> node_features,
                           given(std::move(found.unknown_start)), given(std::move(found.unknown)));
 }
 
+// (start, images, image start, complete) for every question (graph, program); see PlanWitnesses.
+nb::tuple find_witnesses(const Plan &plan, Matrix<double> node_features,
+                         Vector<std::int64_t> node_offsets, Matrix<std::int64_t> edges,
+                         Matrix<double> edge_features, Vector<std::int64_t> edge_offsets,
+                         Vector<bool> directed, Vector<std::int32_t> graph,
+                         Vector<std::int32_t> program, int most, int n_threads) {
+    const GraphArrays graphs =
+        graph_arrays(node_features, node_offsets, edges, edge_features, edge_offsets, directed);
+    const std::vector<std::int32_t> asked_graphs(graph.data(), graph.data() + graph.shape(0));
+    const std::vector<std::int32_t> asked_programs(program.data(),
+                                                   program.data() + program.shape(0));
+    std::atomic<bool> stop{false};
+    PlanParams params;
+    params.n_threads = n_threads;
+    params.stop = &stop;
+    PlanWitnesses found;
+    const auto work = [&] {
+        found = plan.witnesses(graphs, asked_graphs, asked_programs, most, params);
+    };
+    if (graphs.n_graphs == 1) {
+        nb::gil_scoped_release released;
+        work();
+    } else {
+        run_interruptibly(stop, work);
+    }
+    return nb::make_tuple(given(std::move(found.start)), given(std::move(found.images)),
+                          given(std::move(found.image_start)), given(std::move(found.complete)));
+}
+
 } // namespace
 
 void register_plan(nb::module_ &m) {

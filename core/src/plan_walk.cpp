@@ -1,10 +1,9 @@
 // The walk over one graph: which programs of a plan it contains, and where.
 #include <algorithm>
 #include <exception>
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <thread>
 
 #include "gdlnn/canonical.hpp"
@@ -163,16 +162,13 @@ template <int W> class Placement {
     template <class Found>
     Answer at(const Plan::Entry &entry, int root, std::int64_t &steps, Found &&found) {
         const int n = entry.n, w = width();
-        if (image_.size() < idx(n)) {
+        if (image_.size() < idx(n))
             image_.resize(idx(n));
-            candidates_.resize(idx(n) * idx(graph_.width()));
-        }
         if (candidates_.size() < idx(n) * idx(w))
             candidates_.resize(idx(n) * idx(w));
         used_.assign(idx(w), 0);
         image_[0] = root;
         set_bit(used_.data(), root);
-        ++steps_;
         if (n == 1)
             return found(image_.data()) ? Answer::yes : Answer::no;
         int k = 1;
@@ -242,7 +238,6 @@ template <int W> class Placement {
 
     const Plan &plan_;
     Scratch &graph_;
-    std::int64_t steps_ = 0;
     std::vector<std::int32_t> image_;
     std::vector<Word> candidates_, used_;
 };
@@ -262,7 +257,7 @@ template <int W> class Walk {
         for (const Plan::Child &root : plan_.roots()) {
             if (root.key >= 0 && graph_.count(root.key) == 0)
                 continue;
-            visit(root.program, everywhere_.data(), 0);
+            visit(root.program, 0);
             while (!stack_.empty())
                 next();
         }
@@ -286,7 +281,8 @@ template <int W> class Walk {
         return true;
     }
 
-    void visit(int p, const Word *within, std::size_t depth) {
+    // Tries a program at the roots that its parent has at this depth, or everywhere at depth 0.
+    void visit(int p, std::size_t depth) {
         const Plan::Entry &entry = plan_.entry(p);
         if (!entry.n) {
             matched_.push_back(p);
@@ -298,13 +294,10 @@ template <int W> class Walk {
         const bool has_children = entry.first_child < entry.last_child;
         if (roots_.size() < (depth + 2) * idx(w))
             roots_.resize((depth + 2) * idx(w));
-        const bool copied =
-            within == roots_.data() + depth * idx(w) || within == everywhere_.data();
-        (void)copied;
+        const Word *outer = depth ? roots_.data() + depth * idx(w) : everywhere_.data();
         Word *roots = roots_.data() + (depth + 1) * idx(w);
         const Plan::Step &first = plan_.step(entry.first_step);
         const Word *allowed = graph_.mask(first.condition);
-        const Word *outer = depth ? roots_.data() + depth * idx(w) : everywhere_.data();
         for (int i = 0; i < w; ++i)
             roots[i] = allowed[i] & outer[i];
         for (int l = first.first_loop; l < first.last_loop; ++l)
@@ -344,8 +337,7 @@ template <int W> class Walk {
             const Plan::Child &child = plan_.child(frame.next++);
             if (child.key >= 0 && graph_.count(child.key) == 0)
                 continue;
-            const std::size_t depth = frame.depth;
-            visit(child.program, roots_.data() + depth * idx(width()), depth);
+            visit(child.program, frame.depth);
             return;
         }
         stack_.pop_back();
@@ -386,6 +378,87 @@ void decide(const Plan &plan, const GraphArrays &graphs, int g,
             unknown.push_back(p);
     }
 }
+
+// The distinct subgraphs that images cover: nodes and edges, whichever variable is where.
+class Covered {
+  public:
+    Covered(std::vector<std::pair<std::int32_t, std::int32_t>> edges, bool directed)
+        : edges_(std::move(edges)), directed_(directed) {}
+
+    // Whether an image covers a subgraph that no earlier one did.
+    bool add(const std::int32_t *image, int n) {
+        key_.assign(image, image + n);
+        std::sort(key_.begin(), key_.end());
+        ends_.clear();
+        for (const auto &[a, b] : edges_) {
+            auto u = image[a], v = image[b];
+            if (!directed_ && u > v)
+                std::swap(u, v);
+            ends_.emplace_back(u, v);
+        }
+        std::sort(ends_.begin(), ends_.end());
+        for (const auto &[u, v] : ends_)
+            key_.insert(key_.end(), {u, v});
+        if (std::find(seen_.begin(), seen_.end(), key_) != seen_.end())
+            return false;
+        seen_.push_back(key_);
+        return true;
+    }
+    std::size_t size() const { return seen_.size(); }
+
+  private:
+    std::vector<std::pair<std::int32_t, std::int32_t>> edges_,
+        ends_; // between positions, between nodes
+    bool directed_;
+    std::vector<std::int32_t> key_;
+    std::vector<std::vector<std::int32_t>> seen_;
+};
+
+// The nodes of a graph in an order that does not depend on how they are numbered.
+std::vector<std::int32_t> canonical_nodes(const GraphView &view, const GraphArrays &graphs,
+                                          bool directed) {
+    const auto colours = row_ranks(view.node_features, view.n, graphs.n_node_features);
+    const auto edge_colours = row_ranks(view.edge_features, view.m, graphs.n_edge_features);
+    const std::vector<std::int32_t> edges(view.edges, view.edges + 2 * view.m);
+    ColouredGraph graph;
+    graph.n = view.n;
+    graph.m = view.m;
+    graph.directed = directed;
+    graph.vertex_colour = colours.data();
+    graph.edges = edges.data();
+    graph.edge_colour = edge_colours.data();
+    return canonical_order(graph);
+}
+
+// A graph with its nodes in another order, encoded for searches of their own.
+struct Reordered {
+    std::vector<double> node_features;
+    std::vector<std::int64_t> edges;
+    std::unique_ptr<GraphSet> set;
+
+    Reordered(const GraphView &view, const GraphArrays &graphs, int g,
+              const std::vector<std::int32_t> &order) {
+        std::vector<std::int64_t> place(idx(view.n));
+        for (int i = 0; i < view.n; ++i) {
+            place[idx(order[idx(i)])] = i;
+            const double *row = view.node_features +
+                                static_cast<std::ptrdiff_t>(order[idx(i)]) * graphs.n_node_features;
+            node_features.insert(node_features.end(), row, row + graphs.n_node_features);
+        }
+        for (int i = 0; i < 2 * view.m; ++i)
+            edges.push_back(place[idx(view.edges[i])]);
+        const std::int64_t nodes[2] = {0, view.n}, ends[2] = {0, view.m};
+        GraphArrays one = graphs;
+        one.n_graphs = 1;
+        one.node_features = node_features.data();
+        one.node_offsets = nodes;
+        one.edges = edges.data();
+        one.edge_features = view.edge_features;
+        one.edge_offsets = ends;
+        one.directed = graphs.directed + g;
+        set = std::make_unique<GraphSet>(one);
+    }
+};
 
 template <class Work> void by_width(int width, Work &&work) {
     switch (width) {
@@ -469,6 +542,105 @@ PlanMatches Plan::match(const GraphArrays &graphs, const PlanParams &params) con
     };
     flatten(matched, result.start, result.programs);
     flatten(unknown, result.unknown_start, result.unknown);
+    return result;
+}
+
+PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::int32_t> &graph,
+                              const std::vector<std::int32_t> &program, int most,
+                              const PlanParams &params) const {
+    const int n_questions = static_cast<int>(graph.size());
+    std::vector<int> first; // per graph that is asked about: its first question
+    for (int i = 0; i < n_questions; ++i)
+        if (i == 0 || graph[idx(i)] != graph[idx(i - 1)])
+            first.push_back(i);
+    first.push_back(n_questions);
+    std::vector<std::vector<std::int32_t>> images(idx(n_questions));
+    PlanWitnesses result;
+    result.complete.assign(idx(n_questions), 1);
+    over_items(*this, static_cast<int>(first.size()) - 1, params, [&](Scratch &scratch, int item) {
+        const int g = graph[idx(first[idx(item)])];
+        const GraphView view = view_of(graphs, g);
+        const auto order = canonical_nodes(view, graphs, directed_);
+        const bool walks = scratch.fits(view);
+        std::unique_ptr<Reordered> reordered;
+        if (walks)
+            scratch.load(view, order.data());
+        for (int i = first[idx(item)]; i < first[idx(item + 1)]; ++i) {
+            const int p = program[idx(i)];
+            const Entry &entry = programs_[idx(p)];
+            auto &found = images[idx(i)];
+            if (walks && !entry.large) {
+                if (!entry.n)
+                    continue;
+                Covered covered(position_edges(p), directed_);
+                const auto keep = [&](const std::int32_t *image) {
+                    if (covered.add(image, entry.n)) {
+                        const auto at = found.size();
+                        found.resize(at + idx(entry.n));
+                        for (int k = 0; k < entry.n; ++k)
+                            found[at + idx(variable(entry.first_step + k))] = order[idx(image[k])];
+                    }
+                    return static_cast<int>(covered.size()) >= most;
+                };
+                std::int64_t steps = kImageSteps;
+                by_width(scratch.width(), [&](auto width) {
+                    Placement<decltype(width)::value> placement(*this, scratch);
+                    const Step &root = step(entry.first_step);
+                    std::vector<Word> roots(scratch.mask(root.condition),
+                                            scratch.mask(root.condition) + scratch.width());
+                    for (int l = root.first_loop; l < root.last_loop; ++l)
+                        for (int w = 0; w < scratch.width(); ++w)
+                            roots[idx(w)] &= scratch.loops(loop(l))[w];
+                    bool done = false;
+                    for_each_bit(roots.data(), scratch.width(), [&](int v) {
+                        if (!done && placement.at(entry, v, steps, keep) != Answer::no) {
+                            done = true;
+                            result.complete[idx(i)] = 0;
+                        }
+                    });
+                });
+                continue;
+            }
+            if (!reordered)
+                reordered = std::make_unique<Reordered>(view, graphs, g, order);
+            const ProgramArrays source = arrays(p);
+            const Pattern pattern(*reordered->set, source);
+            std::vector<std::pair<std::int32_t, std::int32_t>> edges;
+            for (int e = 0; e < source.m; ++e)
+                edges.emplace_back(source.edges[2 * e], source.edges[2 * e + 1]);
+            Covered covered(std::move(edges), directed_);
+            Searcher searcher(*reordered->set);
+            searcher.stop = params.stop;
+            searcher.bind(pattern);
+            searcher.start((*reordered->set)[0], nullptr);
+            for (std::int64_t left = kImageSteps;;) {
+                const std::int64_t before = searcher.steps();
+                const Answer answer = searcher.next(left);
+                left -= searcher.steps() - before;
+                if (answer != Answer::yes) {
+                    result.complete[idx(i)] = answer == Answer::no;
+                    break;
+                }
+                const auto &image = searcher.witness();
+                if (covered.add(image.data(), source.n))
+                    for (const auto v : image)
+                        found.push_back(order[idx(v)]);
+                if (static_cast<int>(covered.size()) >= most || left <= 0) {
+                    result.complete[idx(i)] = 0;
+                    break;
+                }
+            }
+        }
+    });
+    result.start.push_back(0);
+    result.image_start.push_back(0);
+    for (int i = 0; i < n_questions; ++i) {
+        const int n = programs_[idx(program[idx(i)])].n;
+        const auto count = n ? static_cast<std::int64_t>(images[idx(i)].size()) / n : 0;
+        result.start.push_back(result.start.back() + count);
+        result.images.insert(result.images.end(), images[idx(i)].begin(), images[idx(i)].end());
+        result.image_start.push_back(static_cast<std::int64_t>(result.images.size()));
+    }
     return result;
 }
 

@@ -138,39 +138,41 @@ class Plan:
     def nbytes(self) -> int: ...
     def match(
         self,
-        node_features: NDArray[np.float64],
-        node_offsets: NDArray[np.int64],
-        edges: NDArray[np.int64],
-        edge_features: NDArray[np.float64],
-        edge_offsets: NDArray[np.int64],
-        directed: NDArray[np.bool_],
+        node_features: npt.NDArray[np.float64],
+        node_offsets: npt.NDArray[np.int64],
+        edges: npt.NDArray[np.int64],
+        edge_features: npt.NDArray[np.float64],
+        edge_offsets: npt.NDArray[np.int64],
+        directed: npt.NDArray[np.bool_],
         budget: int,
         n_threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]: ...
+    ) -> tuple[
+        npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]
+    ]: ...
 
 def structure(
-    node_offsets: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    edge_offsets: NDArray[np.int64],
-    directed: NDArray[np.bool_],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]: ...
+    node_offsets: npt.NDArray[np.int64],
+    edges: npt.NDArray[np.int64],
+    edge_offsets: npt.NDArray[np.int64],
+    directed: npt.NDArray[np.bool_],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8]]: ...
 def neighbourhoods(
-    node_colours: NDArray[np.int32],
-    node_offsets: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    edge_colours: NDArray[np.int32],
-    edge_offsets: NDArray[np.int64],
+    node_colours: npt.NDArray[np.int32],
+    node_offsets: npt.NDArray[np.int64],
+    edges: npt.NDArray[np.int64],
+    edge_colours: npt.NDArray[np.int32],
+    edge_offsets: npt.NDArray[np.int64],
     directed: bool,
     radius: int,
     min_support: int,
     max_nodes: int,
     n_threads: int,
 ) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int32],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int32],
 ]: ...
