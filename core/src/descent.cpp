@@ -6,7 +6,6 @@
 namespace gdlnn {
 namespace {
 
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A fixed, well-mixed number for each (seed, mutation): the order of random ties.
@@ -20,9 +19,7 @@ std::uint64_t mix(std::uint64_t x) {
 } // namespace
 
 Descent::Descent(const MiningData &data, const MineParams &params, const std::atomic<bool> *stop)
-    : data_(data), set_(data.set()), params_(params), stop_(stop), searcher_(data.set()) {
-    searcher_.stop = stop;
-}
+    : data_(data), set_(data.set()), params_(params), stop_(stop), searcher_(data.set(), stop) {}
 
 MinedProgram Descent::mine(const MineTask &task) {
     start(task);
@@ -77,7 +74,7 @@ void Descent::start(const MineTask &task) {
     program.edge_upper = edge_upper_.data();
     pattern_.emplace(set_, program);
     searcher_.bind(*pattern_, &root_bias_);
-    searcher_.lasting = nullptr;
+    searcher_.set_permanent(nullptr);
     counting_ = params_.strategy == Strategy::greedy;
     drops_only_ = false;
 

@@ -1,7 +1,6 @@
 #include "gdlnn/graph_set.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace gdlnn {
 namespace {
@@ -12,8 +11,6 @@ constexpr int kMaxMaskNodes = 512;   // above, adjacency stays a list
 constexpr int kMaxLocalTypes = 8;    // above, the lists are quicker than the union of masks
 constexpr int kMaxLocalNodes = 256;  // above, continuous features are scanned
 constexpr int kMaxDegreeMasks = 256; // above, degrees are compared one by one
-
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 // Distinct values of a column, or nothing where there are more than `limit`.
 std::vector<double> distinct(const std::vector<double> &data, int width, int column, int limit) {
@@ -152,25 +149,35 @@ void GraphSet::describe_columns() {
         edge_columns_.push_back(describe(edge_features_, c_, f));
 }
 
+// Numbers the different rows of edge features in the order in which they first occur, and gives up
+// where there are too many.
 void GraphSet::collect_edge_types(const std::vector<std::int64_t> &edge_offsets) {
-    const auto n_edges = idx(edge_offsets.back());
-    std::map<std::vector<double>, std::int32_t> seen;
+    const auto n_edges = idx(edge_offsets.back()), width = idx(c_);
+    std::vector<std::int32_t> sorted; // the types so far, in the order of their features
     edge_types_.resize(n_edges);
     for (std::size_t e = 0; e < n_edges; ++e) {
-        const double *row = edge_features_.data() + e * idx(c_);
-        const auto [place, fresh] = seen.try_emplace(std::vector<double>(row, row + c_),
-                                                     static_cast<std::int32_t>(seen.size()));
-        if (fresh && static_cast<int>(seen.size()) > kMaxTypes) {
+        const double *row = edge_features_.data() + e * width;
+        const auto place = std::lower_bound(
+            sorted.begin(), sorted.end(), row, [&](std::int32_t type, const double *wanted) {
+                const double *known = edge_type_features(type);
+                return std::lexicographical_compare(known, known + c_, wanted, wanted + c_);
+            });
+        if (place != sorted.end() && std::equal(row, row + c_, edge_type_features(*place))) {
+            edge_types_[e] = *place;
+            continue;
+        }
+        if (static_cast<int>(sorted.size()) == kMaxTypes) {
             edge_types_.clear();
+            type_features_.clear();
             return;
         }
-        edge_types_[e] = place->second;
+        edge_types_[e] = static_cast<std::int32_t>(sorted.size());
+        type_features_.insert(type_features_.end(), row, row + c_);
+        sorted.insert(place, edge_types_[e]);
     }
     has_types_ = true;
-    n_types_ = std::max<int>(1, static_cast<int>(seen.size()));
-    type_features_.resize(idx(n_types_) * idx(c_));
-    for (const auto &[features, type] : seen)
-        std::copy(features.begin(), features.end(), type_features_.begin() + type * c_);
+    n_types_ = std::max<int>(1, static_cast<int>(sorted.size()));
+    type_features_.resize(idx(n_types_) * width);
 }
 
 void GraphSet::encode(EncodedGraph &g, const std::int64_t *edges, std::int64_t first_edge) const {

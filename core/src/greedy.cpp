@@ -8,8 +8,6 @@
 namespace gdlnn {
 namespace {
 
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
-
 // Lookahead may take this many times the mean of failed searches, and at least so many steps.
 constexpr std::int64_t kLookaheadFactor = 8;
 constexpr std::int64_t kLookaheadSteps = 64;
@@ -220,7 +218,7 @@ void Descent::prepare_lookahead() {
     lasting_.assign(pw_, ~Word{0});
     for (const int k : ranking_)
         clear_bit(lasting_.data(), k);
-    searcher_.lasting = lasting_.data();
+    searcher_.set_permanent(lasting_.data());
     // Likeliest next: the best score by what is known so far, then the order of ties.
     const auto known_score = [&](int k) {
         const int pos = positive_count_ + known_pos_[idx(k)];

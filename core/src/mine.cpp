@@ -11,8 +11,6 @@
 namespace gdlnn {
 namespace {
 
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
-
 // Processor time of this thread, or the time of day where a system does not count it.
 double thread_seconds() {
 #ifdef CLOCK_THREAD_CPUTIME_ID

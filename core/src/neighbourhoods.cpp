@@ -6,12 +6,11 @@
 #include <thread>
 #include <unordered_map>
 
+#include "gdlnn/bits.hpp"
 #include "gdlnn/canonical.hpp"
 
 namespace gdlnn {
 namespace {
-
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 // The ball in canonical order: its sizes, the colours of its nodes, and its edges with theirs. Two
 // balls are the same pattern exactly where their certificates are equal.

@@ -1,23 +1,37 @@
 #include "gdlnn/pattern.hpp"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 namespace gdlnn {
 namespace {
-
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 bool excludes(const FeatureColumn &column, bool upper, double bound) {
     return upper ? bound < column.highest : bound > column.lowest;
 }
 
+// The mask of the nodes with at least the first value that passes a lower bound, or that an upper
+// one excludes.
+std::int32_t mask_of(const FeatureColumn &column, bool upper, double bound) {
+    if (!column.ranked)
+        return -1;
+    const auto first = column.values.begin(), last = column.values.end();
+    const auto value =
+        upper ? std::upper_bound(first, last, bound) : std::lower_bound(first, last, bound);
+    return column.mask_offset + static_cast<std::int32_t>(value - first);
+}
+
 } // namespace
 
 Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.n), m(program.m) {
-    std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> by_ends;
-    twin.assign(idx(m), -1);
+    link_edges(program);
+    compile_node_sides(set, program);
+    compile_edge_sides(set, program);
+    number_ids();
+}
+
+void Pattern::link_edges(const ProgramArrays &program) {
+    source.reserve(idx(m));
+    target.reserve(idx(m));
     incidence_start.assign(idx(n + 1), 0);
     for (int e = 0; e < m; ++e) {
         const auto u = static_cast<std::int32_t>(program.edges[2 * e]),
@@ -30,9 +44,6 @@ Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.
         }
         ++incidence_start[idx(u + 1)];
         ++incidence_start[idx(v + 1)];
-        if (const auto found = by_ends.find({v, u}); found != by_ends.end())
-            twin[idx(e)] = found->second;
-        by_ends[{u, v}] = e;
     }
     for (int x = 0; x < n; ++x)
         incidence_start[idx(x + 1)] += incidence_start[idx(x)];
@@ -45,8 +56,35 @@ Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.
         incidences[idx(next[idx(u)]++)] = {e, v, true};
         incidences[idx(next[idx(v)]++)] = {e, u, false};
     }
+    reverse_edge.reserve(idx(m));
+    for (int e = 0; e < m; ++e)
+        reverse_edge.push_back(find_reverse(e));
+}
 
-    const int d = set.n_node_features(), c = set.n_edge_features();
+// The last edge before e that joins the same two nodes the other way round, or -1.
+std::int32_t Pattern::find_reverse(int e) const {
+    const auto u = source[idx(e)], v = target[idx(e)];
+    if (u == v)
+        return -1;
+    const auto degree = [&](int x) {
+        return incidence_start[idx(x + 1)] - incidence_start[idx(x)];
+    };
+    // The end with fewer edges, so that a hub is not searched once for each of its neighbours.
+    const bool at_source = degree(u) <= degree(v);
+    const int x = at_source ? u : v, y = at_source ? v : u;
+    std::int32_t found = -1;
+    for (const Incidence &link : incidences_of(x)) {
+        if (link.edge >= e)
+            break;
+        if (link.other == y && link.outward != at_source)
+            found = link.edge;
+    }
+    return found;
+}
+
+void Pattern::compile_node_sides(const GraphSet &set, const ProgramArrays &program) {
+    const int d = set.n_node_features();
+    node_side_start.reserve(idx(n + 1));
     node_side_start.push_back(0);
     for (int x = 0; x < n; ++x) {
         for (int f = 0; f < d; ++f) {
@@ -55,15 +93,16 @@ Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.
                 const double bound = (upper ? program.node_upper : program.node_lower)[x * d + f];
                 if (!excludes(column, upper, bound))
                     continue;
-                const auto &values = column.values;
-                const auto cut =
-                    upper ? std::upper_bound(values.begin(), values.end(), bound) - values.begin()
-                          : std::lower_bound(values.begin(), values.end(), bound) - values.begin();
-                node_sides.push_back({x, f, upper, bound, static_cast<std::int32_t>(cut), 0});
+                node_sides.push_back({x, f, upper, bound, mask_of(column, upper, bound), 0});
             }
         }
         node_side_start.push_back(static_cast<std::int32_t>(node_sides.size()));
     }
+}
+
+void Pattern::compile_edge_sides(const GraphSet &set, const ProgramArrays &program) {
+    const int c = set.n_edge_features();
+    edge_side_start.reserve(idx(m + 1));
     edge_side_start.push_back(0);
     for (int e = 0; e < m; ++e) {
         for (int f = 0; f < c; ++f) {
@@ -82,11 +121,21 @@ Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.
         }
         edge_side_start.push_back(static_cast<std::int32_t>(edge_sides.size()));
     }
+}
+
+void Pattern::number_ids() {
+    const int n_node_sides = static_cast<int>(node_sides.size()),
+              n_edge_sides = static_cast<int>(edge_sides.size());
     edge_base = round_to_word(n);
     node_side_base = edge_base + round_to_word(m);
-    edge_side_base = node_side_base + round_to_word(static_cast<int>(node_sides.size()));
-    n_ids = edge_side_base + static_cast<int>(edge_sides.size());
+    edge_side_base = node_side_base + round_to_word(n_node_sides);
+    n_ids = edge_side_base + n_edge_sides;
     words = std::max(1, words_for(n_ids));
+    ids.assign(idx(words), 0);
+    fill_first(ids.data(), words_for(n), n);
+    fill_first(ids.data() + edge_base / kWordBits, words_for(m), m);
+    fill_first(ids.data() + node_side_base / kWordBits, words_for(n_node_sides), n_node_sides);
+    fill_first(ids.data() + edge_side_base / kWordBits, words_for(n_edge_sides), n_edge_sides);
 }
 
 void Pattern::touch(Word *bits, int id) const {
@@ -104,16 +153,16 @@ void Pattern::switch_off(Word *off, int id) const {
     set_bit(off, id);
     const auto edge_off = [&](int e) {
         set_bit(off, edge_id(e));
-        for (int s = edge_side_start[idx(e)]; s < edge_side_start[idx(e + 1)]; ++s)
+        for (const int s : edge_sides_of(e))
             set_bit(off, edge_side_id(s));
     };
     if (is_edge(id)) {
         edge_off(id - edge_base);
     } else if (is_node(id)) {
-        for (int s = node_side_start[idx(id)]; s < node_side_start[idx(id + 1)]; ++s)
+        for (const int s : node_sides_of(id))
             set_bit(off, node_side_id(s));
-        for (int i = incidence_start[idx(id)]; i < incidence_start[idx(id + 1)]; ++i)
-            edge_off(incidences[idx(i)].edge);
+        for (const Incidence &link : incidences_of(id))
+            edge_off(link.edge);
         for (const auto e : loops)
             if (source[idx(e)] == id)
                 edge_off(e);
@@ -141,7 +190,7 @@ void Variant::reset(const Pattern &pattern) {
 void Variant::refresh_edge(int e) {
     Word allowed = ~Word{0};
     clear_bit(words_.data() + constrained_, e);
-    for (int s = p_->edge_side_start[idx(e)]; s < p_->edge_side_start[idx(e + 1)]; ++s) {
+    for (const int s : p_->edge_sides_of(e)) {
         if (is_off(p_->edge_side_id(s)))
             continue;
         allowed &= p_->edge_sides[idx(s)].types;
@@ -152,14 +201,13 @@ void Variant::refresh_edge(int e) {
 
 void Variant::refresh_degrees(int x) {
     Word out = 0, in = 0, undirected = 0;
-    for (int i = p_->incidence_start[idx(x)]; i < p_->incidence_start[idx(x + 1)]; ++i) {
-        const Incidence &link = p_->incidences[idx(i)];
+    for (const Incidence &link : p_->incidences_of(x)) {
         if (is_off(p_->edge_id(link.edge)))
             continue;
         ++(link.outward ? out : in);
-        const int twin = p_->twin[idx(link.edge)];
-        undirected +=
-            twin < 0 || is_off(p_->edge_id(twin)); // two edges to one variable need one neighbour
+        const int reverse = p_->reverse_edge[idx(link.edge)];
+        // In an undirected graph, two edges to one variable need one neighbour.
+        undirected += reverse < 0 || is_off(p_->edge_id(reverse));
     }
     words_[idx(degrees_ + x)] = out | in << kDegreeBits | undirected << (2 * kDegreeBits);
 }
@@ -178,8 +226,8 @@ void Variant::remove(int id) {
     } else {
         clear_bit(words_.data() + alive_, id);
         --words_[idx(count_)];
-        for (int i = p_->incidence_start[idx(id)]; i < p_->incidence_start[idx(id + 1)]; ++i)
-            refresh_degrees(p_->incidences[idx(i)].other);
+        for (const Incidence &link : p_->incidences_of(id))
+            refresh_degrees(link.other);
     }
 }
 

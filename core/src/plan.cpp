@@ -14,8 +14,6 @@
 namespace gdlnn {
 namespace {
 
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
-
 // Programs beyond this size are searched for one by one.
 constexpr int kMaxVariables = 128;
 constexpr int kMaxEdges = 1024;

@@ -13,8 +13,6 @@
 namespace gdlnn {
 namespace {
 
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
-
 // Steps of the walk for one program in one graph before it is left to the search with backjumping,
 // which takes longer for a step and fewer of them where it is hard.
 constexpr std::int64_t kWalkSteps = 2000;
@@ -366,8 +364,7 @@ void decide(const Plan &plan, const GraphArrays &graphs, int g,
     one.edge_offsets = edges;
     one.directed = graphs.directed + g;
     const GraphSet set(one);
-    Searcher searcher(set);
-    searcher.stop = params.stop;
+    Searcher searcher(set, params.stop);
     for (const int p : open) {
         const Pattern pattern(set, plan.arrays(p));
         searcher.bind(pattern);
@@ -609,8 +606,7 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
             for (int e = 0; e < source.m; ++e)
                 edges.emplace_back(source.edges[2 * e], source.edges[2 * e + 1]);
             Covered covered(std::move(edges), directed_);
-            Searcher searcher(*reordered->set);
-            searcher.stop = params.stop;
+            Searcher searcher(*reordered->set, params.stop);
             searcher.bind(pattern);
             searcher.start((*reordered->set)[0], nullptr);
             for (std::int64_t left = kImageSteps;;) {

@@ -5,12 +5,6 @@
 #include "descent.hpp"
 
 namespace gdlnn {
-namespace {
-
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
-
-} // namespace
-
 // The mutations that drop edge e together with ends left without an edge; false where nothing but
 // it is left or the program would split.
 bool Descent::edge_drop(int e, std::vector<int> &ids) {

@@ -1,16 +1,12 @@
 #include "gdlnn/shrink.hpp"
 
-#include <algorithm>
-#include <exception>
 #include <memory>
-#include <mutex>
-#include <system_error>
-#include <thread>
+#include <utility>
+
+#include "parallel.hpp"
 
 namespace gdlnn {
 namespace {
-
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 // A program that has to stay, and where it is now.
 struct Held {
@@ -20,6 +16,7 @@ struct Held {
     std::vector<Word> used; // the nodes of the witness
 };
 
+// One graph being shrunk. Owns what is left of it, and where in that each program is.
 class Shrinker {
   public:
     // A search looks for candidates among `all` alone, so that a copy of the graph with fewer nodes
@@ -117,41 +114,16 @@ std::vector<ShrinkResult> shrink(const GraphSet &set, const std::vector<ProgramA
                                  const std::vector<ShrinkTask> &tasks, const ShrinkParams &params) {
     const auto patterns = compile(set, programs, tasks);
     std::vector<ShrinkResult> results(tasks.size());
-    std::atomic<std::size_t> next{0};
-    std::mutex failure_mutex;
-    std::exception_ptr failure;
-    const auto work = [&]() {
-        try {
-            Searcher searcher(set);
-            searcher.stop = params.stop;
-            for (std::size_t t = next++; t < tasks.size(); t = next++) {
-                if (params.stop && params.stop->load(std::memory_order_relaxed))
-                    return;
-                std::vector<const Pattern *> chosen;
-                for (const int p : tasks[t].programs)
-                    chosen.push_back(patterns[idx(p)].get());
-                Shrinker shrinker(searcher, set[tasks[t].graph], params.step_budget);
-                results[t] = shrinker.run(chosen, tasks[t].order);
-            }
-        } catch (...) { // must not leave a thread: the first failure goes to the caller
-            next = tasks.size();
-            const std::lock_guard lock(failure_mutex);
-            if (!failure)
-                failure = std::current_exception();
-        }
-    };
-    std::vector<std::thread> threads;
-    const auto n_threads = std::min(idx(std::max(1, params.n_threads)), tasks.size());
-    try {
-        for (std::size_t t = 1; t < n_threads; ++t)
-            threads.emplace_back(work);
-    } catch (const std::system_error &) { // no more threads to be had: those there are will do
-    }
-    work();
-    for (auto &thread : threads)
-        thread.join();
-    if (failure)
-        std::rethrow_exception(failure);
+    parallel_for(static_cast<std::int64_t>(tasks.size()), params.n_threads, params.stop, [&] {
+        return [&, searcher = Searcher(set, params.stop)](std::int64_t item) mutable {
+            const ShrinkTask &task = tasks[idx(item)];
+            std::vector<const Pattern *> chosen;
+            for (const int p : task.programs)
+                chosen.push_back(patterns[idx(p)].get());
+            Shrinker shrinker(searcher, set[task.graph], params.step_budget);
+            results[idx(item)] = shrinker.run(chosen, task.order);
+        };
+    });
     return results;
 }
 

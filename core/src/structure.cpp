@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "gdlnn/bits.hpp"
+
 namespace gdlnn {
 namespace {
-
-std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 // Neighbours in one array, with the number of the edge that leads to each. Self-loops are left out.
 struct Links {

@@ -101,7 +101,7 @@ template <class Ask> void check_conflict(const Question &q, const Word *off, Ask
     const bool truth = brute.matches(reduced(q.program, q.pattern, q.graphs, kept.data()));
     check((q.searcher.test(q.graph(), off, kNoBudget) == Answer::yes) == truth,
           "test without some");
-    q.searcher.reasons.assign(idx(words), 0);
+    q.searcher.traced_reasons().assign(idx(words), 0);
     const Answer answer = ask(kNoBudget);
     check((answer == Answer::yes) == truth, "test with conflict");
     if (answer == Answer::no) {
@@ -110,7 +110,7 @@ template <class Ask> void check_conflict(const Question &q, const Word *off, Ask
         check(!brute.matches(reduced(q.program, q.pattern, q.graphs, conflict)), "not a conflict");
         const int n_kept = count_bits(conflict, words_for(q.pattern.n));
         const bool by_size = n_kept > q.graph().n && count_bits(conflict, words) == n_kept;
-        check(by_size || contains(q.searcher.reasons.data(), conflict, words),
+        check(by_size || contains(q.searcher.traced_reasons().data(), conflict, words),
               "a conflict names a constraint that was no reason for anything");
     }
     const Answer budgeted = ask(q.rng.between(1, 6));
@@ -142,12 +142,12 @@ void check_without_some(const Question &q) {
 // As the miner asks: constraints go one after another, and candidates are kept between questions.
 void check_variants(const Question &q) {
     std::vector<Word> domains(idx(q.pattern.n) * idx(q.graph().words)),
-        lasting(idx(q.pattern.words));
+        permanent(idx(q.pattern.words));
     std::vector<Word> valid(idx(std::max(1, words_for(q.pattern.n))), 0);
     const DomainCache cache{domains.data(), valid.data()};
-    for (Word &word : lasting)
+    for (Word &word : permanent)
         word = q.rng.word();
-    q.searcher.lasting = q.rng.chance(0.5) ? lasting.data() : nullptr;
+    q.searcher.set_permanent(q.rng.chance(0.5) ? permanent.data() : nullptr);
     Variant settled;
     settled.reset(q.pattern);
     for (int round = 0; round < 4; ++round) {
@@ -165,7 +165,7 @@ void check_variants(const Question &q) {
                 clear_bit(valid.data(), x);
         settled.settle_sides();
     }
-    q.searcher.lasting = nullptr;
+    q.searcher.set_permanent(nullptr);
 }
 
 void check_question(const Question &q) {
@@ -226,7 +226,8 @@ void search_case(std::uint64_t seed) {
     check_batches(rng, set, programs);
 }
 
-// Chains that wind through sparse graphs: long searches, and pockets with too little room.
+// Chains that wind through sparse graphs: long searches, and too little room for the rest of a
+// chain.
 void winding_case(std::uint64_t seed) {
     Rng rng(seed ^ 0x77696e64ULL);
     Kind kind{2, 8, 11, rng.between(1, 2), rng.between(1, 2), 4, false};

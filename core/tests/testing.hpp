@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace gdlnn::tests {
+#include "gdlnn/bits.hpp"
 
-inline std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
+namespace gdlnn::tests {
 
 // The same numbers on every machine: the standard's distributions do not promise that.
 class Rng {

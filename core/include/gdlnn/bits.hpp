@@ -1,10 +1,16 @@
-// Bit sets as plain words: the few operations that the search and the miner share.
+// Bit sets as plain words: the few operations that the search and the miner share, and BitRows,
+// many sets of one length in one block.
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace gdlnn {
+
+// An index of a vector: sizes are counted as int here, and vectors take std::size_t.
+inline std::size_t idx(long long i) { return static_cast<std::size_t>(i); }
 
 using Word = std::uint64_t;
 inline constexpr int kWordBits = 64;
@@ -27,6 +33,22 @@ inline void copy_words(Word *to, const Word *from, int words) {
 inline void or_words(Word *to, const Word *from, int words) {
     for (int i = 0; i < words; ++i)
         to[i] |= from[i];
+}
+inline void and_words(Word *to, const Word *from, int words) {
+    for (int i = 0; i < words; ++i)
+        to[i] &= from[i];
+}
+inline void remove_words(Word *to, const Word *from, int words) {
+    for (int i = 0; i < words; ++i)
+        to[i] &= ~from[i];
+}
+// Whether two sets have a bit in common. Sets are a word or two as a rule: an early end would cost
+// more than it saves.
+inline bool intersect(const Word *a, const Word *b, int words) {
+    Word common = 0;
+    for (int i = 0; i < words; ++i)
+        common |= a[i] & b[i];
+    return common != 0;
 }
 inline bool any_word(const Word *bits, int words) {
     for (int i = 0; i < words; ++i)
@@ -54,5 +76,42 @@ template <class Visit> inline void for_each_bit(const Word *bits, int words, Vis
         for (Word rest = bits[i]; rest; rest &= rest - 1)
             visit(i * kWordBits + std::countr_zero(rest));
 }
+
+// Enlarges a buffer to a size; it never shrinks, so that later searches reuse it.
+template <class T> void grow(std::vector<T> &buffer, std::size_t size) {
+    if (buffer.size() < size)
+        buffer.resize(size);
+}
+
+// Bit sets of one length, one after another. A block that has been large enough once is kept, so
+// the rows hold whatever was there before until they are written.
+class BitRows {
+  public:
+    // Makes room for so many rows of so many words.
+    void reserve(std::size_t rows, int words) {
+        words_ = words;
+        grow(bits_, rows * idx(words));
+    }
+    // The same, with every row empty.
+    void clear(std::size_t rows, int words) {
+        words_ = words;
+        bits_.assign(rows * idx(words), 0);
+    }
+    // Rows of another length in the room there is.
+    void set_words(int words) { words_ = words; }
+    int words() const { return words_; }
+
+    // W is the length where it is known at compile time, else 0.
+    template <int W = 0> Word *row(long long i) { return bits_.data() + idx(i) * length<W>(); }
+    template <int W = 0> const Word *row(long long i) const {
+        return bits_.data() + idx(i) * length<W>();
+    }
+
+  private:
+    template <int W> std::size_t length() const { return W ? idx(W) : idx(words_); }
+
+    int words_ = 0;
+    std::vector<Word> bits_;
+};
 
 } // namespace gdlnn

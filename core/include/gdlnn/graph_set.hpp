@@ -82,21 +82,16 @@ class GraphSet {
     GraphSet &operator=(const GraphSet &) = delete;
 
     int size() const { return static_cast<int>(graphs_.size()); }
-    const EncodedGraph &operator[](int i) const { return graphs_[static_cast<std::size_t>(i)]; }
+    const EncodedGraph &operator[](int i) const { return graphs_[idx(i)]; }
     int n_node_features() const { return d_; }
     int n_edge_features() const { return c_; }
-    const FeatureColumn &node_column(int f) const {
-        return node_columns_[static_cast<std::size_t>(f)];
-    }
-    const FeatureColumn &edge_column(int f) const {
-        return edge_columns_[static_cast<std::size_t>(f)];
-    }
+    const FeatureColumn &node_column(int f) const { return node_columns_[idx(f)]; }
+    const FeatureColumn &edge_column(int f) const { return edge_columns_[idx(f)]; }
     // Combinations of edge features, where there are at most 64 of them.
     bool has_edge_types() const { return has_types_; }
     int n_edge_types() const { return n_types_; }
     const double *edge_type_features(int type) const {
-        return type_features_.data() +
-               static_cast<std::size_t>(type) * static_cast<std::size_t>(c_);
+        return type_features_.data() + idx(type) * idx(c_);
     }
     int max_nodes() const { return max_nodes_; }
     int max_words() const { return max_words_; }

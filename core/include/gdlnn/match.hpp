@@ -18,7 +18,7 @@ struct MatchParams {
     Activation activation = Activation::exists;
     std::int64_t step_budget = kNoBudget; // per pair
     int n_threads = 1;
-    const std::atomic<bool> *stop = nullptr;
+    std::atomic<bool> *stop = nullptr; // raised from outside, or by a failure on one thread
 };
 
 // values[graph × n_programs + program]: 0/1, or the count; unknown[...] is 1 where the budget ran

@@ -1,8 +1,11 @@
-// Pattern: a GDL program compiled against a GraphSet. Every constraint has an id, so that a search
-// can be asked to ignore some (a mutation) and can say which ones it needed (a conflict).
+// Pattern: a GDL program compiled against a GraphSet, once for all graphs of the set. Every
+// constraint has an id, so that a search can leave some out (a mutation) and can name those it
+// needed (a conflict). Variant: a pattern without some of its constraints.
 #pragma once
 
 #include <cstdint>
+#include <ranges>
+#include <span>
 #include <vector>
 
 #include "gdlnn/bits.hpp"
@@ -27,9 +30,9 @@ struct Side {
     std::int32_t feature;
     bool upper;
     double bound;
-    std::int32_t cut; // ranked node features: rank from which values are at least (lower) or beyond
-                      // (upper) the bound
-    Word types;       // edges: the edge types that pass, where the set has types
+    std::int32_t mask; // ranked node features: the mask of EncodedGraph::rank_masks with the nodes
+                       // that pass (lower side) or that do not (upper side); else -1
+    Word types;        // edges: the edge types that pass, where the set has types
 };
 
 struct Incidence {
@@ -39,7 +42,9 @@ struct Incidence {
 };
 
 // Ids: nodes, then edges, then node sides, then edge sides, each section starting at a word
-// boundary.
+// boundary. A mutation has the id of the constraint that it removes. A mutation that removes
+// several constraints at once would be a section of its own, known to the touch functions,
+// `switch_off` and Variant::remove; searches and the miner only deal in sets of ids.
 class Pattern {
   public:
     Pattern(const GraphSet &set, const ProgramArrays &program);
@@ -48,15 +53,28 @@ class Pattern {
     int m = 0;
     std::vector<std::int32_t> source, target;
     std::vector<std::int32_t> incidence_start;
-    std::vector<Incidence> incidences; // self-loops left out
+    std::vector<Incidence> incidences; // by node, then by edge; self-loops left out
     std::vector<std::int32_t> loops;   // edges (x, x)
     std::vector<Side> node_sides, edge_sides;
     std::vector<std::int32_t> node_side_start, edge_side_start;
     // For an edge (y, x) beside an edge (x, y): the other one's number, else -1. Only the later of
     // the two has it.
-    std::vector<std::int32_t> twin;
+    std::vector<std::int32_t> reverse_edge;
     int edge_base = 0, node_side_base = 0, edge_side_base = 0;
     int n_ids = 0, words = 0;
+    std::vector<Word> ids; // the ids in use: sections end before their last word does
+
+    std::span<const Incidence> incidences_of(int x) const {
+        return {incidences.data() + incidence_start[idx(x)],
+                incidences.data() + incidence_start[idx(x + 1)]};
+    }
+    // The numbers of the sides of a node or an edge.
+    auto node_sides_of(int x) const {
+        return std::views::iota(node_side_start[idx(x)], node_side_start[idx(x + 1)]);
+    }
+    auto edge_sides_of(int e) const {
+        return std::views::iota(edge_side_start[idx(e)], edge_side_start[idx(e + 1)]);
+    }
 
     int node_id(int x) const { return x; }
     int edge_id(int e) const { return edge_base + e; }
@@ -71,21 +89,28 @@ class Pattern {
     void touch_node(Word *bits, int x) const { set_bit(bits, x); }
     void touch_edge(Word *bits, int e) const {
         set_bit(bits, edge_id(e));
-        set_bit(bits, source[static_cast<std::size_t>(e)]);
-        set_bit(bits, target[static_cast<std::size_t>(e)]);
+        set_bit(bits, source[idx(e)]);
+        set_bit(bits, target[idx(e)]);
     }
     void touch_node_side(Word *bits, int s) const {
         set_bit(bits, node_side_id(s));
-        set_bit(bits, node_sides[static_cast<std::size_t>(s)].owner);
+        set_bit(bits, node_sides[idx(s)].owner);
     }
     void touch_edge_side(Word *bits, int s) const {
         set_bit(bits, edge_side_id(s));
-        touch_edge(bits, edge_sides[static_cast<std::size_t>(s)].owner);
+        touch_edge(bits, edge_sides[idx(s)].owner);
     }
     void touch(Word *bits, int id) const;
 
     // Switches off a constraint and all that cannot stand without it: what the mutation `id` does.
     void switch_off(Word *off, int id) const;
+
+  private:
+    void link_edges(const ProgramArrays &program);
+    std::int32_t find_reverse(int e) const;
+    void compile_node_sides(const GraphSet &set, const ProgramArrays &program);
+    void compile_edge_sides(const GraphSet &set, const ProgramArrays &program);
+    void number_ids();
 };
 
 // A pattern without some of its constraints, with what a search needs to know of it whatever the
@@ -103,12 +128,12 @@ class Variant {
     const Pattern &pattern() const { return *p_; }
     const Word *off() const { return words_.data(); }
     bool is_off(int id) const { return test_bit(words_.data(), id); }
-    int n_alive() const { return static_cast<int>(words_[static_cast<std::size_t>(count_)]); }
+    int n_alive() const { return static_cast<int>(words_[idx(count_)]); }
     const Word *alive() const { return words_.data() + alive_; }
     // Variables whose sides differ from those that cached domains know of.
     bool has_changed_sides(int x) const { return test_bit(words_.data() + changed_, x); }
     // Per edge, the types that its sides admit, and whether it has sides at all.
-    Word allowed(int e) const { return words_[static_cast<std::size_t>(allowed_ + e)]; }
+    Word allowed(int e) const { return words_[idx(allowed_ + e)]; }
     bool constrained(int e) const { return test_bit(words_.data() + constrained_, e); }
     // Neighbours of a variable: over edges that leave it, that enter it, and in undirected graphs.
     int out_degree(int x) const { return degree_field(x, 0); }
@@ -118,8 +143,7 @@ class Variant {
   private:
     static constexpr int kDegreeBits = 21; // three fields to a word
     int degree_field(int x, int field) const {
-        return static_cast<int>(words_[static_cast<std::size_t>(degrees_ + x)] >>
-                                    (field * kDegreeBits) &
+        return static_cast<int>(words_[idx(degrees_ + x)] >> (field * kDegreeBits) &
                                 ((1U << kDegreeBits) - 1));
     }
     void refresh_degrees(int x);

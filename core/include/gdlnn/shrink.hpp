@@ -1,5 +1,6 @@
 // Shrink: of a graph, the part that is enough for some programs. Nodes go one at a time, in a given
-// order, while every program that matched still matches what is left.
+// order, while every program that matched still matches what is left. This is deletion filtering,
+// as Chinneck and Dravnieks (1991) find minimal infeasible sets of constraints.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace gdlnn {
 struct ShrinkParams {
     std::int64_t step_budget = kNoBudget; // per search
     int n_threads = 1;
-    const std::atomic<bool> *stop = nullptr;
+    std::atomic<bool> *stop = nullptr; // raised from outside, or by a failure on one thread
 };
 
 // One graph: the programs to keep, and every node once, in the order in which it is tried.
