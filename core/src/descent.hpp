@@ -1,166 +1,117 @@
-// Descent: the state of mining one program. What is known of each graph (matched, conflicts, known
-// matches) is kept through the whole descent, so that few questions need a search. See
-// docs/mining.md for why this is exact.
+// Descent: mining one program. From the program that describes its target exactly, mutations are
+// applied one after another.
+//
+// Owns the program, what mutations have left of it, and what is known of every graph through the
+// whole descent. Which mutations to ask about and to apply is decided by a strategy (greedy.hpp,
+// sequential.hpp); this class asks and applies.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "gdlnn/mine.hpp"
 #include "gdlnn/pattern.hpp"
 #include "gdlnn/search.hpp"
+#include "knowledge.hpp"
+#include "target_program.hpp"
 
 namespace gdlnn {
+
+// Candidates by the sides of each variable, for every graph: they change with few mutations, and
+// each graph is searched many times.
+//
+// Owns the masks, and which of them are up to date.
+class DomainCaches {
+  public:
+    template <class WordsOf> void reset(int n_graphs, int n_variables, WordsOf &&words_of) {
+        start_.resize(idx(n_graphs));
+        std::size_t size = 0;
+        for (int i = 0; i < n_graphs; ++i) {
+            start_[idx(i)] = size;
+            size += idx(words_of(i)) * idx(n_variables);
+        }
+        grow(domains_, size);
+        valid_.clear(idx(n_graphs), n_variables > 0 ? words_for(n_variables) : 1);
+    }
+    DomainCache of(int i) { return {domains_.data() + start_[idx(i)], valid_.row(i)}; }
+    // The sides of a variable have changed.
+    void invalidate(int x) {
+        for (std::size_t i = 0; i < start_.size(); ++i)
+            clear_bit(valid_.row(static_cast<std::int64_t>(i)), x);
+    }
+
+  private:
+    std::vector<std::size_t> start_; // per graph
+    std::vector<Word> domains_;
+    BitRows valid_; // per graph: variables
+};
 
 class Descent {
   public:
     Descent(const MiningData &data, const MineParams &params, const std::atomic<bool> *stop);
-    MinedProgram mine(const MineTask &task);
 
-  private:
-    enum class State : std::uint8_t {
-        open,    // the program fails, and conflicts say why
-        matched, // the program matches, and so will every later one
-        asleep,  // two nodes too small for the program
-        limbo,   // the budget ran out on the program itself
-    };
-
-    // --- set-up and result
+    // Begins with the whole target, and asks on which graphs it matches.
     void start(const MineTask &task);
-    void first_tests();
-    MinedProgram finish();
-    void recount(MinedProgram &result);
-
-    // --- greedy strategy (greedy.cpp)
-    void greedy();
-    void find_valid();
-    void cut_points();
-    bool pick(int &chosen);
-    void refresh_bound(int k);
-    bool better(int a, int b) const;
-    // Which of two mutations comes first when all else is equal.
-    bool first_of(int a, int b) const {
-        if (!drops_only_)
-            return a < b;
-        const auto order_a = order_of_[static_cast<std::size_t>(a)],
-                   order_b = order_of_[static_cast<std::size_t>(b)];
-        return order_a != order_b ? order_a < order_b : a < b;
-    }
-    void test_open(int k, int rival);
-    void test_pair(int i, int k);
-    bool look_ahead(int i, int k);
-    void prepare_lookahead();
-    void apply(const std::vector<int> &ids);
-
-    // --- sequential strategy (sequential.cpp)
-    void sequential();
-    void sequential_greedy();
-    void start_counting();
-    void find_valid_drops();
-    struct Outcome {
-        int positive = 0, negative = 0;
-        std::vector<std::int32_t> fresh; // graphs that the mutation adds
-    };
-    // Counts what a set of mutations together would match; empty where its score stays under
-    // `at_least`.
-    std::optional<Outcome> evaluate(const std::vector<int> &ids, double at_least);
-    bool edge_drop(int e, std::vector<int> &ids);
-    bool stays_connected(const Variant &variant) const;
-
-    // --- knowledge about graphs
-    const EncodedGraph &graph(int i) const { return set_[(*order_)[static_cast<std::size_t>(i)]]; }
-    bool positive(int i) const { return i < n_positive_; }
-    Word *cand(int i) { return cand_.data() + static_cast<std::size_t>(i) * pw_; }
-    Word *known(int i) { return known_.data() + static_cast<std::size_t>(i) * pw_; }
-    Word *unknown(int i) { return unknown_.data() + static_cast<std::size_t>(i) * pw_; }
-    Word *united(int i) { return united_.data() + static_cast<std::size_t>(i) * pw_; }
-    Word *closure(int i, int c) {
-        return closures_.data() +
-               (static_cast<std::size_t>(i) * kMaxClosures + static_cast<std::size_t>(c)) * pw_;
-    }
-    Word *cand_of(int k) { return cand_t_.data() + static_cast<std::size_t>(k) * gw_; }
-    Word *known_of(int k) { return known_t_.data() + static_cast<std::size_t>(k) * gw_; }
-    void add_closure(int i, const Word *bits);
-    void set_candidates(int i, const Word *bits);
-    void add_known(int i, int k);
-    void become_matched(int i);
-    void drop_closures(int i, const Word *applied);
-    void after_step(const Word *applied, bool lost_node);
-    void retry_limbo(int i);
+    // Searches for a variant of the program in graph i; after `no`, conflict() says why.
     Answer search(int i, const Variant &variant, std::int64_t budget);
-    const Word *off() const { return current_.off(); }
+    const Word *conflict() const { return searcher_.conflict(); }
+    // The same with the usual budget, counted as a test.
+    Answer test(int i, const Variant &variant);
+    // Counts a test that needed no search of its own.
+    void count_test() { ++stats_.tests; }
+    // Applies mutations together and brings the knowledge of all graphs up to date.
+    void apply(std::span<const int> mutations);
+    // The program as it is now. Graphs that are undecided are asked once more.
+    MinedProgram finish();
+
+    const MineParams &params() const { return params_; }
+    const MineTask &task() const { return *task_; }
+    const Pattern &pattern() const { return *pattern_; }
+    const Variant &current() const { return current_; }
+    const EncodedGraph &graph(int i) const { return set_[(*order_)[idx(i)]]; }
+    Knowledge &knowledge() { return knowledge_; }
+    const Knowledge &knowledge() const { return knowledge_; }
+    TargetProgram &target() { return target_; }
+    Searcher &searcher() { return searcher_; }
+    double score() const { return score_; }
     double score_of(int positive, int all) const { return positive / (all + params_.epsilon); }
+    // Steps that failed searches took on average.
+    std::int64_t mean_failed_steps() const {
+        return failed_searches_ ? failed_steps_ / failed_searches_ : 0;
+    }
     bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
 
-    static constexpr int kMaxClosures = 16;
+  private:
+    void test_all();
+    void update_knowledge(const Word *applied, bool lost_node);
+    void open_too_small(int i);
+    void retry_undecided(int i);
+    void refresh_score();
+    void recount(MinedProgram &result);
 
     const MiningData &data_;
     const GraphSet &set_;
     const MineParams params_;
     const std::atomic<bool> *stop_;
     Searcher searcher_;
-    std::vector<std::uint32_t> root_bias_;
+    std::vector<std::uint32_t> wipeouts_; // of all searches of the descent, for the searcher
+    DomainCaches caches_;
 
-    // the target and its program
     const MineTask *task_ = nullptr;
-    std::vector<double> node_lower_, node_upper_, edge_lower_, edge_upper_;
-    std::vector<std::int64_t> ends_, edge_numbers_;
+    TargetProgram target_;
     std::optional<Pattern> pattern_;
-    Variant current_;                          // what the mutations have left of the pattern
-    Variant trial_;                            // and what is being tried
-    std::vector<Word> domains_, domain_valid_; // candidates by sides, per graph and variable
-    std::vector<std::size_t> domain_start_;
-    std::size_t vw_ = 1;
-    std::vector<std::uint8_t> node_cleared_,
-        edge_cleared_; // all intervals opened at once (sequential)
-    int n_alive_ = 0;
-    int n_mutations_ = 0;
-    int positive_count_ = 0, negative_count_ = 0;
+    Variant current_; // what the mutations have left of the pattern
+    const std::vector<std::int32_t> *order_ = nullptr; // graphs, those of the target's label first
+    Knowledge knowledge_;
     double score_ = 0;
-
-    // the graphs, those of the target's label first
-    const std::vector<std::int32_t> *order_ = nullptr;
-    int n_graphs_ = 0, n_positive_ = 0;
-    std::size_t pw_ = 1, gw_ = 1;
-    std::vector<State> state_;
-    std::vector<std::uint8_t> n_closures_, evicted_;
-    std::vector<Word> closures_, united_, cand_, known_, unknown_;
-    std::vector<Word> cand_t_, known_t_;
-    std::vector<Word> bits_, reached_; // scratch, one set of ids each
-
-    // the mutations
-    std::vector<std::int32_t> known_pos_, known_neg_, open_pos_, open_neg_;
-    std::vector<double> bound_;
-    std::vector<std::uint8_t> stale_;
-    std::vector<std::int32_t> valid_;
-    std::vector<std::uint64_t> priority_;
-
-    // lookahead: what is relaxed at each level, and how many each graph has been found to bear
-    static constexpr int kLevels = 14;
-    static constexpr std::int32_t kUnlimited = 1 << 20;
-    std::vector<Variant> relaxed_;
-    std::array<std::int32_t, kLevels> level_size_{};
-    std::vector<std::int32_t> ranking_;
-    std::vector<Word> lasting_; // mutations that cannot be applied next
-    std::vector<std::int32_t> look_limit_;
-    int n_look_levels_ = 0;
+    int n_mutations_ = 0;
     std::int64_t failed_searches_ = 0, failed_steps_ = 0;
-
-    // Whether the counts of mutations are kept: the sequential strategy does without until its last
-    // part.
-    bool counting_ = true;
-    // Sequential: mutations are edge drops and openings, in this order at ties.
-    bool drops_only_ = false;
-    std::vector<std::int32_t> order_of_;
-
-    // cut vertices and bridges
-    std::vector<std::uint8_t> is_cut_, is_bridge_;
-    std::vector<std::int32_t> depth_, low_, stack_, stack_pos_, parent_edge_;
-
     MineStats stats_;
+    std::vector<Word> applied_;      // mutations
+    std::vector<Word> all_removals_; // the mutations that remove any one node
 };
 
 } // namespace gdlnn

@@ -1,12 +1,13 @@
 #include "gdlnn/mine.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <exception>
 #include <utility>
 
 #include "descent.hpp"
+#include "greedy.hpp"
+#include "parallel.hpp"
+#include "sequential.hpp"
 
 namespace gdlnn {
 namespace {
@@ -39,72 +40,69 @@ MiningData::MiningData(const GraphSet &set, std::vector<std::int32_t> labels, in
     }
 }
 
-// Hides the descent's header from users of the miner.
-class Miner::Descent : public gdlnn::Descent {
-  public:
-    using gdlnn::Descent::Descent;
-};
-
 Miner::Miner(const MiningData &data, const MineParams &params, const std::atomic<bool> *stop)
-    : descent_(std::make_unique<Descent>(data, params, stop)) {}
+    : strategy_(params.strategy), descent_(std::make_unique<Descent>(data, params, stop)),
+      greedy_(std::make_unique<Greedy>(*descent_)),
+      sequential_(std::make_unique<Sequential>(*descent_, *greedy_)) {}
 Miner::~Miner() = default;
-MinedProgram Miner::mine(const MineTask &task) { return descent_->mine(task); }
+
+MinedProgram Miner::mine(const MineTask &task) {
+    descent_->start(task);
+    if (strategy_ == Strategy::greedy)
+        greedy_->run(Greedy::Offer::all);
+    else
+        sequential_->run();
+    return descent_->finish();
+}
 
 MiningJob::MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks,
                      int n_threads)
-    : data_(data), params_(params), tasks_(std::move(tasks)) {
-    const int n = std::max(1, std::min(n_threads, static_cast<int>(tasks_.size())));
-    active_ = n; // counted down by threads that end, perhaps before the last one begins
-    for (int t = 0; t < n; ++t)
-        threads_.emplace_back([this] { work(); });
-}
+    : data_(data), params_(params), tasks_(std::move(tasks)),
+      thread_([this, n_threads] { run(n_threads); }) {}
 
 MiningJob::~MiningJob() {
     stop();
-    for (auto &thread : threads_)
-        thread.join();
+    thread_.join();
 }
 
 void MiningJob::stop() { stop_ = true; }
 
 bool MiningJob::running() const {
     const std::lock_guard lock(mutex_);
-    return active_ > 0 || !finished_.empty();
+    return !ended_ || failure_ || !finished_.empty();
 }
 
-void MiningJob::work() {
+void MiningJob::run(int n_threads) {
+    std::exception_ptr failure;
     try {
-        Miner miner(data_, params_, &stop_);
-        for (;;) {
-            const std::size_t task = next_.fetch_add(1);
-            if (task >= tasks_.size() || stop_)
-                break;
-            const double start = thread_seconds();
-            MinedProgram result = miner.mine(tasks_[task]);
-            result.stats.seconds = thread_seconds() - start;
-            result.task = static_cast<int>(task);
-            if (result.stopped)
-                break;
-            const std::lock_guard lock(mutex_);
-            finished_.push_back(std::move(result));
-            changed_.notify_all();
-        }
+        parallel_for(static_cast<std::int64_t>(tasks_.size()), n_threads, &stop_, [&] {
+            return [this, miner = Miner(data_, params_, &stop_)](std::int64_t item) mutable {
+                const double start = thread_seconds();
+                MinedProgram result = miner.mine(tasks_[idx(item)]);
+                result.stats.seconds = thread_seconds() - start;
+                result.task = static_cast<int>(item);
+                if (result.stopped)
+                    return;
+                const std::lock_guard lock(mutex_);
+                finished_.push_back(std::move(result));
+                changed_.notify_all();
+            };
+        });
     } catch (...) {
-        const std::lock_guard lock(mutex_);
-        failure_ = std::current_exception();
-        stop_ = true;
+        failure = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
-    --active_;
+    failure_ = failure;
+    ended_ = true;
     changed_.notify_all();
 }
 
 std::vector<MinedProgram> MiningJob::poll(double seconds) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                      [&] { return active_ == 0 || !finished_.empty(); });
-    if (failure_)
-        std::rethrow_exception(failure_);
+                      [&] { return ended_ || !finished_.empty(); });
+    if (const auto failure = std::exchange(failure_, nullptr))
+        std::rethrow_exception(failure);
     return std::exchange(finished_, {});
 }
 

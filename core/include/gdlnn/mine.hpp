@@ -5,7 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -64,12 +64,10 @@ class MiningData {
   public:
     MiningData(const GraphSet &set, std::vector<std::int32_t> labels, int n_labels);
     const GraphSet &set() const { return set_; }
-    int label(int graph) const { return labels_[static_cast<std::size_t>(graph)]; }
+    int label(int graph) const { return labels_[idx(graph)]; }
     // Graphs of a label first, then the others, each in their own order.
-    const std::vector<std::int32_t> &order(int label) const {
-        return orders_[static_cast<std::size_t>(label)];
-    }
-    int n_positive(int label) const { return n_positive_[static_cast<std::size_t>(label)]; }
+    const std::vector<std::int32_t> &order(int label) const { return orders_[idx(label)]; }
+    int n_positive(int label) const { return n_positive_[idx(label)]; }
 
   private:
     const GraphSet &set_;
@@ -77,6 +75,10 @@ class MiningData {
     std::vector<std::vector<std::int32_t>> orders_;
     std::vector<int> n_positive_;
 };
+
+class Descent;
+class Greedy;
+class Sequential;
 
 // Mines one task after another, reusing its buffers. One per thread.
 class Miner {
@@ -86,8 +88,10 @@ class Miner {
     MinedProgram mine(const MineTask &task);
 
   private:
-    class Descent;
+    Strategy strategy_;
     std::unique_ptr<Descent> descent_;
+    std::unique_ptr<Greedy> greedy_;
+    std::unique_ptr<Sequential> sequential_;
 };
 
 // Mines tasks on threads of its own; results are handed out as they come.
@@ -96,24 +100,26 @@ class MiningJob {
     MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks,
               int n_threads);
     ~MiningJob();
-    // Waits up to `seconds` for results and returns those there are.
+    // Waits up to `seconds` for results and returns those there are. A failure of the job is thrown
+    // once.
     std::vector<MinedProgram> poll(double seconds);
+    // Whether poll has more to say.
     bool running() const;
     void stop();
 
   private:
-    void work();
+    void run(int n_threads);
+
     const MiningData &data_;
     MineParams params_;
     std::vector<MineTask> tasks_;
     std::atomic<bool> stop_{false};
-    std::atomic<std::size_t> next_{0};
-    mutable std::mutex mutex_;
+    mutable std::mutex mutex_; // guards what follows
     std::condition_variable changed_;
     std::vector<MinedProgram> finished_;
     std::exception_ptr failure_;
-    int active_ = 0;
-    std::vector<std::thread> threads_;
+    bool ended_ = false;
+    std::thread thread_; // last: it uses all of the above
 };
 
 } // namespace gdlnn
