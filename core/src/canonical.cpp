@@ -96,7 +96,8 @@ struct Child {
 };
 
 // Takes leaves off, layer by layer, until rings, a single vertex or a single link is left. What
-// hangs on a vertex is told by its colour, so that trees need no search.
+// hangs on a vertex is told by its colour, as in the tree isomorphism of Aho, Hopcroft and Ullman
+// (1974), so that trees need no search.
 class Peeler {
   public:
     explicit Peeler(const LinkGraph &graph)
