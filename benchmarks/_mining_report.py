@@ -31,7 +31,7 @@ def report(found: Figures, command: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _table(header: list[str], rows: list[list[str]]) -> str:
+def markdown_table(header: list[str], rows: list[list[str]]) -> str:
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -65,7 +65,7 @@ def _cost_table(costs: list[Figures], aims: dict[str, tuple[float, float]]) -> s
                 f"{cost['peak_mb']:.0f}",
             ]
         )
-    return f"ε = {costs[0]['epsilon']}\n\n" + _table(header, rows) if costs else ""
+    return f"ε = {costs[0]['epsilon']}\n\n" + markdown_table(header, rows) if costs else ""
 
 
 def _curve(curve: Figures) -> str:
@@ -77,7 +77,7 @@ def _curve(curve: Figures) -> str:
         ]
         for point in curve["points"]
     ]
-    table = _table(["graphs", "ms per target", "tests per target"], rows)
+    table = markdown_table(["graphs", "ms per target", "tests per target"], rows)
     return (
         f"{curve['n_targets']} targets of {curve['name']}, mined with 1/8 to all of its training graphs, "
         f"each part within the next.\n\n{table}\n\nFitted: cost ∝ |D|^{curve['exponent']:.2f}."
@@ -93,7 +93,7 @@ def _objective(found: list[Figures]) -> str:
             rows.append(
                 [figures["name"], str(row["k"]), f"{row['mined']:.4f}", spread, f"{figures['alike']:.4f}"]
             )
-    table = _table(["data set", "k", "top k mined", "k random ones", "all graphs alike"], rows)
+    table = markdown_table(["data set", "k", "top k mined", "k random ones", "all graphs alike"], rows)
     return (
         "The paper's objective per pair of graphs, on the training set, for the k best programs and for "
         "as many random connected pieces of training graphs with the same numbers of nodes (mean and range "

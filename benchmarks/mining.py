@@ -3,7 +3,9 @@
 ::
 
     python -m benchmarks mining [--datasets NAME …] [--epsilon 0.1] [--targets N] [--jobs N] [--out FILE]
+    python -m benchmarks mining --against PYTHON [--rounds N] [--datasets NAME …] [--targets N]
 
+The second form only compares the speed of this build with that of another one, in turns.
 Each figure is kept as JSON when it is there, and descents in a checkpoint as they come, so that a run
 that was stopped goes on. Figures of another build of the core are measured again.
 """
@@ -26,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks._mining_report import report
+from benchmarks._side_by_side import report as side_by_side
 from gdlnn import _core, mine
 from gdlnn.datasets import load_dataset
 from gdlnn.mining import objective, random_programs
@@ -65,6 +68,10 @@ def run(argv: Sequence[str] | None = None) -> None:
     if not root or not Path(root).is_dir():
         print("mining: GDLNN_DATA names no folder with the data sets; nothing is measured")
         return
+    if options.against is not None:
+        targets = options.targets or QUICK_TARGETS
+        print(side_by_side(options.datasets, root, options.epsilon, targets, options.against, options.rounds))
+        return
     quick = argv is None
     settings = {
         "epsilon": options.epsilon,
@@ -103,6 +110,10 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--jobs", type=int, default=1, help="threads; each descent counts its own processor time"
     )
+    parser.add_argument(
+        "--against", metavar="PYTHON", help="the interpreter of an environment with another build"
+    )
+    parser.add_argument("--rounds", type=int, default=20, help="with --against: turns of each build")
     parser.add_argument("--out", type=Path, help="a Markdown file to write")
     return parser.parse_args([] if argv is None else list(argv))
 
