@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
-#include <thread>
 #include <unordered_map>
 
 #include "gdlnn/bits.hpp"
 #include "gdlnn/canonical.hpp"
+#include "parallel.hpp"
 
 namespace gdlnn {
 namespace {
@@ -199,32 +198,19 @@ void merge(Found &into, Found &&later) {
 
 std::vector<Neighbourhood> neighbourhoods(const ColouredGraphs &graphs,
                                           const NeighbourhoodParams &params) {
-    const int n_threads = std::clamp(params.n_threads, 1, std::max(1, graphs.n_graphs));
-    std::vector<Found> parts(idx(n_threads));
-    std::vector<std::exception_ptr> failures(idx(n_threads));
-    const auto work = [&](int part) {
-        try {
+    // Each part of the graphs is collected on one thread, and the parts are merged in order.
+    const int n_parts = std::clamp(params.n_threads, 1, std::max(1, graphs.n_graphs));
+    std::vector<Found> parts(idx(n_parts));
+    parallel_for(n_parts, n_parts, params.stop, [&] {
+        return [&](std::int64_t part) {
             Collector collector(graphs, params, parts[idx(part)]);
-            const int first =
-                static_cast<int>(static_cast<long long>(graphs.n_graphs) * part / n_threads);
-            const int last =
-                static_cast<int>(static_cast<long long>(graphs.n_graphs) * (part + 1) / n_threads);
+            const int first = static_cast<int>(graphs.n_graphs * part / n_parts);
+            const int last = static_cast<int>(graphs.n_graphs * (part + 1) / n_parts);
             for (int g = first; g < last && !(params.stop && params.stop->load()); ++g)
                 collector.collect(g);
-        } catch (...) {
-            failures[idx(part)] = std::current_exception();
-        }
-    };
-    std::vector<std::thread> threads;
-    for (int part = 1; part < n_threads; ++part)
-        threads.emplace_back(work, part);
-    work(0);
-    for (auto &thread : threads)
-        thread.join();
-    for (const auto &failure : failures)
-        if (failure)
-            std::rethrow_exception(failure);
-    for (int part = 1; part < n_threads; ++part)
+        };
+    });
+    for (int part = 1; part < n_parts; ++part)
         merge(parts[0], std::move(parts[idx(part)]));
     std::vector<Neighbourhood> result;
     for (auto &pattern : parts[0].patterns)

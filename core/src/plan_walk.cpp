@@ -1,14 +1,12 @@
 // The walk over one graph: which programs of a plan it contains, and where.
 #include <algorithm>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "gdlnn/canonical.hpp"
 #include "gdlnn/plan.hpp"
 #include "gdlnn/search.hpp"
+#include "parallel.hpp"
 
 namespace gdlnn {
 namespace {
@@ -473,33 +471,11 @@ template <class Work> void by_width(int width, Work &&work) {
 // Runs task(thread-local scratch, item) over items on threads.
 template <class Task>
 void over_items(const Plan &plan, int n_items, const PlanParams &params, Task &&task) {
-    std::atomic<int> next{0};
-    std::mutex failure_mutex;
-    std::exception_ptr failure;
-    const auto work = [&]() {
-        try {
-            Scratch scratch(plan);
-            for (int item; (item = next.fetch_add(1)) < n_items;) {
-                if (params.stop && params.stop->load(std::memory_order_relaxed))
-                    return;
-                task(scratch, item);
-            }
-        } catch (...) {
-            next = n_items;
-            const std::lock_guard lock(failure_mutex);
-            if (!failure)
-                failure = std::current_exception();
-        }
-    };
-    std::vector<std::thread> threads;
-    const int n_threads = std::clamp(params.n_threads, 1, std::max(1, n_items));
-    for (int t = 1; t < n_threads; ++t)
-        threads.emplace_back(work);
-    work();
-    for (auto &thread : threads)
-        thread.join();
-    if (failure)
-        std::rethrow_exception(failure);
+    parallel_for(n_items, params.n_threads, params.stop, [&] {
+        return [&, scratch = Scratch(plan)](std::int64_t item) mutable {
+            task(scratch, static_cast<int>(item));
+        };
+    });
 }
 
 } // namespace

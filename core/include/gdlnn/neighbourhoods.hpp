@@ -24,7 +24,7 @@ struct NeighbourhoodParams {
     int min_support = 1; // graphs in which the pattern must occur as the ball of a node
     int max_nodes = 0;   // larger balls are left out; 0: none is
     int n_threads = 1;
-    const std::atomic<bool> *stop = nullptr;
+    std::atomic<bool> *stop = nullptr; // raised from outside, or by a failure on one thread
 };
 
 // One pattern: the first ball that it was seen as, its nodes in canonical order, and the graphs.

@@ -57,7 +57,7 @@ class ConditionTable {
 struct PlanParams {
     std::int64_t step_budget = INT64_MAX; // per program and graph
     int n_threads = 1;
-    const std::atomic<bool> *stop = nullptr;
+    std::atomic<bool> *stop = nullptr; // raised from outside, or by a failure on one thread
 };
 
 // Per graph the programs that match, rising, and those on which the budget ran out.
