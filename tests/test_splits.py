@@ -71,7 +71,7 @@ def test_what_a_split_needs() -> None:
     with pytest.raises(GraphError, match="needs SMILES"):
         unlabelled.split("scaffold")
     with pytest.raises(
-        GraphError, match="expected one of paper, random, stratified, scaffold, got 'temporal'"
+        GraphError, match="expected one of auto, paper, random, stratified, scaffold, got 'temporal'"
     ):
         unlabelled.split("temporal")  # type: ignore[arg-type]
 

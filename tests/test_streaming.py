@@ -28,8 +28,8 @@ from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
 from gdlnn.datasets.batches import GraphBatch, SmilesBatch, batched_dataset
 from gdlnn.explain import explain
 from gdlnn.explain.streaming import stream_explanations
-from gdlnn.graphs.packing import pack_graphs, unpack_graphs
-from gdlnn.graphs.records import record
+from gdlnn.graphs.arrays import pack_graphs, unpack_graphs
+from gdlnn.io.journal import record
 from gdlnn.model.representation import stream_features
 from reference.models import quick
 

@@ -16,7 +16,7 @@ import numpy as np
 from gdlnn.datasets.text import open_lines, read_lines
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Schema
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     import os

@@ -10,8 +10,7 @@ from gdlnn.graphs.arrays import GraphArrays
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
-    from gdlnn.graphs.dataset import BoolArray
-    from gdlnn.graphs.graph import IntArray
+    from gdlnn.graphs.graph import BoolArray, IntArray
 
 MOTIF_NODES = slice(20, 25)
 """The nodes of the motif in the published BA-2Motifs."""

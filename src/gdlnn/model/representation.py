@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.packing import PackedGraphs, pack_graphs, unpack_graphs
+from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
 from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from gdlnn import _core
 from gdlnn.errors import MatchError, ProgramError
 from gdlnn.gdl.program import Program
-from gdlnn.graphs.encoding import encoded
+from gdlnn.graphs.arrays import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gdlnn.graphs import Graph
-    from gdlnn.graphs.encoding import GraphSet
+    from gdlnn.graphs.arrays import GraphSet
 
 NO_BUDGET = -1  # as the core takes it
 UNKNOWN = 2  # the core's third answer, beside 0 (no) and 1 (yes)
