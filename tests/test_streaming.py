@@ -25,7 +25,7 @@ from gdlnn import (
 from gdlnn.cli import main
 from gdlnn.cli import predict as predict_command
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
-from gdlnn.datasets.batches import GraphBatch, SmilesBatch, batched_dataset
+from gdlnn.datasets.resolve import GraphBatch, SmilesBatch, batched_dataset
 from gdlnn.explain import explain
 from gdlnn.explain.streaming import stream_explanations
 from gdlnn.graphs.arrays import pack_graphs, unpack_graphs
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from gdlnn.datasets.batches import InputRow
     from gdlnn.datasets.jsonl import Widths
+    from gdlnn.datasets.resolve import InputRow
 
 MOTIFS = make_ba_2motifs(24, seed=8)
 

@@ -14,7 +14,7 @@ from gdlnn.datasets.jsonl import save_jsonl
 from gdlnn.datasets.load import find_folder, read_folder
 from gdlnn.datasets.registry import REGISTRY, source_of
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
-from gdlnn.datasets.tu_write import save_tu
+from gdlnn.datasets.tu import save_tu
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, Schema
 

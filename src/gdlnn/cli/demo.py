@@ -88,7 +88,7 @@ class Steps:
 
 def _graphs(dataset: str, n: int, seed: int, root: Path | None) -> GraphDataset:
     if dataset == SYNTHETIC:
-        from gdlnn.datasets.synthetic import make_ba_2motifs
+        from gdlnn.datasets.motifs import make_ba_2motifs
 
         return make_ba_2motifs(n, seed)
     data = resolve_dataset(dataset, root=root)

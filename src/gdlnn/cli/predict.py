@@ -22,7 +22,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
 from gdlnn.cli.outputs import check_output
 from gdlnn.cli.prediction_table import PredictionTable, prediction_checkpoint
 from gdlnn.cluster import dask_executor
-from gdlnn.datasets.batches import batched_dataset
+from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.errors import DatasetError
 from gdlnn.io.atomic import atomic_write
 from gdlnn.progress import progress_bar

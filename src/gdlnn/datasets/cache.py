@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdlnn.datasets.names import CLASSES, SCHEMAS
+from gdlnn.datasets.registry import CLASSES, SCHEMAS
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import storage
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdlnn.datasets import cache
-from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle
 from gdlnn.datasets.download import fetch
-from gdlnn.datasets.motifs import mark_motif_nodes, mark_nitro_and_amino
-from gdlnn.datasets.names import CLASSES, SCHEMAS
-from gdlnn.datasets.registry import SPLIT_FILE, Source, source_of
-from gdlnn.datasets.smiles import load_smiles
+from gdlnn.datasets.molecules import load_smiles
+from gdlnn.datasets.motifs import load_ba_2motifs_pickle, mark_motif_nodes, mark_nitro_and_amino
+from gdlnn.datasets.registry import CLASSES, SCHEMAS, SPLIT_FILE, Source, source_of
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import storage
@@ -109,16 +107,9 @@ def source_files(source: Source, folder: Path) -> list[Path]:
 
 
 def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
-    if source.kind == "smiles":
-        files = source.file
-    else:
-        files = ", ".join(
-            f"{source.tu_prefix}_{suffix}.txt" for suffix in ("A", "graph_indicator", "graph_labels")
-        )
-        files += " and what comes with them"
     places = "the folder given as root" if root is not None else "the folder that GDLNN_DATA names"
     return (
-        f"data set {source.name}: not at hand, and download=False. Put {files} "
+        f"data set {source.name}: not at hand, and download=False. Put {source.files_in_words()} "
         f"(published at {source.base}/{source.file}) into a folder {source.name} in {places}"
     )
 

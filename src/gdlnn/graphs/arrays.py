@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -171,6 +171,10 @@ class GraphArrays:
         loop = ends[:, 0] == ends[:, 1]
         counted = np.concatenate([ends[:, 0], ends[~loop, 1]])
         return np.bincount(counted, minlength=len(self.node_features)).astype(np.int64)
+
+    def with_degrees(self) -> GraphArrays:
+        """Return the same graphs with the degree as the one node feature."""
+        return replace(self, node_features=self.degrees().astype(np.float64)[:, None])
 
 
 def offsets_of(sizes: Sequence[int] | IntArray) -> IntArray:

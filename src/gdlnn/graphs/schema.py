@@ -22,6 +22,11 @@ def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
     return MappingProxyType(dict(mapping))
 
 
+def numbered(names: Iterable[str], start: int = 0) -> dict[float, str]:
+    """Return value names for the codes `start`, `start` + 1 and so on."""
+    return {float(code): name for code, name in enumerate(names, start)}
+
+
 @dataclass(frozen=True)
 class Feature:
     """One feature: its name, its kind, and the names of its values.

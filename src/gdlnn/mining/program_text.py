@@ -196,7 +196,7 @@ def _entry(metadata: Mapping[str, Any], key: str, kinds: tuple[type, ...], where
     return value
 
 
-# --- for people ------------------------------------------------------------------------------------------
+# --- for people -------------------------------------------------------------------------------------------
 
 
 def summary(programs: ProgramSet) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
-    from gdlnn.datasets.batches import Batch
+    from gdlnn.datasets.resolve import Batch
     from gdlnn.graphs import Graph
     from gdlnn.model.base import GraphClassifier
 
