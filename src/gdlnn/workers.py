@@ -22,7 +22,6 @@ from gdlnn.errors import WorkerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor, Future
-    from types import TracebackType
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -66,8 +65,8 @@ class Shared:
         return self.pack()
 
 
-class _Unknown:
-    """What a worker answers that has not been sent the shared data."""
+class Unknown:
+    """The answer of a worker that has not been sent the shared data."""
 
 
 def keep(key: str, value: Any) -> None:
@@ -87,7 +86,7 @@ def run_job(
         unpack, payload = sent
         keep(key, unpack(payload))
     known = _KEPT.get(key)
-    return _Unknown() if known is None else job(known, *arguments)
+    return Unknown() if known is None else job(known, *arguments)
 
 
 class Workers:
@@ -117,9 +116,7 @@ class Workers:
             self._warm = True
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     @property
@@ -148,7 +145,7 @@ class Workers:
             raise self._broken(error) from error
 
     def answer(self, future: Future[Any]) -> Any:
-        """Return what a finished job gave; `UNKNOWN` where it must be sent again with the data.
+        """Return what a finished job gave; an `Unknown` if it must be sent again with the data.
 
         Raises
         ------
@@ -165,9 +162,7 @@ class Workers:
             if died_with_workers(error):
                 raise WorkerDiedError(str(error)) from error
             raise
-        if isinstance(found, _Unknown):
-            return UNKNOWN
-        self._warm = True
+        self._warm = self._warm or not isinstance(found, Unknown)
         return found
 
     def _broken(self, error: BaseException) -> WorkerError:
@@ -180,10 +175,6 @@ class Workers:
 
 class WorkerDiedError(Exception):
     """A job that was under way on several workers when they died."""
-
-
-UNKNOWN = object()
-"""The answer of a worker without the shared data."""
 
 
 @dataclass
@@ -233,7 +224,7 @@ class Done(Generic[Item, Result]):
                 return
             yield sent.item, error
             return
-        if found is not UNKNOWN:
+        if not isinstance(found, Unknown):
             yield sent.item, found
         elif not self._stopped:
             self.send(sent.item, with_data=True, blames=sent.blames)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from gdlnn.graphs.molecules import chem, molecule_graph, molecule_schema
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Fragments = Literal["keep", "largest"]
 OnError = Literal["skip", "raise"]
@@ -27,108 +27,18 @@ MAX_RECORD = 16 << 20
 logger = logging.getLogger(__name__)
 
 
-class MoleculeRows:
-    """The molecules of a file so far.
+class InputRow(NamedTuple):
+    """A row of an input: its number from 1, and a graph or the reason why there is none.
 
-    Parameters
-    ----------
-    source, unit
-        What to call the file and its rows in messages.
-    name, classes
-        What to call the data set and its classes.
-    labelled
-        Whether each row needs a label.
-    fragments, on_error
-        As for `load_smiles`.
+    ``key`` is the identifier; None if the input has none and the graphs are counted.
     """
 
-    def __init__(
-        self,
-        source: str,
-        unit: str,
-        name: str,
-        *,
-        labelled: bool,
-        fragments: Fragments,
-        on_error: OnError,
-        classes: Mapping[Any, str] | None = None,
-    ) -> None:
-        for what, value, allowed in (
-            ("fragments", fragments, ("keep", "largest")),
-            ("on_error", on_error, ("skip", "raise")),
-        ):
-            if value not in allowed:
-                raise DatasetError(f"{what}: expected {' or '.join(allowed)}, got {value!r}")
-        self.source, self.unit, self.name = source, unit, name
-        self.labelled, self.fragments, self.on_error = labelled, fragments, on_error
-        self.schema = molecule_schema(classes)
-        self.graphs: list[Graph] = []
-        self.smiles: list[str] = []
-        self.labels: list[str] = []
-        self.ids: list[str] = []
-        self.skipped: list[SkippedRow] = []
-
-    def add(
-        self, number: int, text: str, molecule: Any, reason: str, *, label: str = "", key: str = ""
-    ) -> bool:
-        """Add one row, its molecule or None and the reason; say whether there is a graph of it."""
-        if molecule is not None and self.labelled and not label:
-            molecule, reason = None, "no label"
-        if molecule is None:
-            if self.on_error == "raise":
-                raise DatasetError(f"{self.source}, {self.unit} {number}: {text!r} is not read: {reason}")
-            self.skipped.append(SkippedRow(number, text, reason))
-            return False
-        if self.fragments == "largest":
-            pieces = chem("Reading molecules").GetMolFrags(molecule, asMols=True)
-            molecule = max(pieces, key=lambda piece: piece.GetNumHeavyAtoms())
-        name = key or f"{self.name}/{len(self.graphs)}"
-        self.graphs.append(molecule_graph(molecule, schema=self.schema, name=name))
-        self.smiles.append(text)
-        self.labels.append(label)
-        self.ids.append(key)
-        return True
-
-    def finish(self, min_classes: int, *, with_ids: bool) -> GraphDataset:
-        """Return the data set, and log what was skipped."""
-        total = len(self.graphs) + len(self.skipped)
-        if not total:
-            raise DatasetError(f"{self.source}: expected at least one {self.unit}, got none")
-        if not self.graphs:
-            row, value, reason = self.skipped[0]
-            raise DatasetError(
-                f"{self.source}: expected at least one {self.unit} that parses, got none of {total}; "
-                f"the first is {self.unit} {row} ({value!r}: {reason})"
-            )
-        if self.skipped:
-            first = self.skipped[0]
-            logger.warning(
-                "%s: %d of %d %ss are not read, the first is %s %d (%r: %s); `gdlnn datasets info` "
-                "lists them, in Python `.skipped`",
-                *(self.source, len(self.skipped), total, self.unit, self.unit),
-                *first,
-            )
-        y = parse_labels(self.labels) if self.labelled else None
-        if y is not None and len(np.unique(y)) < min_classes:
-            raise DatasetError(
-                f"{self.source}: expected at least {min_classes} classes, "
-                f"got the label {y[0]} for every {self.unit}"
-            )
-        ids = self.ids if with_ids else None
-        return GraphDataset(
-            self.graphs, y, self.schema, self.name, ids=ids, smiles=self.smiles, skipped=self.skipped
-        )
-
-
-def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
-    """Return labels as whole numbers if all of them are, else as text."""
-    try:
-        numbers = np.array([float(label) for label in labels])
-    except ValueError:
-        return np.array(labels)
-    if np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all():
-        return numbers.astype(np.int64)
-    return np.array(labels)
+    number: int
+    key: str | None
+    smiles: str | None
+    graph: Graph | None
+    reason: str
+    label: str = ""
 
 
 # --- tables of SMILES -------------------------------------------------------------------------------------
@@ -164,23 +74,35 @@ def load_smiles(
         What to call the data set and its classes.
     """
     table = Path(path)
-    rows = MoleculeRows(
-        table.name,
+    columns = [column for column in (smiles, label, id) if column is not None]
+
+    def rows() -> Iterator[InputRow]:
+        for number, cells in read_columns(table, columns):
+            cell = dict(zip(columns, cells, strict=True))
+            yield smiles_row(
+                number, cell[smiles], cell.get(id or ""), label=cell.get(label or "", ""), fragments=fragments
+            )
+
+    return _gathered(
+        rows(),
+        table,
         "row",
-        name if name is not None else table.name.split(".")[0],
+        name,
+        classes,
         labelled=label is not None,
+        with_ids=id is not None,
         fragments=fragments,
         on_error=on_error,
-        classes=classes,
+        min_classes=min_classes,
     )
-    columns = [column for column in (smiles, label, id) if column is not None]
-    for number, cells in read_columns(table, columns):
-        row = dict(zip(columns, cells, strict=True))
-        molecule, reason = parse_smiles(row[smiles])
-        rows.add(
-            number, row[smiles], molecule, reason, label=row.get(label or "", ""), key=row.get(id or "", "")
-        )
-    return rows.finish(min_classes, with_ids=id is not None)
+
+
+def smiles_row(
+    number: int, text: str, key: str | None, problem: str = "", *, label: str = "", fragments: Fragments
+) -> InputRow:
+    """Read a row of a table, with what is wrong with it, or ""."""
+    molecule, reason = (None, problem) if problem else parse_smiles(text)
+    return _row(number, key, text, molecule, reason, label, fragments)
 
 
 def parse_smiles(text: str) -> tuple[Any, str]:
@@ -237,23 +159,28 @@ def load_sdf(
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"{file.name}: expected an SDF file, got no such file")
-    title = name if name is not None else file.name.split(".")[0]
-    rows = MoleculeRows(
-        file.name, "record", title, labelled=label is not None, fragments=fragments, on_error=on_error
+    rows = (sdf_row(*block, label=label, id=id, fragments=fragments) for block in read_blocks(file))
+    return _gathered(
+        rows,
+        file,
+        "record",
+        name,
+        labelled=label is not None,
+        with_ids=None if id is None else True,
+        fragments=fragments,
+        on_error=on_error,
+        min_classes=min_classes,
     )
-    for number, block, problem in read_blocks(file):
-        add_record(rows, number, block, problem, label, id)
-    return rows.finish(min_classes, with_ids=id is not None or all(rows.ids))
 
 
-def add_record(
-    rows: MoleculeRows, number: int, block: str, problem: str, label: str | None, id: str | None
-) -> bool:
-    """Read a record and add its molecule, or the reason why there is none; say which."""
+def sdf_row(
+    number: int, block: str, problem: str, *, label: str | None = None, id: str | None, fragments: Fragments
+) -> InputRow:
+    """Read a record, with what is wrong with it, or "". Without a title it has no identifier."""
     molecule, reason = (None, problem) if problem else read_molecule(block)
     text = "" if molecule is None else str(chem("Reading SDF files").MolToSmiles(molecule))
-    key = _text(molecule, "_Name" if id is None else id)
-    return rows.add(number, text, molecule, reason, label=_text(molecule, label), key=key)
+    key = (_text(molecule, "_Name") or None) if id is None else _text(molecule, id)
+    return _row(number, key, text, molecule, reason, _text(molecule, label), fragments)
 
 
 def _text(molecule: Any, key: str | None) -> str:
@@ -312,3 +239,100 @@ def _block(lines: list[bytes], size: int) -> tuple[str, str]:
         return data.decode("utf-8"), ""
     except UnicodeDecodeError:  # the format is older than UTF-8
         return data.decode("latin-1"), ""
+
+
+# --- both -------------------------------------------------------------------------------------------------
+
+
+def _row(
+    number: int, key: str | None, text: str, molecule: Any, reason: str, label: str, fragments: Fragments
+) -> InputRow:
+    if molecule is None:
+        return InputRow(number, "", text, None, reason)
+    if fragments == "largest":
+        pieces = chem("Reading molecules").GetMolFrags(molecule, asMols=True)
+        molecule = max(pieces, key=lambda piece: piece.GetNumHeavyAtoms())
+    return InputRow(number, key, text, molecule_graph(molecule, name=key or None), "", label)
+
+
+def _gathered(
+    rows: Iterable[InputRow],
+    file: Path,
+    unit: str,
+    name: str | None,
+    classes: Mapping[Any, str] | None = None,
+    *,
+    labelled: bool,
+    with_ids: bool | None,
+    fragments: Fragments,
+    on_error: OnError,
+    min_classes: int,
+) -> GraphDataset:
+    """Return the data set of some rows, and log what was skipped. `with_ids` None: if every row has one."""
+    for what, value, allowed in (
+        ("fragments", fragments, get_args(Fragments)),
+        ("on_error", on_error, get_args(OnError)),
+    ):
+        if value not in allowed:
+            raise DatasetError(f"{what}: expected {' or '.join(allowed)}, got {value!r}")
+    schema, title = molecule_schema(classes), file.name.split(".")[0] if name is None else name
+    graphs: list[Graph] = []
+    read: list[InputRow] = []
+    skipped: list[SkippedRow] = []
+    for row in rows:
+        if row.graph is not None and (row.label or not labelled):
+            graphs.append(row.graph._relabelled(schema, row.key or f"{title}/{len(graphs)}"))
+            read.append(row)
+            continue
+        reason = "no label" if row.graph is not None else row.reason
+        if on_error == "raise":
+            raise DatasetError(f"{file.name}, {unit} {row.number}: {row.smiles!r} is not read: {reason}")
+        skipped.append(SkippedRow(row.number, row.smiles or "", reason))
+    _report_skipped(skipped, len(graphs), file.name, unit)
+    y = parse_labels([row.label for row in read]) if labelled else None
+    if y is not None and len(np.unique(y)) < min_classes:
+        raise DatasetError(
+            f"{file.name}: expected at least {min_classes} classes, got the label {y[0]} for every {unit}"
+        )
+    ids = [row.key or "" for row in read]
+    smiles = [row.smiles or "" for row in read]
+    return GraphDataset(
+        graphs,
+        y,
+        schema,
+        title,
+        ids=ids if with_ids or (with_ids is None and all(ids)) else None,
+        smiles=smiles,
+        skipped=skipped,
+    )
+
+
+def _report_skipped(skipped: Sequence[SkippedRow], n_read: int, file: str, unit: str) -> None:
+    """Log how many rows were skipped; none that was read is an error."""
+    total = n_read + len(skipped)
+    if not total:
+        raise DatasetError(f"{file}: expected at least one {unit}, got none")
+    if not n_read:
+        row, value, reason = skipped[0]
+        raise DatasetError(
+            f"{file}: expected at least one {unit} that parses, got none of {total}; "
+            f"the first is {unit} {row} ({value!r}: {reason})"
+        )
+    if skipped:
+        logger.warning(
+            "%s: %d of %d %ss are not read, the first is %s %d (%r: %s); `gdlnn datasets info` "
+            "lists them, in Python `.skipped`",
+            *(file, len(skipped), total, unit, unit),
+            *skipped[0],
+        )
+
+
+def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
+    """Return labels as whole numbers if all of them are, else as text."""
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except ValueError:
+        return np.array(labels)
+    if np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all():
+        return numbers.astype(np.int64)
+    return np.array(labels)

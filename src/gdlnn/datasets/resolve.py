@@ -7,21 +7,14 @@ used. Other formats are read whole, then cut.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from gdlnn.datasets.jsonl import JsonlKind, load_jsonl, open_jsonl
 from gdlnn.datasets.load import load_dataset
-from gdlnn.datasets.molecules import (
-    Fragments,
-    MoleculeRows,
-    add_record,
-    load_sdf,
-    load_smiles,
-    parse_smiles,
-    read_blocks,
-)
+from gdlnn.datasets.molecules import InputRow, load_sdf, load_smiles, read_blocks, sdf_row, smiles_row
 from gdlnn.datasets.motifs import make_ba_2motifs
 from gdlnn.datasets.registry import REGISTRY, canonical_name
 from gdlnn.datasets.text import read_header, read_rows
@@ -31,13 +24,11 @@ from gdlnn.graphs import GraphDataset, storage
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gdlnn.datasets.jsonl import Widths
-    from gdlnn.datasets.molecules import OnError
-    from gdlnn.graphs import Graph
+    from gdlnn.datasets.molecules import Fragments, OnError
 
-Row = TypeVar("Row")
 SYNTHETIC = "synthetic:ba-2motifs"
 RowFile = Literal["table", "sdf", "jsonl"]
 """The files that are read row by row."""
@@ -85,7 +76,7 @@ def resolve_dataset(
     if path.is_dir():
         return _named_folder(path, min_classes)
     if path.is_file():
-        options: _Options = {"fragments": fragments, "on_error": on_error, "min_classes": min_classes}
+        options = {"fragments": fragments, "on_error": on_error, "min_classes": min_classes}
         return _file(path, smiles, label, id, options)
     if path.suffix or len(path.parts) > 1:
         raise DatasetError(
@@ -94,14 +85,8 @@ def resolve_dataset(
     return load_dataset(text, root, download)
 
 
-class _Options(TypedDict):
-    fragments: Fragments
-    on_error: OnError
-    min_classes: int
-
-
 def _file(
-    path: Path, smiles: str | None, label: str | None, identifier: str | None, options: _Options
+    path: Path, smiles: str | None, label: str | None, identifier: str | None, options: dict[str, Any]
 ) -> GraphDataset:
     if storage.is_saved(path):
         return storage.load(path)
@@ -156,99 +141,28 @@ def smiles_column(path: Path) -> str:
 # --- in batches -------------------------------------------------------------------------------------------
 
 
-class InputRow(NamedTuple):
-    """A row of an input: its number from 1, and a graph or the reason why there is none.
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of an input, which another process may read: `reader` makes an `InputRow` of each."""
 
-    ``key`` is the identifier; None where the input has none and the graphs are counted.
-    """
-
-    number: int
-    key: str | None
-    smiles: str | None
-    graph: Graph | None
-    reason: str
-
-
-class Batch(Protocol):
-    """Some rows of an input, which another process may read."""
+    rows: list[Any]
+    reader: Callable[..., InputRow]
 
     def read(self) -> list[InputRow]:
         """Return the rows with their graphs."""
+        return [self.reader(*row) for row in self.rows]
 
 
-@dataclass(frozen=True)
-class SmilesBatch:
-    """Rows of a table: number, SMILES and identifier of each, and what is wrong with the row, or ""."""
-
-    rows: list[tuple[int, str, str | None, str]]
-    fragments: Fragments
-
-    def read(self) -> list[InputRow]:
-        """Parse the SMILES."""
-        rows = MoleculeRows("", "row", "", labelled=False, fragments=self.fragments, on_error="skip")
-        found = []
-        for number, text, key, problem in self.rows:
-            molecule, reason = (None, problem) if problem else parse_smiles(text)
-            if rows.add(number, text, molecule, reason, key=key or ""):
-                found.append(InputRow(number, key, text, rows.graphs[-1], ""))
-            else:
-                found.append(InputRow(number, "", text, None, rows.skipped[-1].reason))
-        return found
-
-
-@dataclass(frozen=True)
-class SdfBatch:
-    """Records of an SDF file: number and text of each, and what is wrong with it, or ""."""
-
-    rows: list[tuple[int, str, str]]
-    id: str | None
-    fragments: Fragments
-
-    def read(self) -> list[InputRow]:
-        """Read the molecules."""
-        rows = MoleculeRows("", "record", "", labelled=False, fragments=self.fragments, on_error="skip")
-        found = []
-        for number, block, problem in self.rows:
-            if not add_record(rows, number, block, problem, None, self.id):
-                found.append(InputRow(number, "", "", None, rows.skipped[-1].reason))
-                continue
-            # A record without a title is counted, one without the property has no identifier.
-            key = rows.ids[-1] if self.id is not None else rows.ids[-1] or None
-            found.append(InputRow(number, key, rows.smiles[-1], rows.graphs[-1], ""))
-        return found
-
-
-@dataclass(frozen=True)
-class JsonlBatch:
-    """Lines of a file of JSON Lines: number of the row and of the line, text, and what is wrong, or ""."""
-
-    rows: list[tuple[int, int, str, str]]
-    kind: JsonlKind
-
-    def read(self) -> list[InputRow]:
-        """Read the graphs."""
-        return [self._read(*row) for row in self.rows]
-
-    def _read(self, number: int, place: int, line: str, problem: str) -> InputRow:
-        where = f"line {place}"
-        if problem:
-            return InputRow(number, "", None, None, f"{where}: {problem}")
-        try:
-            graph, key, smiles = self.kind.read(line, where)
-        except DatasetError as error:
-            return InputRow(number, "", None, None, str(error))
-        return InputRow(number, key, smiles, graph, "")
-
-
-@dataclass(frozen=True)
-class GraphBatch:
-    """Rows that are read already."""
-
-    rows: list[InputRow]
-
-    def read(self) -> list[InputRow]:
-        """Return them."""
-        return self.rows
+def _jsonl_row(number: int, place: int, line: str, problem: str, *, kind: JsonlKind) -> InputRow:
+    """Read a line, with its number among the rows and in the file, and what is wrong with it, or ""."""
+    where = f"line {place}"
+    if problem:
+        return InputRow(number, "", None, None, f"{where}: {problem}")
+    try:
+        graph, key, smiles = kind.read(line, where)
+    except DatasetError as error:
+        return InputRow(number, "", None, None, str(error))
+    return InputRow(number, key, smiles, graph, "")
 
 
 @dataclass(frozen=True)
@@ -287,24 +201,26 @@ def batched_dataset(
     graphs of JSON Lines do not tell.
     """
     path = Path(text)
-    name = path.name.split(".")[0]
-    kind = file_kind(path)
-    if kind == "table":
-        rows = _table_rows(path, smiles or smiles_column(path), id)
-        return BatchedInput(name, True, True, (SmilesBatch(some, fragments) for some in _some(rows, size)))
-    if kind == "sdf":
-        records = read_blocks(path)
-        return BatchedInput(
-            name, True, True, (SdfBatch(some, id, fragments) for some in _some(records, size))
-        )
-    if kind == "jsonl":
-        common, lines = open_jsonl(path, size, widths)
-        numbered = ((number, *line) for number, line in enumerate(lines, start=1))
-        batches = (JsonlBatch(some, common) for some in _some(numbered, size))
-        return BatchedInput(common.name, common.has_smiles, True, batches)
-    data = resolve_dataset(text, smiles=smiles, id=id, root=root, fragments=fragments)
-    cut = (GraphBatch(some) for some in _some(_rows_of(data), size))
-    return BatchedInput(data.name, data.smiles is not None, False, cut)
+    name, has_smiles, streamed = path.name.split(".")[0], True, True
+    rows: Iterator[Any]
+    reader: Callable[..., InputRow]
+    match file_kind(path):
+        case "table":
+            rows = _table_rows(path, smiles or smiles_column(path), id)
+            reader = partial(smiles_row, fragments=fragments)
+        case "sdf":
+            rows, reader = read_blocks(path), partial(sdf_row, id=id, fragments=fragments)
+        case "jsonl":
+            kind, lines = open_jsonl(path, size, widths)
+            name, has_smiles = kind.name, kind.has_smiles
+            rows = ((number, *line) for number, line in enumerate(lines, start=1))
+            reader = partial(_jsonl_row, kind=kind)
+        case None:
+            data = resolve_dataset(text, smiles=smiles, id=id, root=root, fragments=fragments)
+            name, has_smiles, streamed = data.name, data.smiles is not None, False
+            rows, reader = _rows_of(data), InputRow
+    batches = iter(lambda: list(islice(rows, size)), [])
+    return BatchedInput(name, has_smiles, streamed, (Batch(some, reader) for some in batches))
 
 
 def _table_rows(path: Path, smiles: str, id: str | None) -> Iterator[tuple[int, str, str | None, str]]:
@@ -314,11 +230,6 @@ def _table_rows(path: Path, smiles: str, id: str | None) -> Iterator[tuple[int, 
             yield number, "", None, problem
         else:
             yield number, cells[0], None if id is None else cells[1], ""
-
-
-def _some(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
-    while some := list(islice(rows, size)):
-        yield some
 
 
 def _rows_of(data: GraphDataset) -> Iterator[InputRow]:

@@ -83,7 +83,7 @@ class GraphArrays:
         return self.edges + self.node_offsets[:-1][self.edge_graph()][:, None]
 
     def check(self) -> None:
-        """Refuse what `Graph` would refuse, in whole-array steps."""
+        """Refuse what `Graph` would refuse: all at once, and graph by graph only to name a fault."""
         for what, offsets, rows in (
             ("node_offsets", self.node_offsets, len(self.node_features)),
             ("edge_offsets", self.edge_offsets, len(self.edges)),
@@ -99,42 +99,24 @@ class GraphArrays:
             raise GraphError(
                 f"edge_features: expected {len(self.edges)} rows, one per edge, got {len(self.edge_features)}"
             )
-        for what, matrix, offsets in (
-            ("node", self.node_features, self.node_offsets),
-            ("edge", self.edge_features, self.edge_offsets),
-        ):
-            bad = np.argwhere(~np.isfinite(matrix))
-            if len(bad):
-                row, column = (int(i) for i in bad[0])
-                graph = int(np.searchsorted(offsets, row, side="right")) - 1
-                raise GraphError(
-                    f"graph {graph}: {what} {row - int(offsets[graph])}, feature {column}: "
-                    f"expected a finite number, got {matrix[row, column]}"
-                )
-        self._check_edges()
+        if self._is_sound():
+            return
+        for number, graph in enumerate(self.graphs()):
+            try:
+                Graph(graph.node_features, graph.edges, graph.edge_features, directed=self.directed)
+            except GraphError as error:
+                raise GraphError(f"graph {number}{str(error).removeprefix('graph')}") from error
 
-    def _check_edges(self) -> None:
-        owner = self.edge_graph()
-        sizes = np.diff(self.node_offsets)[owner]
-        bad = np.argwhere((self.edges < 0) | (self.edges >= sizes[:, None]))
-        if len(bad):
-            row = int(bad[0, 0])
-            graph, node = int(owner[row]), int(self.edges[row, bad[0, 1]])
-            raise GraphError(
-                f"graph {graph}: edge {row - int(self.edge_offsets[graph])}: "
-                f"expected nodes from 0 to {int(sizes[row]) - 1}, got node {node}"
-            )
-        ends = self.global_edges()
-        if not self.directed:
-            ends = np.sort(ends, axis=1)
+    def _is_sound(self) -> bool:
+        """Say whether all features are finite, and all edges distinct and between nodes of their graph."""
+        if not (np.isfinite(self.node_features).all() and np.isfinite(self.edge_features).all()):
+            return False
+        sizes = np.diff(self.node_offsets)[self.edge_graph()]
+        if ((self.edges < 0) | (self.edges >= sizes[:, None])).any():
+            return False
+        ends = self.global_edges() if self.directed else np.sort(self.global_edges(), axis=1)
         keys = ends[:, 0] * max(len(self.node_features), 1) + ends[:, 1]
-        order = np.argsort(keys, kind="stable")
-        same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-        if len(same):
-            row = int(order[same[0] + 1])
-            graph = int(owner[row])
-            u, v = (int(end) for end in self.edges[row])
-            raise GraphError(f"graph {graph}: edge ({u}, {v}): expected no parallel edges, got two")
+        return len(np.unique(keys)) == len(keys)
 
     def graphs(self, schema: Schema | None = None, names: Sequence[str | None] | None = None) -> list[Graph]:
         """Cut into graphs that share memory; call `check` first unless the arrays are known good."""
@@ -167,14 +149,18 @@ class GraphArrays:
 
     def degrees(self) -> IntArray:
         """Return every node's degree; a self-loop adds 1."""
-        ends = self.global_edges()
-        loop = ends[:, 0] == ends[:, 1]
-        counted = np.concatenate([ends[:, 0], ends[~loop, 1]])
-        return np.bincount(counted, minlength=len(self.node_features)).astype(np.int64)
+        return degrees(len(self.node_features), self.global_edges())
 
     def with_degrees(self) -> GraphArrays:
         """Return the same graphs with the degree as the one node feature."""
         return replace(self, node_features=self.degrees().astype(np.float64)[:, None])
+
+
+def degrees(n_nodes: int, edges: IntArray) -> IntArray:
+    """Return the degree of each node; a self-loop adds 1."""
+    loop = edges[:, 0] == edges[:, 1]
+    ends = np.concatenate([edges[:, 0], edges[~loop, 1]])
+    return np.bincount(ends, minlength=n_nodes).astype(np.int64)
 
 
 def offsets_of(sizes: Sequence[int] | IntArray) -> IntArray:

@@ -207,10 +207,7 @@ class GraphDataset:
     def with_schema(self, schema: Schema) -> GraphDataset:
         """Return the same data set with other names for its features and classes."""
         result = self.take(np.arange(len(self)))
-        result.graphs = [
-            type(g)._trusted(g.node_features, g.edges, g.edge_features, g.directed, schema, g.name)
-            for g in self.graphs
-        ]
+        result.graphs = [graph._relabelled(schema, graph.name) for graph in self.graphs]
         for of, expected, got in (
             ("node", self.n_node_features, len(schema.node)),
             ("edge", self.n_edge_features, len(schema.edge)),

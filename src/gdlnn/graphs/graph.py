@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_FIELDS = ("node_features", "edges", "edge_features", "directed", "schema", "name")
 
 
 class Graph:
@@ -41,7 +42,7 @@ class Graph:
         What to call this graph in messages and reports.
     """
 
-    __slots__ = ("_encoded", "directed", "edge_features", "edges", "name", "node_features", "schema")
+    __slots__ = (*_FIELDS, "_encoded")
 
     node_features: FloatArray
     edges: IntArray
@@ -76,17 +77,10 @@ class Graph:
         _check_parallel(ends, directed, where)
         if schema is not None:
             _check_schema(schema, nodes.shape[1], features.shape[1], where)
-        self._freeze(
-            node_features=nodes,
-            edges=ends,
-            edge_features=features,
-            directed=bool(directed),
-            schema=schema,
-            name=name,
-        )
+        self._freeze(nodes, ends, features, bool(directed), schema, name)
 
-    def _freeze(self, **values: Any) -> None:
-        for name, value in values.items():
+    def _freeze(self, *values: Any) -> None:
+        for name, value in zip(_FIELDS, values, strict=True):
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             object.__setattr__(self, name, value)
@@ -104,15 +98,11 @@ class Graph:
     ) -> Graph:
         """Build from arrays that a reader has already checked as a whole: nothing is checked again."""
         graph = object.__new__(cls)
-        graph._freeze(
-            node_features=node_features,
-            edges=edges,
-            edge_features=edge_features,
-            directed=directed,
-            schema=schema,
-            name=name,
-        )
+        graph._freeze(node_features, edges, edge_features, directed, schema, name)
         return graph
+
+    def _relabelled(self, schema: Schema | None, name: str | None) -> Graph:
+        return Graph._trusted(self.node_features, self.edges, self.edge_features, self.directed, schema, name)
 
     @property
     def n_nodes(self) -> int:
@@ -163,14 +153,7 @@ class Graph:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Graph._trusted, (
-            self.node_features,
-            self.edges,
-            self.edge_features,
-            self.directed,
-            self.schema,
-            self.name,
-        )
+        return Graph._trusted, tuple(getattr(self, name) for name in _FIELDS)
 
     def __repr__(self) -> str:
         name = f" {self.name!r}" if self.name is not None else ""
