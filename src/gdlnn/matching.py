@@ -82,7 +82,7 @@ def match(
     step_budget: int | None = None,
     return_unknown: bool = False,
 ) -> BoolArray | tuple[BoolArray, BoolArray]:
-    """Tell which graphs contain which programs.
+    """Return which graphs contain which programs.
 
     Parameters
     ----------

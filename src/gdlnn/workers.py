@@ -1,7 +1,7 @@
-"""Jobs on the workers of an executor: what all jobs share is sent to each worker about once.
+"""Jobs on the workers of an executor: data that all jobs share is sent to each worker about once.
 
-Any `concurrent.futures.Executor` will do. A job is first sent without the shared data; a worker that does not
-know it says so, and the job is sent again with it. Dask clusters get the data beforehand, see `cluster`.
+Any `concurrent.futures.Executor` works. A job is first sent without the shared data; a worker that lacks it
+says so, and the job is sent again with it. Dask clusters get the data beforehand, see `cluster`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_KEPT = 2
-"""How many shared things a worker keeps: the one in use, and the one before."""
+"""How many shared values a worker keeps: the current one and the one before."""
 LOOK_SECONDS = 2.0
-"""How often the number of workers is asked for: they may join and leave."""
+"""How often the number of workers is checked: they may join and leave."""
 AHEAD = 2
 """Jobs under way for each thread of a worker, so that none waits for the next."""
 POLL = 0.1
@@ -70,7 +70,7 @@ class Unknown:
 
 
 def keep(key: str, value: Any) -> None:
-    """Keep shared data in this process, and forget what has not been used for longest."""
+    """Keep shared data in this process, and drop the oldest beyond `MAX_KEPT`."""
     with _KEEPING:
         _KEPT.pop(key, None)
         _KEPT[key] = value
@@ -150,9 +150,9 @@ class Workers:
         Raises
         ------
         WorkerError
-            Where the workers are gone for good.
+            If the workers are gone for good.
         WorkerDiedError
-            Where Dask blames the job for the death of its workers.
+            If Dask blames the job for the death of its workers.
         """
         try:
             found = future.result()
@@ -203,7 +203,7 @@ class Done(Generic[Item, Result]):
         future.add_done_callback(self._ended.put)
 
     def take(self, seconds: float) -> Iterator[tuple[Item, Result | WorkerDiedError]]:
-        """Give what ended, waiting so long for a first one; a death comes with the job that was blamed."""
+        """Yield finished jobs, after waiting up to `seconds` for the first; a blamed job has the error."""
         try:
             future = self._ended.get(timeout=seconds)
             while True:
@@ -244,9 +244,9 @@ def ordered(
     items: Iterable[tuple[Any, ...]],
     what: str,
 ) -> Iterator[Result]:
-    """Give the results of a job for every item, in the order of the items, a bounded number under way.
+    """Yield the results of a job for every item, in the order of the items, a bounded number under way.
 
-    Without an executor the jobs run here, with `value` as the shared data.
+    Without an executor the jobs run in this process, with `value` as the shared data.
     """
     if executor is None:
         for item in items:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
 
 READER_VERSION = 1
-"""Raised when the readers give other graphs for the same files, so that those are read anew."""
+"""Increased when readers give other graphs for the same files, so that these are read again."""
 logger = logging.getLogger(__name__)
 
 

@@ -32,8 +32,8 @@ def load_dataset(
 ) -> GraphDataset:
     """Load one of the nine data sets of the paper, or any other TU data set by its name.
 
-    The files are looked for in `root`, in the folder that GDLNN_DATA names, and in the cache; then there too
-    for a saved data set ``NAME.gdlds``. What is nowhere is downloaded into the cache.
+    The files are searched for in `root`, in the folder that GDLNN_DATA names, and in the cache; then the same
+    places are searched for a saved data set ``NAME.gdlds``. What is not found is downloaded into the cache.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def load_dataset(
     root
         A folder that holds the data set's folder, or its files.
     download
-        Whether to fetch what is not at hand; without it, missing files are an error.
+        Whether to download missing files; otherwise they are an error.
     """
     source = source_of(name)
     folder = find_folder(source, root)
@@ -57,7 +57,7 @@ def load_dataset(
 
 
 def read_folder(source: Source, folder: Path) -> GraphDataset:
-    """Read a data set's files, or what was parsed from the same files before."""
+    """Read a data set's files, or their parsed form in the cache."""
     files = source_files(source, folder)
     key = cache.fingerprint(source.name, files)
     dataset = cache.load_parsed(source.name, key)
@@ -85,7 +85,7 @@ def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> P
 
 
 def find_saved(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the file of a saved data set, or None: a machine without RDKit can be given data this way."""
+    """Return the file of a saved data set, or None. Machines without RDKit can read molecules this way."""
     files = (folder / f"{source.name}{SAVED_SUFFIX}" for folder in search_path(root))
     return next((file for file in files if file.is_file()), None)
 

@@ -1,4 +1,4 @@
-"""Data sets with known motifs: BA-2Motifs, published and made anew, and the ground truth of Mutagenicity."""
+"""Data sets with known motifs: BA-2Motifs, published and generated, and the ground truth of Mutagenicity."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ MAX_PICKLE = 256 << 20
 _ARRAY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 
 
-# --- BA-2Motifs, made anew --------------------------------------------------------------------------------
+# --- BA-2Motifs, generated --------------------------------------------------------------------------------
 
 
 def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
-    """Make graphs in the manner of BA-2Motifs.
+    """Make random graphs like those of BA-2Motifs.
 
     Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label
     0) or a house (label 1), joined to the base by one edge. Nodes are renumbered at random; the node
@@ -115,7 +115,7 @@ class ArrayUnpickler(pickle.Unpickler):
 
 
 def read_array_pickle(path: Path) -> Any:
-    """Read a pickle of arrays; anything else in it is an error, and none of it is run."""
+    """Read a pickle of arrays; anything else in it is an error, and no code in it is run."""
     if path.stat().st_size > MAX_PICKLE:
         raise DatasetError(f"{path.name}: expected at most {MAX_PICKLE:,} bytes, got {path.stat().st_size:,}")
     with path.open("rb") as file:
@@ -123,7 +123,7 @@ def read_array_pickle(path: Path) -> Any:
             return ArrayUnpickler(file, encoding="latin1").load()
         except pickle.UnpicklingError as error:
             raise DatasetError(f"{path.name}: expected NumPy arrays and nothing else, got {error}") from error
-        except Exception as error:  # a damaged pickle fails in as many ways as there are opcodes
+        except Exception as error:  # a damaged pickle may raise anything
             raise DatasetError(f"{path.name}: expected a pickle, got a damaged one: {error}") from error
 
 

@@ -47,7 +47,7 @@ class Source:
         return self.prefix or self.name
 
     def files_in_words(self) -> str:
-        """Return which files to put into the data set's folder where it cannot be downloaded."""
+        """Return the files to put into the data set's folder if it cannot be downloaded, in words."""
         if self.kind == "smiles":
             return self.file
         return (
@@ -102,7 +102,7 @@ def _plain(name: str) -> str:
 
 
 def canonical_name(name: str) -> str:
-    """Return the registered spelling of a name, whatever its case and dashes; others stay as they are."""
+    """Return the registered spelling of a name, whatever its case and dashes; other names are unchanged."""
     plain = _plain(name)
     if plain in _ALIASES:
         return _ALIASES[plain]

@@ -51,7 +51,7 @@ def resolve_dataset(
     on_error: OnError = "skip",
     min_classes: int = 1,
 ) -> GraphDataset:
-    """Return the data set that a word on the command line stands for.
+    """Return the data set that DATASET on the command line means.
 
     A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved data
     set. Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
@@ -123,7 +123,7 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
 
 
 def file_kind(path: Path) -> RowFile | None:
-    """Say which of the files a path is that are read row by row; None for any other thing."""
+    """Return the kind of a file that is read row by row; None for anything else."""
     return _kind(path) if path.is_file() and not storage.is_saved(path) else None
 
 
@@ -133,7 +133,7 @@ def _kind(path: Path) -> RowFile | None:
 
 
 def smiles_column(path: Path) -> str:
-    """Return the column called smiles, in whichever case."""
+    """Return the column called smiles, in upper or lower case."""
     header = read_header(path)
     return next((column for column in header if column.lower() == "smiles"), "smiles")
 
@@ -195,10 +195,10 @@ def batched_dataset(
     fragments: Fragments = "keep",
     widths: Widths = (None, None),
 ) -> BatchedInput:
-    """Return the rows of what a word on the command line stands for, `size` at a time.
+    """Return the rows of the data set that DATASET on the command line means, `size` at a time.
 
-    Parameters are those of `resolve_dataset`, and how many node and edge features to expect where the first
-    graphs of JSON Lines do not tell.
+    Parameters are those of `resolve_dataset`. `widths` are the numbers of node and edge features to expect if
+    the first graphs of JSON Lines do not tell.
     """
     path = Path(text)
     name, has_smiles, streamed = path.name.split(".")[0], True, True

@@ -108,7 +108,7 @@ def _diagnose(name: str, data: bytes, columns: int | None) -> npt.NDArray[np.flo
 
 
 def open_lines(path: Path) -> Iterator[str]:
-    """Give the lines of a text file, plain or gzip, UTF-8 with or without a byte-order mark."""
+    """Yield the lines of a text file, plain or gzip, UTF-8 with or without a byte-order mark."""
     for number, (line, problem) in enumerate(read_lines(path), start=1):
         if problem:
             raise DatasetError(f"{path.name}, line {number}: {problem}")
@@ -116,7 +116,7 @@ def open_lines(path: Path) -> Iterator[str]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Give each line of a text file with what is wrong with it, or ""; a bad line comes as an empty one."""
+    """Yield each line of a text file with what is wrong with it, or ""; a bad line is empty."""
     first = True
     try:
         with open_bytes(path) as file:
@@ -177,7 +177,7 @@ def read_header(path: Path) -> list[str]:
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Give the row number (from 1, the header not counted) and the wanted cells of each row of a table."""
+    """Yield the number of each row of a table (from 1, without the header) and the cells of some columns."""
     for number, cells, problem in read_rows(path, columns):
         if problem:
             raise DatasetError(f"{path.name}, {problem}")
@@ -185,9 +185,9 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str], str]]:
-    """Give the rows as `read_columns` does, and with each what is wrong with it, or "".
+    """Yield the rows as `read_columns` does, each with what is wrong with it, or "".
 
-    A bad row has no cells, and the next one is read: of a million rows one may be damaged.
+    A bad row has no cells, and reading goes on: one of a million rows may be damaged.
     """
     if not path.is_file():
         raise DatasetError(f"{path.name}: expected a table of SMILES, got no such file")

@@ -39,7 +39,7 @@ def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDat
     """Read a TU data set: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
 
     Node features are the node labels, then the node attributes, as they stand in the files; edge features
-    likewise. Where there are no node features, the degree is the one feature (a self-loop adds 1). Edges
+    likewise. Without node features, the degree is the only feature (a self-loop adds 1). Edges
     may be listed in one or in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per
     line of NAME_A.txt, becomes the ground-truth masks.
 
@@ -243,10 +243,10 @@ def _masks(arrays: GraphArrays, truth: BoolArray) -> tuple[list[BoolArray], list
 
 
 def save_tu(dataset: GraphDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a data set as a new TU folder whose name is that of the files; it appears when it is complete.
+    """Write a data set as a new TU folder with files of the same name; it appears once it is complete.
 
     Leading nominal features become labels, all others attributes, so that reading gives the same order.
-    Names, ids and SMILES have no place in the format and are left out.
+    The format has no place for names, ids and SMILES.
     """
     target = Path(folder)
     if target.exists():

@@ -36,7 +36,7 @@ def objective(
     representations, with + where the labels are equal and - where they differ. A representation says which
     programs match; the similarity is the share of programs on which two graphs agree.
 
-    Where labels differ in size, programs that match nothing do well: all graphs are then alike, and most
+    If classes differ in size, programs that match nothing score well: all graphs are then alike, and most
     pairs share a label. docs/mining.md has figures.
 
     Parameters
@@ -83,7 +83,7 @@ def random_programs(
     Parameters
     ----------
     dataset
-        Where the graphs come from.
+        The data set that the graphs are drawn from.
     n
         Number of programs.
     seed
@@ -95,7 +95,7 @@ def random_programs(
     Raises
     ------
     MiningError
-        Where the graphs do not hold n different pieces of these sizes, as far as drawing can tell.
+        If n different pieces of these sizes were not found in `ATTEMPTS` draws for each.
     """
     count = whole("n", n, 0)
     if not sizes:

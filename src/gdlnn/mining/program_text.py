@@ -153,7 +153,7 @@ def _read_info(text: str, where: str) -> SetInfo:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, MiningError):
             raise
-        kind = "a missing entry" if isinstance(error, KeyError) else "what is no such data"
+        kind = "a missing entry" if isinstance(error, KeyError) else "other data"
         what = "the schema" if isinstance(error, GraphError) else "the data of the set"
         raise MiningError(
             f"{where}: the comments at the top: expected {what} as JSON, got {kind}: {error}"

@@ -105,14 +105,14 @@ def native_program(graph: Graph, mined: _core.MinedProgram) -> Program:
     nodes, ends = mined.nodes.tolist(), graph.edges[mined.edges].tolist()
     node_vectors = _vectors(mined.node_lower, mined.node_upper, len(nodes))
     edge_vectors = _vectors(mined.edge_lower, mined.edge_upper, len(ends))
-    return Program._trusted(  # the core gives sound programs, and there are thousands
+    return Program._trusted(  # the core gives valid programs, and there are thousands
         tuple(NodeDescription(f"x{v}", vector) for v, vector in zip(nodes, node_vectors, strict=True)),
         tuple(EdgeDescription(f"x{u}", f"x{v}", w) for (u, v), w in zip(ends, edge_vectors, strict=True)),
     )
 
 
 def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals | None]:
-    """Cut flat bounds into the vectors of `count` descriptions; one that is open throughout is none."""
+    """Cut flat bounds into the vectors of `count` descriptions; None for one without any bound."""
     intervals = list(map(Interval, lower.tolist(), upper.tolist()))
     width = len(intervals) // max(1, count)
     vectors = [tuple(intervals[i * width : (i + 1) * width]) for i in range(count)]
@@ -136,7 +136,7 @@ def parse_rows(text: str, n: int) -> BoolArray:
     Raises
     ------
     ValueError
-        Where the text is no list of rows below n.
+        If the text is not a list of rows below n.
     """
     mask = np.zeros(n, dtype=bool)
     for run in text.split(",") if text else ():

@@ -19,6 +19,7 @@ from gdlnn.errors import MiningError
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.identity import first_twins, mix64
 from gdlnn.graphs.splits import stratified_sample
+from gdlnn.mining.settings import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,7 +125,7 @@ def choose_targets(targets: Targets, codes: npt.NDArray[np.int32], seed: int) ->
     if targets is None:
         return np.arange(n)
     if isinstance(targets, bool | np.bool_ | str):
-        raise _wrong(targets)
+        raise _not_targets(targets)
     if isinstance(targets, int | np.integer):
         if not 1 <= targets <= n:
             raise MiningError(f"mine: targets: expected a number from 1 to {n}, got {targets}")
@@ -140,11 +141,11 @@ def _listed(targets: npt.ArrayLike, n: int) -> IntArray:
     try:
         rows = np.asarray(targets)
     except ValueError:
-        raise _wrong(targets) from None
+        raise _not_targets(targets) from None
     if rows.dtype == np.bool_ and rows.shape == (n,):
         return np.flatnonzero(rows)
     if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
-        raise _wrong(targets)
+        raise _not_targets(targets)
     rows = rows.astype(np.int64)
     bad = rows[(rows < -n) | (rows >= n)]
     if bad.size:
@@ -152,9 +153,8 @@ def _listed(targets: npt.ArrayLike, n: int) -> IntArray:
     return np.unique(np.where(rows < 0, rows + n, rows))
 
 
-def _wrong(got: object) -> MiningError:
-    expected = "None, a number, a fraction, row numbers or a mask over the graphs"
-    return MiningError(f"mine: targets: expected {expected}, got {got!r:.80}")
+def _not_targets(got: object) -> MiningError:
+    return wrong("targets", "None, a number, a fraction, row numbers or a mask over the graphs", got)
 
 
 class Tally:
