@@ -1,4 +1,4 @@
-"""Fetching published files into the cache: progress, resume, retries, sums, and an atomic move at the end."""
+"""The cache folder, and published files fetched into it: resumed, retried, checked, then moved in."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import logging
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import time
 import urllib.error
@@ -17,7 +18,6 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from gdlnn.datasets import cache
 from gdlnn.datasets.motifs import load_ba_2motifs_pickle
 from gdlnn.datasets.registry import REGISTRY, REQUIRED, Source, checksums
 from gdlnn.errors import DatasetError, DownloadError, WriteError
@@ -32,6 +32,24 @@ _CHUNK = 1 << 16
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 logger = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path:
+    """Return the cache folder: GDLNN_CACHE where it is set, else where the system keeps caches."""
+    if os.environ.get("GDLNN_CACHE"):
+        return Path(os.environ["GDLNN_CACHE"])
+    if os.environ.get("XDG_CACHE_HOME"):
+        return Path(os.environ["XDG_CACHE_HOME"]) / "gdlnn"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "gdlnn"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "gdlnn" / "cache"
+    return Path.home() / ".cache" / "gdlnn"
+
+
+def raw_folder() -> Path:
+    """Return the folder of downloaded files."""
+    return cache_folder() / "raw"
 
 
 def fetch(
@@ -60,7 +78,7 @@ def fetch(
     url = f"{(base or os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
     if not url.startswith(("https://", "http://")):
         raise DownloadError(f"data set {source.name}: expected an http or https address, got {url}")
-    raw = cache.raw_folder()
+    raw = raw_folder()
     raw.mkdir(parents=True, exist_ok=True)
     part = raw.parent / "partial" / hashlib.sha256(url.encode()).hexdigest()[:32]
     part.parent.mkdir(parents=True, exist_ok=True)
