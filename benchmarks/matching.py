@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks._matchers import LONGEST, MATCHERS, candidates, load_truth_table, shape_of
 from gdlnn import Graph, _core
-from gdlnn.gdl.evaluation import NO_BUDGET, fitted_batch
-from gdlnn.graphs.encoding import GraphSet
+from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
+from gdlnn.graphs.arrays import GraphSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -31,8 +31,8 @@ from benchmarks._mining_report import report
 from benchmarks._side_by_side import report as side_by_side
 from gdlnn import _core, mine
 from gdlnn.datasets import load_dataset
+from gdlnn.io.journal import payload
 from gdlnn.mining import objective, random_programs
-from gdlnn.mining.checkpoint import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,16 +154,24 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def _descent_seconds(checkpoint: str) -> list[float]:
+    """Return the processor time of each finished descent in a checkpoint; none if there is no file."""
+    if not Path(checkpoint).exists():
+        return []
+    found = [payload(line) for line in Path(checkpoint).read_bytes().splitlines()[1:]]
+    return [value["seconds"] for value in found if value is not None]
+
+
 def measure_cost(
     name: str, epsilon: str, targets: int | None, jobs: int, root: str, checkpoint: str
 ) -> dict[str, Any]:
     """Mine a training set; the time of a target is the processor time of all its descents."""
     train = _train(name, root)
-    before = sum(seconds for _, seconds in read_records(checkpoint))
+    before = sum(_descent_seconds(checkpoint))
     start, peak = time.process_time(), _peak_mb()
     programs = mine(train, epsilon, targets=targets, n_jobs=jobs, checkpoint=checkpoint)
     cpu = before + time.process_time() - start
-    times = np.array([seconds for _, seconds in read_records(checkpoint)])
+    times = np.array(_descent_seconds(checkpoint))
     return {
         "n_graphs": len(train),
         "n_targets": programs.info.n_targets,

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdlnn import load_dataset
-from gdlnn.graphs.encoding import GraphSet
-from gdlnn.mining.running import MiningData
+from gdlnn.graphs.arrays import GraphSet
+from gdlnn.mining.descents import MiningData
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

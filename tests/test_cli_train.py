@@ -156,7 +156,7 @@ def test_a_model_of_other_graphs_is_refused(table: Path, capsys: pytest.CaptureF
 @pytest.mark.data
 @pytest.mark.long
 def test_five_hundred_molecules_in_two_minutes(data_dir: Path, tmp_path: Path) -> None:
-    from gdlnn.datasets.smiles import parse_smiles
+    from gdlnn.datasets.molecules import parse_smiles
 
     with (data_dir / "BBBP" / "BBBP.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)

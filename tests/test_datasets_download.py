@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from gdlnn.datasets import load_dataset
-from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle, read_array_pickle
 from gdlnn.datasets.download import fetch
+from gdlnn.datasets.motifs import load_ba_2motifs_pickle, read_array_pickle
 from gdlnn.datasets.registry import source_of
 from gdlnn.errors import DatasetError, DownloadError, WriteError
 from reference.disk import little_room

@@ -11,7 +11,7 @@ import pytest
 
 from gdlnn.datasets import load_dataset
 from gdlnn.datasets.motifs import mark_nitro_and_amino
-from gdlnn.datasets.registry import REGISTRY, SHA256
+from gdlnn.datasets.registry import REGISTRY, checksums
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +192,7 @@ def test_ground_truth_of_mutagenicity_follows_from_the_graphs(nine: dict[str, Gr
 def test_sums_are_those_of_the_files(data_dir: Path) -> None:
     import hashlib
 
-    for name, expected in SHA256.items():
+    for name, expected in checksums().items():
         [path] = data_dir.glob(f"*/{name}")
         assert hashlib.sha256(path.read_bytes()).hexdigest() == expected, name
 

@@ -21,8 +21,8 @@ from gdlnn.evaluation import explainers as explainers_module
 from gdlnn.evaluation import running as running_module
 from gdlnn.evaluation.programs import load_programs
 from gdlnn.evaluation.protocols import plan_splits, stored_split
-from gdlnn.graphs import claims
-from gdlnn.graphs.claims import claimed
+from gdlnn.io import folder_lock
+from gdlnn.io.folder_lock import claimed
 from reference.disk import little_room
 from reference.other_runs import claimed_elsewhere
 
@@ -163,7 +163,7 @@ def test_two_studies_do_not_do_the_same_cells(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_claims_of_one_process_keep_each_other_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import sys; from pathlib import Path; from gdlnn.graphs.claims import claimed\n"
+    code = "import sys; from pathlib import Path; from gdlnn.io.folder_lock import claimed\n"
     code += "with claimed(Path(sys.argv[1]), sys.argv[2:]): pass"
 
     def free(name: str) -> bool:
@@ -198,11 +198,11 @@ def test_claims_where_nothing_can_be_written_or_locked(
     def refuse(*_: Any) -> None:
         raise OSError(38, "Function not implemented")
 
-    monkeypatch.setattr(fcntl, "lockf", refuse)
+    monkeypatch.setattr(fcntl, "flock", refuse)
     with claimed(tmp_path, ["a"]):
         pass
     assert "cannot be locked (Function not implemented)" in caplog.text
-    assert claims.FILE in {path.name for path in tmp_path.iterdir()}
+    assert folder_lock.LOCKS in {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_damaged_split_is_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import gdlnn
-from gdlnn.datasets.tu_write import save_tu
+from gdlnn.datasets.tu import save_tu
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from gdlnn import GraphDataset, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
+from gdlnn import GDLNNError, GraphDataset, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.datasets import save_tu
 from gdlnn.drawing import write_text
-from gdlnn.graphs.storage import atomic_write
-from gdlnn.mining.checkpoint import KIND, Checkpoint
+from gdlnn.io.atomic import atomic_write
+from gdlnn.io.folder_lock import claimed
+from gdlnn.mining.results import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
@@ -213,7 +214,7 @@ def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
 def test_a_killed_owner_blocks_nobody_and_a_living_one_does(tmp_path: Path) -> None:
     code = """
 import sys, time
-from gdlnn.mining.checkpoint import Checkpoint
+from gdlnn.mining.results import Checkpoint
 kept = Checkpoint(sys.argv[1], {"format": 1}, 1)
 print("open", flush=True)
 time.sleep(60)
@@ -227,6 +228,37 @@ time.sleep(60)
     process.kill()
     process.communicate()
     Checkpoint(tmp_path / "run", {"format": 1}, 1).close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_child_does_not_keep_the_claim_of_a_killed_owner(tmp_path: Path) -> None:
+    code = """
+import os, sys, time
+from pathlib import Path
+from gdlnn.io.folder_lock import claimed
+with claimed(Path(sys.argv[1]), ["a"]):
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+    time.sleep(60)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        child = int(owner.stdout.readline())
+        try:
+            with (
+                pytest.raises(GDLNNError, match="another run is at a in this folder"),
+                claimed(tmp_path, ["a"]),
+            ):
+                pass
+            owner.kill()
+            owner.wait()
+            with claimed(tmp_path, ["a"]):
+                os.kill(child, 0)  # it is still there
+        finally:
+            owner.kill()
+            os.kill(child, signal.SIGKILL)
 
 
 def test_a_file_system_without_locks_keeps_nobody_out(

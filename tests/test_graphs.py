@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, GraphError, Schema
+from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.graphs.schema import label_codes
 
 PATH = Graph([[1.0], [2.0], [3.0]], [(0, 1), (1, 2)], name="path")
 
@@ -267,3 +269,50 @@ def test_bad_schemas(make: Any, message: str) -> None:
     with pytest.raises(GraphError) as caught:
         make()
     assert str(caught.value) == message
+
+
+def test_codes_of_labels() -> None:
+    classes = np.array(["a", "b"])
+    assert label_codes(np.array(["b", "c", "a"]), classes).tolist() == [1, -1, 0]
+    assert label_codes(["b", "a"], ["a", "b"], known=True).tolist() == [1, 0]
+    assert label_codes([], classes).dtype == np.int64
+    with pytest.raises(KeyError, match="c"):
+        label_codes(["a", "c"], classes, known=True)
+
+
+# --- arrays -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"edges": [[0, 1], [0, 2]]}, r"^graph 1: edge 0 \(0, 2\): expected nodes from 0 to 1, got node 2$"),
+        (
+            {"edges": [[0, 1], [-1, 0]]},
+            r"^graph 1: edge 0 \(-1, 0\): expected nodes from 0 to 1, got node -1$",
+        ),
+        (
+            {"node_features": [[0], [1], [2], [np.inf]]},
+            r"^graph 1: node_features: node 1, feature 0: expected a",
+        ),
+        (
+            {"edges": [[0, 1], [1, 0]], "edge_offsets": [0, 2, 2]},
+            r"^graph 0: edge 1 \(1, 0\): expected no parallel",
+        ),
+        ({"node_offsets": [0, 3, 2]}, "^node_offsets: expected numbers rising from 0 to 4, got others$"),
+        ({"edge_offsets": [0, 2]}, "^edge_offsets: expected 3 numbers, as in node_offsets, got 2$"),
+        ({"edge_features": [[1]]}, "^edge_features: expected 2 rows, one per edge, got 1$"),
+    ],
+)
+def test_arrays_of_bad_graphs_name_the_fault(change: dict[str, Any], message: str) -> None:
+    arrays = {
+        "node_features": [[0], [1], [2], [3]],
+        "node_offsets": [0, 2, 4],
+        "edges": [[0, 1], [1, 0]],
+        "edge_features": [[1], [2]],
+        "edge_offsets": [0, 1, 2],
+    }
+    GraphArrays.widened([np.array(array) for array in arrays.values()], directed=False).check()
+    bad = GraphArrays.widened([np.array(array) for array in (arrays | change).values()], directed=False)
+    with pytest.raises(GraphError, match=message):
+        bad.check()

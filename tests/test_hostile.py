@@ -30,11 +30,11 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
-from gdlnn.graphs import members
-from gdlnn.graphs.members import BadArchiveError, read_array, read_members
-from gdlnn.graphs.records import record
 from gdlnn.graphs.storage import is_saved
-from gdlnn.mining import files
+from gdlnn.io import bounded_zip
+from gdlnn.io.bounded_zip import BadArchiveError, read_array, read_members
+from gdlnn.io.journal import record
+from gdlnn.mining import program_text
 from reference.mining_cases import random_trees
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def zipped(path: Path, content: dict[str, bytes], method: int = zipfile.ZIP_DEFL
 
 
 def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "FREE_BYTES", MB)
+    monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
     bomb = zipped(tmp_path / "bomb", {"model.json": b"{}", "programs.gdl": bytes(60 * MB)})
     assert bomb.stat().st_size < MB // 4
     tracemalloc.start()
@@ -123,7 +123,7 @@ def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_list_of_members_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "MAX_DIRECTORY", 10_000)
+    monkeypatch.setattr(bounded_zip, "MAX_DIRECTORY", 10_000)
     path = zipped(tmp_path / "many.csv", {f"{i:06}": b"" for i in range(200)}, zipfile.ZIP_STORED)
     with pytest.raises(ModelError, match=r"expected a list of members of at most 10,000 bytes, got 10,400"):
         load_model(path)
@@ -140,7 +140,7 @@ def test_without_the_length_of_the_list_the_other_limits_hold(
 ) -> None:
     names = {name: value for name, value in vars(zipfile).items() if name != "_EndRecData"}
     monkeypatch.setattr(
-        members, "zipfile", SimpleNamespace(**names, **({} if ask is None else {"_EndRecData": ask}))
+        bounded_zip, "zipfile", SimpleNamespace(**names, **({} if ask is None else {"_EndRecData": ask}))
     )
     with pytest.raises(BadArchiveError, match="at most 2 bytes of content, got 3"):
         read_members(zipped(tmp_path / "long", {"a": b"123"}), 2)
@@ -276,7 +276,7 @@ def test_a_set_of_programs_that_claims_too_much(monkeypatch: pytest.MonkeyPatch)
     assert huge != text
     with pytest.raises(MiningError, match="expected at most"):
         ProgramSet.from_text(huge, "p.gdl")
-    monkeypatch.setattr(files, "MAX_SUPPORTS", 11)
+    monkeypatch.setattr(program_text, "MAX_SUPPORTS", 11)
     with pytest.raises(MiningError, match="expected at most 11"):
         ProgramSet.from_text(text, "p.gdl")
 

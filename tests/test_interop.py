@@ -9,7 +9,7 @@ import pytest
 
 from gdlnn.errors import GraphError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
-from gdlnn.graphs.duplicates import isomorphic
+from gdlnn.graphs.identity import isomorphic
 from gdlnn.graphs.interop import (
     from_networkx,
     from_pyg,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, MatchError, Program, _core
-from gdlnn.gdl.evaluation import fitted_batch
-from gdlnn.graphs.encoding import GraphSet, encoded
+from gdlnn.gdl.matching import fitted_batch
+from gdlnn.graphs.arrays import GraphSet, encoded
 from gdlnn.matching import count_matches, match, n_threads_for
 
 EMPTY = Program()

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, MatchError, Program, UnknownMatchError, _core
-from gdlnn.gdl.evaluation import fitted_batch
-from gdlnn.graphs.encoding import GraphSet
+from gdlnn.gdl.matching import fitted_batch
+from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
 from reference.random_cases import planted_program, random_graph, random_program, random_shape
 
@@ -132,7 +132,7 @@ HARD = """
 import sys
 import numpy as np
 from gdlnn import Graph, Program
-from gdlnn.graphs.encoding import GraphSet
+from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
 def path(n): return Graph(np.zeros((n, 0)), [(v, v + 1) for v in range(n - 1)])
 n = 40
@@ -171,7 +171,7 @@ LARGE = """
 import json, resource
 import numpy as np
 from gdlnn import Graph, Program
-from gdlnn.graphs.encoding import GraphSet
+from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import match
 rng = np.random.default_rng(0)
 n = 20_000

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, Interval, Program
-from gdlnn.graphs.encoding import GraphSet, encoded
+from gdlnn.graphs.arrays import GraphSet, encoded
 from gdlnn.matching import count_matches, match
 from reference import conflicts, matcher
 

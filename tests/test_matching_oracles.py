@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gdlnn.graphs.encoding import GraphSet
+from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
 from reference import conflicts
 from reference.oracles import load_truth_table, networkx_count, rustworkx_count

@@ -7,7 +7,7 @@ import pytest
 
 from gdlnn import Graph, Program
 from gdlnn.gdl.mutations import mutations
-from gdlnn.graphs.encoding import GraphSet, encoded
+from gdlnn.graphs.arrays import GraphSet, encoded
 from gdlnn.matching import count_matches, match
 from reference import conflicts, matcher
 from reference.random_cases import (

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, Schema, mine, workers
+from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, Schema, mine, progress, workers
 from gdlnn.matching import match
-from gdlnn.mining import miner, objective, progress, random_programs
-from gdlnn.mining.tasks import Plan
+from gdlnn.mining import miner, objective, random_programs
+from gdlnn.mining.tasks import Plan, Tally
 from reference.mining_cases import random_trees
 
 TREES = random_trees(40)
@@ -227,8 +227,9 @@ def test_a_notebook_without_widgets_gets_a_line(monkeypatch: pytest.MonkeyPatch)
             assert raw
             lines.append(content["text/plain"])
 
-    line = progress._Line(progress.Tally(Plan((), (), ()), ()), Handle())
-    line.update([])
+    tally = Tally(Plan((), (), ()), ())
+    line = progress._Line("mining", tally.total, tally.done, str(tally), Handle())
+    line(completed=tally.done, says=str(tally))
     assert lines[0].startswith("mining: 0/0 targets, 0 programs, best 0.0000")
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from gdlnn import Graph, GraphDataset, Program, mine
 from gdlnn.matching import GraphSet, match
+from gdlnn.mining.descents import LocalRun, MiningData
 from gdlnn.mining.results import TaskResult, parse_rows
-from gdlnn.mining.running import LocalRun, MiningData
 from gdlnn.mining.settings import Settings, Strategy
 from gdlnn.mining.tasks import Task
 from reference import mining as reference

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, MinedProgram, MiningError, Program, ProgramSet, Schema, mine
+from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.matching import match
 from gdlnn.mining.program_set import SetInfo
-from gdlnn.mining.tasks import component_roots
 from reference import mining as reference
 from reference.mining_cases import mining_case, random_trees, renumbered
 from reference.random_cases import random_graph, random_shape
@@ -307,7 +307,8 @@ def test_components_are_those_of_the_reference() -> None:
         graphs = [random_graph(rng, shape, 12, density=float(rng.choice([0.05, 0.1, 0.2]))) for _ in range(8)]
         edges, links = np.zeros((0, 2), dtype=int), np.zeros((0, shape.n_edge_features))
         graphs.append(Graph(np.zeros((9, shape.n_node_features)), edges, links, directed=shape.directed))
-        roots, offsets = component_roots(graphs)
+        arrays = GraphArrays.of(graphs)
+        roots, offsets = arrays.components(), arrays.node_offsets
         for graph, first, last in zip(graphs, offsets[:-1], offsets[1:], strict=True):
             parts = [
                 [int(v) for v in np.flatnonzero(roots[first:last] == r)] for r in np.unique(roots[first:last])

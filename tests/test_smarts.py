@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine
-from gdlnn.datasets.names import SCHEMAS
+from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.matching import match

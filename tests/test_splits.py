@@ -27,7 +27,7 @@ def make(n: int, classes: int = 3, *, smiles: list[str] | None = None) -> GraphD
     return GraphDataset(graphs, np.arange(n) ** 2 % classes, name="squares", smiles=smiles)
 
 
-@pytest.mark.parametrize("kind", ["paper", "random", "stratified"])
+@pytest.mark.parametrize("kind", ["auto", "paper", "random", "stratified"])
 @pytest.mark.parametrize("n", [10, 19, 188, 1009])
 def test_sizes_are_the_int_of_the_fractions_and_the_rest(kind: SplitKind, n: int) -> None:
     dataset = make(n)
@@ -71,9 +71,23 @@ def test_what_a_split_needs() -> None:
     with pytest.raises(GraphError, match="needs SMILES"):
         unlabelled.split("scaffold")
     with pytest.raises(
-        GraphError, match="expected one of paper, random, stratified, scaffold, got 'temporal'"
+        GraphError, match="expected one of auto, paper, random, stratified, scaffold, got 'temporal'"
     ):
         unlabelled.split("temporal")  # type: ignore[arg-type]
+
+
+def test_auto_is_the_published_split_or_a_random_one() -> None:
+    dataset = make(20)
+    random = dataset.split("random", seed=3)
+    for kind in ("auto", "paper"):
+        for part, expected in zip(dataset.split(kind, seed=3), random, strict=True):
+            assert part.indices.tolist() == expected.indices.tolist()
+            assert part.split_source == "random, seed 3"
+    rows = {"train": np.arange(4, 20), "val": np.arange(2), "test": np.arange(2, 4)}
+    dataset.published_splits = rows
+    for split in (dataset.split(seed=3), dataset.split("auto"), dataset.split("paper")):
+        assert [part.indices.tolist() for part in split] == [part.tolist() for part in rows.values()]
+        assert {part.split_source for part in split} == {"published"}
 
 
 def test_a_published_split_must_cover_the_data() -> None:

@@ -25,11 +25,12 @@ from gdlnn import (
 from gdlnn.cli import main
 from gdlnn.cli import predict as predict_command
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
-from gdlnn.datasets.batches import GraphBatch, SmilesBatch, batched_dataset
+from gdlnn.datasets.molecules import InputRow
+from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.explain import explain
 from gdlnn.explain.streaming import stream_explanations
-from gdlnn.graphs.packing import pack_graphs, unpack_graphs
-from gdlnn.graphs.records import record
+from gdlnn.graphs.arrays import pack_graphs, unpack_graphs
+from gdlnn.io.journal import record
 from gdlnn.model.representation import stream_features
 from reference.models import quick
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from gdlnn.datasets.batches import InputRow
     from gdlnn.datasets.jsonl import Widths
 
 MOTIFS = make_ba_2motifs(24, seed=8)
@@ -201,7 +201,7 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
     data = batched_dataset(str(table), 4, id="key")
     assert (data.name, data.has_smiles, data.streamed) == ("t", True, True)
     batches = list(data.batches)
-    assert all(isinstance(batch, SmilesBatch) for batch in batches)
+    assert not any(isinstance(row, InputRow) for batch in batches for row in batch.rows)  # not read yet
     rows = [row for batch in batches for row in batch.read()]
     assert [row.number for row in rows] == list(range(1, 13))
     assert [row.graph is None for row in rows] == [False] * 10 + [True, False]
@@ -210,7 +210,10 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
     MOTIFS.save(tmp_path / "d.gdlds")
     whole = batched_dataset(str(tmp_path / "d.gdlds"), 10)
     assert not whole.streamed
-    assert [len(batch.read()) for batch in whole.batches if isinstance(batch, GraphBatch)] == [10, 10, 4]
+    batches = list(whole.batches)
+    read = [[row for row in batch.rows if isinstance(row, InputRow)] for batch in batches]
+    assert [len(rows) for rows in read] == [10, 10, 4]
+    assert [batch.read() for batch in batches] == read
 
 
 def test_bad_rows_of_a_table_are_rows_with_a_reason(tmp_path: Path) -> None:

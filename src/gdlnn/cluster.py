@@ -1,7 +1,7 @@
-"""Dask: clusters to run on, and how they are handed what all jobs share. Loaded when asked for.
+"""Dask: connecting to clusters, and handing their workers the data that all jobs share. Loaded late.
 
-The shared data is a worker plugin: the scheduler keeps it and gives it to every worker that is there and to
-every one that joins later, once, before its first job. Jobs lost with a worker are run again by Dask.
+The shared data is a worker plugin: the scheduler keeps it and gives it once to every worker, also to those
+that join later, before the first job. Jobs lost with a worker are run again by Dask.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def n_cluster_threads(client: Any) -> int:
 
 
 def died_with_workers(error: BaseException) -> bool:
-    """Say whether an error is Dask's verdict on a job whose workers died again and again."""
+    """Say whether an error means that Dask gave up on a job because its workers died again and again."""
     return type(error).__name__ == "KilledWorker"
 
 
 @contextmanager
 def broadcast(client: Any, shared: Shared, what: str) -> Iterator[None]:
-    """Hand shared data to the workers of a cluster, also to those that join, for as long as this lasts."""
+    """Give shared data to the workers of a cluster, also to those that join, while the context lasts."""
     from gdlnn.cluster_plugin import SharedPlugin
 
     plugin = SharedPlugin(shared.key, shared.unpack, shared.payload)
@@ -60,13 +60,13 @@ def broadcast(client: Any, shared: Shared, what: str) -> Iterator[None]:
         yield
     finally:
         if client.status == "running":
-            with suppress(Exception):  # a scheduler that is gone needs no tidying up
+            with suppress(Exception):  # a scheduler that is gone needs no clean-up
                 client.unregister_worker_plugin(plugin.name)
 
 
 @contextmanager
 def dask_executor(where: str) -> Iterator[tuple[Executor, str]]:
-    """Connect to a cluster; give its executor and what to say of it.
+    """Connect to a cluster; yield its executor and a description of it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The Dask plugin that hands a worker what all jobs share. Imported where Dask is in use alone."""
+"""The Dask plugin that gives a worker the data that all jobs share. Imported only if Dask is in use."""
 
 from __future__ import annotations
 

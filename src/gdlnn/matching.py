@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from gdlnn import _core
 from gdlnn.errors import MatchError, UnknownMatchError
-from gdlnn.gdl.evaluation import NO_BUDGET, UNKNOWN, fitted_batch
+from gdlnn.gdl.matching import NO_BUDGET, UNKNOWN, fitted_batch
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, GraphDataset
-from gdlnn.graphs.encoding import GraphSet
+from gdlnn.graphs.arrays import GraphSet
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -82,7 +82,7 @@ def match(
     step_budget: int | None = None,
     return_unknown: bool = False,
 ) -> BoolArray | tuple[BoolArray, BoolArray]:
-    """Tell which graphs contain which programs.
+    """Return which graphs contain which programs.
 
     Parameters
     ----------

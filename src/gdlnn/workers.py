@@ -1,7 +1,7 @@
-"""Jobs on the workers of an executor: what all jobs share is sent to each worker about once.
+"""Jobs on the workers of an executor: data that all jobs share is sent to each worker about once.
 
-Any `concurrent.futures.Executor` will do. A job is first sent without the shared data; a worker that does not
-know it says so, and the job is sent again with it. Dask clusters get the data beforehand, see `cluster`.
+Any `concurrent.futures.Executor` works. A job is first sent without the shared data; a worker that lacks it
+says so, and the job is sent again with it. Dask clusters get the data beforehand, see `cluster`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from gdlnn.errors import WorkerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor, Future
-    from types import TracebackType
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_KEPT = 2
-"""How many shared things a worker keeps: the one in use, and the one before."""
+"""How many shared values a worker keeps: the current one and the one before."""
 LOOK_SECONDS = 2.0
-"""How often the number of workers is asked for: they may join and leave."""
+"""How often the number of workers is checked: they may join and leave."""
 AHEAD = 2
 """Jobs under way for each thread of a worker, so that none waits for the next."""
 POLL = 0.1
@@ -66,12 +65,12 @@ class Shared:
         return self.pack()
 
 
-class _Unknown:
-    """What a worker answers that has not been sent the shared data."""
+class Unknown:
+    """The answer of a worker that has not been sent the shared data."""
 
 
 def keep(key: str, value: Any) -> None:
-    """Keep shared data in this process, and forget what has not been used for longest."""
+    """Keep shared data in this process, and drop the oldest beyond `MAX_KEPT`."""
     with _KEEPING:
         _KEPT.pop(key, None)
         _KEPT[key] = value
@@ -87,7 +86,7 @@ def run_job(
         unpack, payload = sent
         keep(key, unpack(payload))
     known = _KEPT.get(key)
-    return _Unknown() if known is None else job(known, *arguments)
+    return Unknown() if known is None else job(known, *arguments)
 
 
 class Workers:
@@ -117,9 +116,7 @@ class Workers:
             self._warm = True
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     @property
@@ -148,14 +145,14 @@ class Workers:
             raise self._broken(error) from error
 
     def answer(self, future: Future[Any]) -> Any:
-        """Return what a finished job gave; `UNKNOWN` where it must be sent again with the data.
+        """Return what a finished job gave; an `Unknown` if it must be sent again with the data.
 
         Raises
         ------
         WorkerError
-            Where the workers are gone for good.
+            If the workers are gone for good.
         WorkerDiedError
-            Where Dask blames the job for the death of its workers.
+            If Dask blames the job for the death of its workers.
         """
         try:
             found = future.result()
@@ -165,9 +162,7 @@ class Workers:
             if died_with_workers(error):
                 raise WorkerDiedError(str(error)) from error
             raise
-        if isinstance(found, _Unknown):
-            return UNKNOWN
-        self._warm = True
+        self._warm = self._warm or not isinstance(found, Unknown)
         return found
 
     def _broken(self, error: BaseException) -> WorkerError:
@@ -180,10 +175,6 @@ class Workers:
 
 class WorkerDiedError(Exception):
     """A job that was under way on several workers when they died."""
-
-
-UNKNOWN = object()
-"""The answer of a worker without the shared data."""
 
 
 @dataclass
@@ -212,7 +203,7 @@ class Done(Generic[Item, Result]):
         future.add_done_callback(self._ended.put)
 
     def take(self, seconds: float) -> Iterator[tuple[Item, Result | WorkerDiedError]]:
-        """Give what ended, waiting so long for a first one; a death comes with the job that was blamed."""
+        """Yield finished jobs, after waiting up to `seconds` for the first; a blamed job has the error."""
         try:
             future = self._ended.get(timeout=seconds)
             while True:
@@ -233,7 +224,7 @@ class Done(Generic[Item, Result]):
                 return
             yield sent.item, error
             return
-        if found is not UNKNOWN:
+        if not isinstance(found, Unknown):
             yield sent.item, found
         elif not self._stopped:
             self.send(sent.item, with_data=True, blames=sent.blames)
@@ -253,9 +244,9 @@ def ordered(
     items: Iterable[tuple[Any, ...]],
     what: str,
 ) -> Iterator[Result]:
-    """Give the results of a job for every item, in the order of the items, a bounded number under way.
+    """Yield the results of a job for every item, in the order of the items, a bounded number under way.
 
-    Without an executor the jobs run here, with `value` as the shared data.
+    Without an executor the jobs run in this process, with `value` as the shared data.
     """
     if executor is None:
         for item in items:

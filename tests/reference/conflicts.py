@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from gdlnn import Interval, Program, _core
-from gdlnn.gdl.evaluation import NO_BUDGET, fitted_batch
+from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from reference import matcher
 
 if TYPE_CHECKING:
     from gdlnn import Graph
     from gdlnn.gdl.program import Intervals
-    from gdlnn.graphs.encoding import GraphSet
+    from gdlnn.graphs.arrays import GraphSet
 
 Side = tuple[int, int, bool]
 

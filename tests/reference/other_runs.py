@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CLAIM = """
 import sys, time
 from pathlib import Path
-from gdlnn.graphs.claims import claimed
+from gdlnn.io.folder_lock import claimed
 with claimed(Path(sys.argv[1]), [sys.argv[2]]):
     print("open", flush=True)
     time.sleep(60)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
+from gdlnn.graphs.schema import label_codes
 from gdlnn.model.inputs import GraphsLike, Validation, as_graphs, as_labelled, training_and_validation
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _codes(self, y: npt.NDArray[Any]) -> IntArray:
         """Return the numbers of labels; one that was not trained on gets -1 and counts as wrong."""
-        number = {label: i for i, label in enumerate(self.classes_.tolist())}
-        return np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
+        return label_codes(y, self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

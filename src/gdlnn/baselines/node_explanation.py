@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.part import GraphPart
+from gdlnn.graphs.graph import NodeSubset
 
 if TYPE_CHECKING:
     from gdlnn.graphs import Graph
@@ -17,7 +17,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class NodeExplanation(GraphPart):
+class NodeExplanation(NodeSubset):
     """A part of a graph that is meant to explain what a graph network says of it.
 
     Attributes

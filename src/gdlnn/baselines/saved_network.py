@@ -11,7 +11,7 @@ import numpy as np
 from gdlnn.baselines.encoding import Column, FeatureEncoder
 from gdlnn.errors import ModelError
 from gdlnn.graphs import Schema
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     import os

@@ -14,9 +14,10 @@ from gdlnn.datasets.jsonl import save_jsonl
 from gdlnn.datasets.load import find_folder, read_folder
 from gdlnn.datasets.registry import REGISTRY, source_of
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
-from gdlnn.datasets.tu_write import save_tu
+from gdlnn.datasets.tu import save_tu
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,9 @@ TechniqueOption = Annotated[
         help="lime_contribution, lime, lime_present, kernel_shap, integrated_gradients or linear.",
         show_default="lime_contribution",
     ),
+]
+SplitOption = Annotated[
+    SplitKind, typer.Option(help="How to split the data set; auto: as published, else at random.")
 ]
 FragmentsOption = Annotated[Literal["keep", "largest"], typer.Option(help="What to do with salts.")]
 

@@ -52,7 +52,7 @@ def demo(
     steps = Steps(silent=quiet or as_json)
     data = _graphs(dataset, graphs, seed, root)
     steps.done(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
-    train, val, test = data.split("stratified" if dataset == SYNTHETIC else "paper", seed)
+    train, val, test = data.split("stratified" if dataset == SYNTHETIC else "auto", seed)
     steps.say(f"Split: {len(train)} to learn from, {len(val)} to stop early by, {len(test)} held out")
     model = _fit(train, val, seed, jobs, steps)
     title = "BA-2Motifs" if dataset == SYNTHETIC else data.name
@@ -88,7 +88,7 @@ class Steps:
 
 def _graphs(dataset: str, n: int, seed: int, root: Path | None) -> GraphDataset:
     if dataset == SYNTHETIC:
-        from gdlnn.datasets.synthetic import make_ba_2motifs
+        from gdlnn.datasets.motifs import make_ba_2motifs
 
         return make_ba_2motifs(n, seed)
     data = resolve_dataset(dataset, root=root)

@@ -12,6 +12,7 @@ import typer
 
 from gdlnn.cli.stopping import INTERRUPTED
 from gdlnn.errors import GDLNNError
+from gdlnn.progress import is_watched, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -182,7 +183,7 @@ def running_study(
 
     What it does in the folder is claimed, so that no other study does the same.
     """
-    from gdlnn.graphs.claims import claimed
+    from gdlnn.io.folder_lock import claimed
 
     claims = [f"{kind} {dataset} {method}" for dataset in settings.datasets for method in settings.methods]
     logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # a study need not hear of twins on each split
@@ -196,14 +197,8 @@ def running_study(
 
 @contextmanager
 def _shown_progress() -> Iterator[Callable[[int, int, str], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not is_watched():
         yield lambda done, total, says: typer.echo(f"[{done}/{total}] {says}", err=True)
         return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[says]}"))
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("study", total=None, says="")
-        yield lambda done, total, says: bar.update(task, completed=done, total=total, says=says)
+    with progress_bar("study", style="tasks") as update:
+        yield lambda done, total, says: update(completed=done, total=total, says=says)

@@ -16,6 +16,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     LabelOption,
     RootOption,
     SmilesOption,
+    SplitOption,
     TechniqueOption,
 )
 from gdlnn.cli.outputs import check_output
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 SUFFIXES = (".html", ".json", ".svg")
-SplitKind = Literal["paper", "random", "stratified", "scaffold"]
 Part = Literal["train", "val", "test", "all"]
 AT_ONCE = 200
 """Explanations after which progress is told."""
@@ -70,7 +70,7 @@ def explain(
             help="Explain on a Dask cluster: N processes of this machine, or that of a scheduler's address.",
         ),
     ] = None,
-    split: Annotated[SplitKind, typer.Option(help="How to split the data set.")] = "paper",
+    split: SplitOption = "auto",
     part: Annotated[Part, typer.Option(help="Which part of the split the rows are of.")] = "all",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the technique.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,

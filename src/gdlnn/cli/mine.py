@@ -18,6 +18,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     LabelOption,
     RootOption,
     SmilesOption,
+    SplitOption,
 )
 from gdlnn.cli.outputs import check_output
 from gdlnn.cli.stopping import INTERRUPTED
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from gdlnn.mining.settings import Targets
 
 Strategy = Literal["greedy", "sequential"]
-SplitKind = Literal["paper", "random", "stratified", "scaffold"]
 Part = Literal["train", "val", "test", "all"]
 
 
@@ -85,7 +85,7 @@ def mine(
     workers: Annotated[
         int | None, typer.Option(help="With --estimate: the number of threads or processes to tell it for.")
     ] = None,
-    split: Annotated[SplitKind, typer.Option(help="How to split the data set.")] = "paper",
+    split: SplitOption = "auto",
     part: Annotated[Part, typer.Option(help="Which part of the split to mine.")] = "train",
     smiles: SmilesOption = None,
     label: LabelOption = None,
@@ -167,7 +167,7 @@ def mine(
             raise typer.Exit(INTERRUPTED)
 
 
-def _part(data: GraphDataset, split: SplitKind, part: Part, seed: int) -> GraphDataset:
+def _part(data: GraphDataset, split: SplitOption, part: Part, seed: int) -> GraphDataset:
     if part == "all":
         return data
     train, val, test = data.split(split, seed)

@@ -22,9 +22,10 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
 from gdlnn.cli.outputs import check_output
 from gdlnn.cli.prediction_table import PredictionTable, prediction_checkpoint
 from gdlnn.cluster import dask_executor
-from gdlnn.datasets.batches import batched_dataset
+from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.errors import DatasetError
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
+from gdlnn.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,20 +113,11 @@ def predict(
 @contextmanager
 def _progress(wanted: bool) -> Iterator[Callable[[int, int], Any]]:
     """Show rows done and rows per second in a terminal; how many there are is not known beforehand."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not wanted or not console.is_terminal:
-        yield lambda _rows, _before: None
-        return
-    columns = (SpinnerColumn(), TextColumn("predicting: {task.fields[says]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("predicting", total=None, says="")
+    with progress_bar("predicting", style="rows", wanted=wanted) as update:
         started = time.monotonic()
 
         def advance(rows: int, before: int) -> None:
             rate = (rows - before) / max(1e-9, time.monotonic() - started)
-            bar.update(task, says=f"{rows:,} rows, {rate:,.0f} per second")
+            update(says=f"{rows:,} rows, {rate:,.0f} per second")
 
         yield advance

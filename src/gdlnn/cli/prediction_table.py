@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import Schema
-from gdlnn.graphs.records import RecordFile
+from gdlnn.io.journal import Journal
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class PredictionTable:
             yield f"{self.not_read} rows were not read; the table says why"
 
 
-class PredictionCheckpoint(RecordFile):
+class PredictionCheckpoint(Journal):
     """Finished batches of `gdlnn predict`, in order."""
 
     def finished(self) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     LabelOption,
     RootOption,
     SmilesOption,
+    SplitOption,
     TechniqueOption,
 )
 from gdlnn.cli.outputs import check_output
@@ -24,7 +25,6 @@ from gdlnn.datasets.resolve import resolve_dataset
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SplitKind = Literal["paper", "random", "stratified", "scaffold"]
 Part = Literal["train", "val", "test", "all"]
 
 
@@ -34,7 +34,7 @@ def report(
     output: Annotated[Path, typer.Option("-o", "--output", help="The .html file to write.")] = Path(
         "report.html"
     ),
-    split: Annotated[SplitKind, typer.Option(help="How to split the data set.")] = "paper",
+    split: SplitOption = "auto",
     part: Annotated[
         Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
     ] = "test",

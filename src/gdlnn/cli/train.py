@@ -21,6 +21,7 @@ from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import Schema
+from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
-SplitKind = Literal["paper", "random", "stratified", "scaffold", "none"]
+TrainSplit = Literal[SplitKind, "none"]
 SCORES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -61,8 +62,11 @@ def train(
     ] = False,
     restarts: Annotated[int, typer.Option(help="Further descents per graph, with random ties.")] = 0,
     split: Annotated[
-        SplitKind, typer.Option(help="How to split the data set; none trains on all of it.")
-    ] = "paper",
+        TrainSplit,
+        typer.Option(
+            help="How to split the data set; auto: as published, else at random; none trains on all of it."
+        ),
+    ] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split, of mining and of the head.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
     checkpoint: Annotated[

@@ -5,12 +5,10 @@ What a data set can do once it is read is in `gdlnn.graphs`.
 
 from gdlnn.datasets.jsonl import load_jsonl, save_jsonl
 from gdlnn.datasets.load import load_dataset
+from gdlnn.datasets.molecules import load_sdf, load_smiles
+from gdlnn.datasets.motifs import make_ba_2motifs
 from gdlnn.datasets.resolve import resolve_dataset
-from gdlnn.datasets.sdf import load_sdf
-from gdlnn.datasets.smiles import load_smiles
-from gdlnn.datasets.synthetic import make_ba_2motifs
-from gdlnn.datasets.tu import load_tu
-from gdlnn.datasets.tu_write import save_tu
+from gdlnn.datasets.tu import load_tu, save_tu
 
 __all__ = [
     "load_dataset",

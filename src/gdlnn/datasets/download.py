@@ -1,8 +1,7 @@
-"""Fetching published files into the cache: progress, resume, retries, sums, and an atomic move at the end."""
+"""The cache folder, and published files fetched into it: resumed, retried, checked, then moved in."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import http.client
@@ -18,15 +17,11 @@ import urllib.request
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
 
-from gdlnn.datasets import cache
-from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle
-from gdlnn.datasets.registry import REGISTRY, SHA256, Source
+from gdlnn.datasets.motifs import load_ba_2motifs_pickle
+from gdlnn.datasets.registry import REGISTRY, REQUIRED, Source, checksums
 from gdlnn.errors import DatasetError, DownloadError, WriteError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from gdlnn.progress import progress_bar
 
 ATTEMPTS = 4
 TIMEOUT = 30.0
@@ -37,6 +32,24 @@ _CHUNK = 1 << 16
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 logger = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path:
+    """Return the cache folder: GDLNN_CACHE where it is set, else where the system keeps caches."""
+    if os.environ.get("GDLNN_CACHE"):
+        return Path(os.environ["GDLNN_CACHE"])
+    if os.environ.get("XDG_CACHE_HOME"):
+        return Path(os.environ["XDG_CACHE_HOME"]) / "gdlnn"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "gdlnn"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "gdlnn" / "cache"
+    return Path.home() / ".cache" / "gdlnn"
+
+
+def raw_folder() -> Path:
+    """Return the folder of downloaded files."""
+    return cache_folder() / "raw"
 
 
 def fetch(
@@ -65,12 +78,12 @@ def fetch(
     url = f"{(base or os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
     if not url.startswith(("https://", "http://")):
         raise DownloadError(f"data set {source.name}: expected an http or https address, got {url}")
-    raw = cache.raw_folder()
+    raw = raw_folder()
     raw.mkdir(parents=True, exist_ok=True)
     part = raw.parent / "partial" / hashlib.sha256(url.encode()).hexdigest()[:32]
     part.parent.mkdir(parents=True, exist_ok=True)
     resumed = part.exists()
-    _download(url, part, source.name, attempts, timeout, pause)
+    _download(url, part, source, attempts, timeout, pause)
     staging = Path(tempfile.mkdtemp(prefix=f".{source.name}.", dir=raw))
     try:
         _unpack(source, part, staging)
@@ -98,28 +111,26 @@ def _move(staging: Path, target: Path) -> Path:
     return target
 
 
-def _download(url: str, part: Path, name: str, attempts: int, timeout: float, pause: float) -> None:
+def _download(url: str, part: Path, source: Source, attempts: int, timeout: float, pause: float) -> None:
     """Fetch an address into a file, going on where an earlier attempt stopped."""
     for attempt in range(attempts):
         if attempt:
             time.sleep(pause * 2 ** (attempt - 1))
         try:
-            _attempt(url, part, name, timeout)
+            _attempt(url, part, source.name, timeout)
         except urllib.error.HTTPError as error:
-            if error.code not in _RETRIED:
-                raise DownloadError(
-                    _failed(name, url, f"the server answered {error.code} {error.reason}")
-                ) from error
             reason = f"the server answered {error.code} {error.reason}"
+            if error.code not in _RETRIED:
+                raise _failed(source, url, reason) from error
         except (OSError, http.client.HTTPException) as error:
             _refuse_no_room(error, part.parent)
             reason = _in_words(error)
             if _no_network(error):
-                raise DownloadError(_failed(name, url, reason)) from error
+                raise _failed(source, url, reason) from error
         else:
             return
-        logger.info("%s: attempt %d of %d: %s", name, attempt + 1, attempts, reason)
-    raise DownloadError(_failed(name, url, f"{reason}, {attempts} times"))
+        logger.info("%s: attempt %d of %d: %s", source.name, attempt + 1, attempts, reason)
+    raise _failed(source, url, f"{reason}, {attempts} times")
 
 
 def _refuse_no_room(error: Exception, folder: Path) -> None:
@@ -141,17 +152,10 @@ def _in_words(error: Exception) -> str:
     return str(inner) or type(inner).__name__
 
 
-def _failed(name: str, url: str, reason: str) -> str:
-    source = REGISTRY.get(name)
-    if source is not None and source.kind == "smiles":
-        files = source.file
-    else:
-        prefix = source.tu_prefix if source else name
-        files = ", ".join(f"{prefix}_{suffix}.txt" for suffix in ("A", "graph_indicator", "graph_labels"))
-        files += " and what comes with them"
-    return (
-        f"data set {name}: {url} cannot be fetched: {reason}. "
-        f"Without a network, put {files} into a folder {name} in the folder that GDLNN_DATA names"
+def _failed(source: Source, url: str, reason: str) -> DownloadError:
+    return DownloadError(
+        f"data set {source.name}: {url} cannot be fetched: {reason}. Without a network, put "
+        f"{source.files_in_words()} into a folder {source.name} in the folder that GDLNN_DATA names"
     )
 
 
@@ -180,30 +184,18 @@ def _attempt(url: str, part: Path, name: str, timeout: float) -> None:
         total = None if length is None or not length.isdigit() else have + int(length)
         if total is not None and total > MAX_DOWNLOAD:
             raise DownloadError(f"data set {name}: expected at most {MAX_DOWNLOAD:,} bytes, got {total:,}")
-        with part.open("ab" if resumed else "wb") as file, _progress(name, total, have) as advance:
+        with (
+            part.open("ab" if resumed else "wb") as file,
+            progress_bar(name, total, style="bytes", completed=have, transient=True) as update,
+        ):
             while chunk := response.read1(_CHUNK):  # what has come, so that a stall loses nothing
                 have += len(chunk)
                 if have > MAX_DOWNLOAD:
                     raise DownloadError(f"data set {name}: expected at most {MAX_DOWNLOAD:,} bytes, got more")
                 file.write(chunk)
-                advance(len(chunk))
+                update(advance=len(chunk))
         if total is not None and have < total:
             raise http.client.IncompleteRead(b"", total - have)
-
-
-@contextlib.contextmanager
-def _progress(name: str, total: int | None, done: int) -> Iterator[Callable[[int], Any]]:
-    """Show a bar in a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=total, completed=done)
-        yield lambda size: bar.advance(task, size)
 
 
 def _unpack(source: Source, part: Path, folder: Path) -> None:
@@ -252,7 +244,7 @@ def _check_files(source: Source, folder: Path, verify: bool) -> None:
             )
         return
     if source.kind == "tu":
-        for suffix in ("A", "graph_indicator", "graph_labels"):
+        for suffix in REQUIRED:
             if not (folder / f"{source.tu_prefix}_{suffix}.txt").is_file():
                 raise DatasetError(f"{source.file}: expected {source.tu_prefix}_{suffix}.txt in it, got none")
     if not verify or source.name not in REGISTRY:
@@ -260,13 +252,13 @@ def _check_files(source: Source, folder: Path, verify: bool) -> None:
     known = (
         [source.file]
         if source.kind == "smiles"
-        else [f for f in SHA256 if f.startswith(f"{source.tu_prefix}_")]
+        else [f for f in checksums() if f.startswith(f"{source.tu_prefix}_")]
     )
     missing = [name for name in known if not (folder / name).is_file()]
     if missing:
         raise DatasetError(f"{source.file}: expected {missing[0]} in it, got none")
     for path in sorted(folder.iterdir()):
-        expected = SHA256.get(path.name)
+        expected = checksums().get(path.name)
         with path.open("rb") as file:
             got = hashlib.file_digest(file, "sha256").hexdigest()
         if expected is not None and got != expected:

@@ -16,7 +16,7 @@ import numpy as np
 from gdlnn.datasets.text import open_lines, read_lines
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Schema
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     import os
@@ -71,7 +71,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
 
 @dataclass(frozen=True)
 class JsonlKind:
-    """What the graphs of a file have in common; a width is None where that is not known."""
+    """What the graphs of a file have in common; a width is None if it is not known."""
 
     name: str
     schema: Schema | None
@@ -99,10 +99,10 @@ class JsonlKind:
 def open_jsonl(
     file: Path, ahead: int, widths: Widths = (None, None)
 ) -> tuple[JsonlKind, Iterator[tuple[int, str, str]]]:
-    """Return what the first `ahead` graphs of a file have in common, and its lines as they are read.
+    """Return what the first `ahead` graphs of a file have in common, and an iterator over its lines.
 
-    `widths` are the numbers of node and edge features where those graphs do not tell. Each line comes with
-    its number and what is wrong with it, or ""; it is not known yet whether it holds a graph.
+    `widths` are the numbers of node and edge features if those graphs do not tell. Each line comes with its
+    number and what is wrong with it, or ""; it is not known yet whether it holds a graph.
     """
     name, schema = file.name.split(".")[0], None
     lines = ((n, line, bad) for n, (line, bad) in enumerate(read_lines(file), start=1) if bad or line.strip())
@@ -168,7 +168,7 @@ def _rows_of_lists(nodes: Any) -> Any:
 
 
 def _widths(rows: list[dict[str, Any]], schema: Schema | None, unknown: Widths) -> Widths:
-    """Return how many node and edge features there are: an empty list does not say so itself."""
+    """Return how many node and edge features there are: an empty list does not tell."""
     if schema is not None:
         return len(schema.node), len(schema.edge)
     nodes = _first_width([_rows_of_lists(row["nodes"]) for row in rows])
@@ -179,7 +179,7 @@ def _widths(rows: list[dict[str, Any]], schema: Schema | None, unknown: Widths) 
 
 
 def _first_width(tables: list[Any]) -> int | None:
-    """Return the length of the first row of any table, or None where none has one."""
+    """Return the length of the first row of any table, or None if there is no row."""
     firsts = (table[0] for table in tables if isinstance(table, list) and table)
     return next((len(first) for first in firsts if isinstance(first, list)), None)
 
@@ -201,7 +201,7 @@ def _graph(row: dict[str, Any], schema: Schema | None, name: str | None, where: 
 
 
 def _column(rows: list[dict[str, Any]], key: str, file: str) -> list[Any] | None:
-    """Return one value per graph, or None where no graph has one; some only is an error."""
+    """Return one value per graph, or None if no graph has one; it is an error if only some have."""
     having = [key in row and row[key] is not None for row in rows]
     if not any(having):
         return None
@@ -224,7 +224,7 @@ def _texts(rows: list[dict[str, Any]], key: str, file: str) -> list[str] | None:
 
 
 def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set as JSON Lines; the file appears when it is complete."""
+    """Write a data set as JSON Lines; the file appears once it is complete."""
     header = {
         "dataset": dataset.name,
         "schema": None if dataset.schema is None else dataset.schema.to_json(),

@@ -1,7 +1,9 @@
-"""load_dataset: find a data set's files, read them, add names, published split and ground truth."""
+"""load_dataset: find a data set's files, read or recall them, add names, published split and ground truth."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import json
 import logging
 import os
@@ -10,22 +12,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdlnn.datasets import cache
-from gdlnn.datasets.ba2motifs import load_ba_2motifs_pickle
-from gdlnn.datasets.download import fetch
-from gdlnn.datasets.motifs import mark_motif_nodes, mark_nitro_and_amino
-from gdlnn.datasets.names import CLASSES, SCHEMAS
-from gdlnn.datasets.registry import SPLIT_FILE, Source, source_of
-from gdlnn.datasets.smiles import load_smiles
+from gdlnn.datasets.download import cache_folder, fetch, raw_folder
+from gdlnn.datasets.molecules import load_smiles
+from gdlnn.datasets.motifs import load_ba_2motifs_pickle, mark_motif_nodes, mark_nitro_and_amino
+from gdlnn.datasets.registry import CLASSES, SCHEMAS, SPLIT_FILE, Source, source_of
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import storage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gdlnn.graphs import GraphDataset
     from gdlnn.graphs.graph import IntArray
 
 SAVED_SUFFIX = ".gdlds"
+READER_VERSION = 1
+"""Increased when readers give other graphs for the same files, so that these are read again."""
 logger = logging.getLogger(__name__)
 
 
@@ -34,8 +37,8 @@ def load_dataset(
 ) -> GraphDataset:
     """Load one of the nine data sets of the paper, or any other TU data set by its name.
 
-    The files are looked for in `root`, in the folder that GDLNN_DATA names, and in the cache; then there too
-    for a saved data set ``NAME.gdlds``. What is nowhere is downloaded into the cache.
+    The files are searched for in `root`, in the folder that GDLNN_DATA names, and in the cache; then the same
+    places are searched for a saved data set ``NAME.gdlds``. What is not found is downloaded into the cache.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ def load_dataset(
     root
         A folder that holds the data set's folder, or its files.
     download
-        Whether to fetch what is not at hand; without it, missing files are an error.
+        Whether to download missing files; otherwise they are an error.
     """
     source = source_of(name)
     folder = find_folder(source, root)
@@ -59,13 +62,13 @@ def load_dataset(
 
 
 def read_folder(source: Source, folder: Path) -> GraphDataset:
-    """Read a data set's files, or what was parsed from the same files before."""
+    """Read a data set's files, or their parsed form in the cache."""
     files = source_files(source, folder)
-    key = cache.fingerprint(source.name, files)
-    dataset = cache.load_parsed(source.name, key)
+    key = _fingerprint(source.name, files)
+    dataset = _load_parsed(source.name, key)
     if dataset is None:
         dataset = _parse(source, folder)
-        cache.save_parsed(source.name, key, dataset)
+        _save_parsed(source.name, key, dataset)
     return dataset
 
 
@@ -74,7 +77,7 @@ def search_path(root: str | os.PathLike[str] | None = None) -> list[Path]:
     folders = [] if root is None else [Path(root)]
     if os.environ.get("GDLNN_DATA"):
         folders.append(Path(os.environ["GDLNN_DATA"]))
-    return [*folders, cache.raw_folder()]
+    return [*folders, raw_folder()]
 
 
 def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
@@ -87,7 +90,7 @@ def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> P
 
 
 def find_saved(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the file of a saved data set, or None: a machine without RDKit can be given data this way."""
+    """Return the file of a saved data set, or None. Machines without RDKit can read molecules this way."""
     files = (folder / f"{source.name}{SAVED_SUFFIX}" for folder in search_path(root))
     return next((file for file in files if file.is_file()), None)
 
@@ -109,16 +112,9 @@ def source_files(source: Source, folder: Path) -> list[Path]:
 
 
 def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
-    if source.kind == "smiles":
-        files = source.file
-    else:
-        files = ", ".join(
-            f"{source.tu_prefix}_{suffix}.txt" for suffix in ("A", "graph_indicator", "graph_labels")
-        )
-        files += " and what comes with them"
     places = "the folder given as root" if root is not None else "the folder that GDLNN_DATA names"
     return (
-        f"data set {source.name}: not at hand, and download=False. Put {files} "
+        f"data set {source.name}: not at hand, and download=False. Put {source.files_in_words()} "
         f"(published at {source.base}/{source.file}) into a folder {source.name} in {places}"
     )
 
@@ -168,3 +164,60 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
             f"{path.name}: expected each of the rows 0 to {n - 1} once, got {len(rows)} row(s) that differ"
         )
     return parts
+
+
+# --- parsed data sets in the cache ------------------------------------------------------------------------
+
+
+def _fingerprint(name: str, files: Sequence[Path]) -> str:
+    """Return a key that changes with the files' names and bytes, the reader, and the names we give."""
+    digest = hashlib.blake2b(digest_size=16)
+    schema = SCHEMAS[name].to_json() if name in SCHEMAS else {}
+    stamp = [storage.VERSION, READER_VERSION, name, schema, sorted(CLASSES.get(name, {}).items())]
+    if name in CLASSES:
+        stamp.append(_rdkit_version())
+    digest.update(json.dumps(stamp, sort_keys=True).encode())
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).digest()
+        except OSError as error:
+            raise DatasetError(f"{path.name}: cannot be read: {error.strerror}") from error
+        digest.update(path.name.encode() + b"\0" + content)
+    return digest.hexdigest()
+
+
+def _rdkit_version() -> str:
+    """Return RDKit's version without loading it: another release may see molecules otherwise."""
+    try:
+        return importlib.metadata.version("rdkit")
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+def _parsed_file(name: str, key: str) -> Path:
+    return cache_folder() / "parsed" / f"{name}-{key}.gdlds"
+
+
+def _load_parsed(name: str, key: str) -> GraphDataset | None:
+    """Return what was parsed from the same files before, or None."""
+    path = _parsed_file(name, key)
+    if not path.is_file():
+        return None
+    try:
+        return storage.load(path)
+    except DatasetError as error:
+        logger.info("cache: %s; the files are read anew", error)
+        return None
+
+
+def _save_parsed(name: str, key: str, dataset: GraphDataset) -> None:
+    """Keep a parsed data set; a cache that cannot be written to costs time, not the result."""
+    path = _parsed_file(name, key)
+    try:
+        storage.save(dataset, path)
+        for old in path.parent.glob(f"{name}-{'?' * 32}.gdlds"):
+            if old != path:
+                old.unlink(missing_ok=True)
+    except OSError as error:
+        logger.info("cache: %s is not kept: %s", name, error.strerror)

@@ -1,20 +1,162 @@
-"""Ground truth that follows from the graphs: nitro and amino groups, and the motif nodes of BA-2Motifs."""
+"""Data sets with known motifs: BA-2Motifs, published and generated, and the ground truth of Mutagenicity."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pickle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.datasets.registry import SCHEMAS
+from gdlnn.errors import DatasetError
+from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs.arrays import GraphArrays, offsets_of
 
 if TYPE_CHECKING:
-    from gdlnn.graphs import GraphDataset
-    from gdlnn.graphs.dataset import BoolArray
-    from gdlnn.graphs.graph import IntArray
+    from pathlib import Path
 
+    from gdlnn.graphs.graph import BoolArray, IntArray
+
+BASE_NODES = 20
+CYCLE = ((0, 1), (1, 2), (2, 3), (3, 4), (0, 4))
+HOUSE = ((0, 1), (1, 2), (2, 3), (0, 3), (0, 4), (1, 4))
 MOTIF_NODES = slice(20, 25)
 """The nodes of the motif in the published BA-2Motifs."""
+MAX_PICKLE = 256 << 20
+_ARRAY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
+
+
+# --- BA-2Motifs, generated --------------------------------------------------------------------------------
+
+
+def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
+    """Make random graphs like those of BA-2Motifs.
+
+    Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label
+    0) or a house (label 1), joined to the base by one edge. Nodes are renumbered at random; the node
+    feature is the degree. ``node_masks`` and ``edge_masks`` mark the motif. The name is
+    "synthetic:ba-2motifs", never that of the published data set.
+
+    Parameters
+    ----------
+    n
+        Number of graphs; labels alternate, so that the classes differ by one graph at most.
+    seed
+        Seed of the random numbers; the same seed gives the same graphs.
+    """
+    if n < 1:
+        raise DatasetError(f"make_ba_2motifs: n: expected at least 1, got {n}")
+    rng = np.random.default_rng(seed)
+    schema = SCHEMAS["BA-2Motifs"]
+    graphs, node_masks, edge_masks = [], [], []
+    y = np.arange(n) % 2
+    for index in range(n):
+        base = _preferential_tree(rng)
+        motif = np.array(HOUSE if y[index] else CYCLE) + BASE_NODES
+        bridge = [[rng.integers(BASE_NODES), BASE_NODES + rng.integers(5)]]
+        edges = np.concatenate([base, motif, bridge])
+        in_motif = np.asarray((edges >= BASE_NODES).all(axis=1))
+        place = rng.permutation(BASE_NODES + 5)
+        edges = np.sort(place[edges], axis=1)
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        edges = edges[order]
+        degree = np.bincount(edges.reshape(-1), minlength=BASE_NODES + 5).astype(np.float64)
+        graphs.append(Graph(degree[:, None], edges, schema=schema, name=f"ba-2motifs/{index}"))
+        node_mask = np.zeros(BASE_NODES + 5, dtype=bool)
+        node_mask[place[BASE_NODES:]] = True
+        node_masks.append(node_mask)
+        edge_masks.append(in_motif[order])
+    return GraphDataset(
+        graphs, y, schema, "synthetic:ba-2motifs", node_masks=node_masks, edge_masks=edge_masks
+    )
+
+
+def _preferential_tree(rng: np.random.Generator) -> IntArray:
+    """Return a Barabási–Albert tree: a node joins an earlier one with a chance proportional to its degree."""
+    ends = [0, 1]
+    edges = [(0, 1)]
+    for node in range(2, BASE_NODES):
+        other = ends[int(rng.integers(len(ends)))]
+        edges.append((other, node))
+        ends += [other, node]
+    return np.array(edges, dtype=np.int64)
+
+
+# --- BA-2Motifs, the published pickle ---------------------------------------------------------------------
+
+
+def _reconstruct(subtype: Any, shape: Any, dtype: Any) -> npt.NDArray[Any]:
+    """Make the empty array that a pickled array is then filled into."""
+    if subtype is not np.ndarray or shape != (0,):
+        raise pickle.UnpicklingError("an array that is not a plain one")
+    return np.ndarray(shape, dtype)
+
+
+def _encode(text: Any, encoding: Any = "latin1") -> bytes:
+    """Turn text back into bytes, as protocol 2 writes them."""
+    if not isinstance(text, str) or encoding != "latin1":
+        raise pickle.UnpicklingError(f"the encoding {encoding!r}")
+    return text.encode("latin1")
+
+
+class ArrayUnpickler(pickle.Unpickler):
+    """An unpickler for plain NumPy arrays in lists and tuples; every other name is refused."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return the few things an array needs."""
+        if module in _ARRAY_MODULES and name == "_reconstruct":
+            return _reconstruct
+        if module == "numpy" and name in ("ndarray", "dtype"):
+            return getattr(np, name)
+        if module == "_codecs" and name == "encode":
+            return _encode
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def read_array_pickle(path: Path) -> Any:
+    """Read a pickle of arrays; anything else in it is an error, and no code in it is run."""
+    if path.stat().st_size > MAX_PICKLE:
+        raise DatasetError(f"{path.name}: expected at most {MAX_PICKLE:,} bytes, got {path.stat().st_size:,}")
+    with path.open("rb") as file:
+        try:
+            return ArrayUnpickler(file, encoding="latin1").load()
+        except pickle.UnpicklingError as error:
+            raise DatasetError(f"{path.name}: expected NumPy arrays and nothing else, got {error}") from error
+        except Exception as error:  # a damaged pickle may raise anything
+            raise DatasetError(f"{path.name}: expected a pickle, got a damaged one: {error}") from error
+
+
+def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
+    """Read the published file: adjacency matrices, features that are not used, and one-hot labels."""
+    content = read_array_pickle(path)
+    try:
+        blocks = [np.asarray(block).astype(np.float64) for block in content]
+    except (TypeError, ValueError) as error:
+        raise DatasetError(f"{path.name}: expected three arrays of numbers, got {error}") from error
+    shapes = [block.shape for block in blocks]
+    fits = len(shapes) == 3 and len(shapes[0]) == 3 and len(shapes[2]) == 2
+    if not fits or shapes[0][1] != shapes[0][2] or shapes[0][0] != shapes[2][0]:
+        raise DatasetError(
+            f"{path.name}: expected square matrices, features and one-hot labels, got the shapes {shapes}"
+        )
+    adjacency, onehot = blocks[0] != 0, blocks[2]
+    if not np.array_equal(adjacency, adjacency.transpose(0, 2, 1)):
+        raise DatasetError(f"{path.name}: expected symmetric matrices, got others")
+    n, size, _ = adjacency.shape
+    graph, u, v = np.nonzero(np.triu(adjacency))
+    arrays = GraphArrays(
+        np.zeros((n * size, 0)),
+        np.arange(n + 1, dtype=np.int64) * size,
+        np.stack([u, v], axis=1),
+        np.zeros((len(graph), 0)),
+        offsets_of(np.bincount(graph, minlength=n).astype(np.int64)),
+    ).with_degrees()
+    names = [f"BA_2Motifs/{i}" for i in range(n)]
+    return GraphDataset(arrays.graphs(None, names), np.argmax(onehot, axis=1), None, "BA-2Motifs")
+
+
+# --- ground truth that follows from the graphs ------------------------------------------------------------
 
 
 def mark_nitro_and_amino(dataset: GraphDataset) -> None:

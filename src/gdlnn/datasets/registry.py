@@ -1,13 +1,24 @@
-"""The nine data sets of the paper: where they are published, their files, and the sums of those."""
+"""The nine data sets of the paper: where they are published, their checksums, and what their codes mean.
+
+A code without a name keeps its number; so do all codes of NCI1, whose meaning was never published.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from gdlnn.errors import DatasetError
+from gdlnn.graphs.schema import Feature, Schema, numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SPLIT_FILE = "PL4XGL_split.json"
+REQUIRED = ("A", "graph_indicator", "graph_labels")
+"""The files that every TU data set has, as in NAME_A.txt."""
 TU_BASE = "https://www.chrsmrrs.com/graphkerneldatasets"
 MOLECULENET_BASE = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets"
 BA_2MOTIFS_BASE = "https://github.com/flyingdoog/PGExplainer/raw/master/dataset"
@@ -34,6 +45,14 @@ class Source:
     def tu_prefix(self) -> str:
         """NAME in NAME_A.txt."""
         return self.prefix or self.name
+
+    def files_in_words(self) -> str:
+        """Return the files to put into the data set's folder if it cannot be downloaded, in words."""
+        if self.kind == "smiles":
+            return self.file
+        return (
+            f"{', '.join(f'{self.tu_prefix}_{suffix}.txt' for suffix in REQUIRED)} and what comes with them"
+        )
 
 
 def _tu(name: str, task: str, size: tuple[int, float, float, int]) -> Source:
@@ -67,46 +86,15 @@ REGISTRY: dict[str, Source] = {
 
 _ALIASES = {"ptc": "PTC_MR", "ba2motif": "BA-2Motifs", "ba2motifs": "BA-2Motifs"}
 
-SHA256: dict[str, str] = {
-    "BA_2Motifs_A.txt": "a3ad01e7bd6e7d45ac81ad17a82d9f7835a85424f7ac0fe347f0b7255e7261fe",
-    "BA_2Motifs_graph_indicator.txt": "253002775d55f24e1d667f01349543b6c51282c934bca213b4da7189848e2319",
-    "BA_2Motifs_graph_labels.txt": "63a44411fd6342b9c4429828c16e144a2a11ef5244e25bb60f0ffa8b3ee2ffce",
-    "bace.csv": "d36f089649984f7bfaa4589ccc3ae907b831780a01ccfd065a5b604939e1a5df",
-    "BBBP.csv": "d07a38487aeac5cee5508413e468043ef3097451d2a112701c2d60be9ec6b662",
-    "ENZYMES_A.txt": "5553c84f8f562f3e199dfd27192174f485e85c44c1357661098668937a739cbf",
-    "ENZYMES_graph_indicator.txt": "95ba0fa47eba6f02e6b754a215dc66d5b49de3f45f57a128514301a8d7ed5f46",
-    "ENZYMES_graph_labels.txt": "04743e08967e61e65cdacbb90f8df6ee53742b3d2e7b84675b85ebac70506856",
-    "ENZYMES_node_attributes.txt": "305a8fc3b12f79fb844ef3374d6a3c8ceeb4887dd4f86bbfe37932c4c5434e7b",
-    "ENZYMES_node_labels.txt": "8263eb9b64efa231a5886343483ccfc0342f2407014763a8f738fd51c32ce770",
-    "MUTAG_A.txt": "d9656ca7493f3445d737c711710bb36fd432dddd1c0ea32e1d4713c86ebd28e2",
-    "MUTAG_edge_labels.txt": "4669ce755075ff86c3240709345745886400908fa637a49310459b9c267b3e56",
-    "MUTAG_graph_indicator.txt": "7d520a4d6c7961c0cdeabe076d8fe27e795b6d373485c9a2b744987e560a2056",
-    "MUTAG_graph_labels.txt": "a1518ea39ba3426bd42f57396b9c4baffe68e9adc718caeeab0119c6591a5f2c",
-    "MUTAG_node_labels.txt": "678f429965490e84dd27713017538c995fc05d1621beac910848b600015ee863",
-    "Mutagenicity_A.txt": "ae85e22b4b898ebd819d2ed3adc8f06a7bf1cda746b333086472d19b36711145",
-    "Mutagenicity_edge_labels.txt": "bf8e783386ac22e6033bbce56d765c0a4336649bd590a6f1e467b27b549f2114",
-    "Mutagenicity_graph_indicator.txt": "88b2d83ff10fad75b3280654061e965976f74e75620058c371ed23567236b4bc",
-    "Mutagenicity_graph_labels.txt": "b604c7dcbfdf89193901e32abdcbf9b5b92137414ce22231f00ed65d48ec48f9",
-    "Mutagenicity_node_labels.txt": "b429ec418c831d02dc3088b2fe08d11214627850d2bbdacfa9797c0510e70ae7",
-    "NCI1_A.txt": "2c028eda59a5fe96e2265a63d9ac236901bd9a7dc658498be13cd704a703076d",
-    "NCI1_graph_indicator.txt": "ffe5acfa754b057d5ce0dc725c5aadb631628161886cc040d38c719635257dc5",
-    "NCI1_graph_labels.txt": "fae44681e70113f496256ae87eaac33b7836e3a97fe8e023933b84fde6a5c8a2",
-    "NCI1_node_labels.txt": "dc0a22b6cbff0c939de00373e823977ba32b358f560e4288d7602f7b51407ee2",
-    "PROTEINS_A.txt": "4c4b33e272fc95cac6d27ed6d5d12b9a852c8610e91fff59f8f0dbdd5a20df67",
-    "PROTEINS_graph_indicator.txt": "8d4ff1e852a5c28561e9bffb44cf9490bc552b13a3b6156dd12dc7f44e9afc4a",
-    "PROTEINS_graph_labels.txt": "c0ef9810c440775252872318d0c8adc385588e14bc4c47a2c34aa96ee3c7cdcd",
-    "PROTEINS_node_attributes.txt": "54eef829abb37e458a5fbf3a3c581e48e5810e220463c2cd951856b9ceb08f07",
-    "PROTEINS_node_labels.txt": "f758e8ad3d6e3c026b50833d75f6f90735b94eb3345e4243707f495ca8afea8d",
-    "PTC_MR_A.txt": "f79523ff94dfbef539e5602a8ac1931a50a2800f33fa1d30e5e31725289b5202",
-    "PTC_MR_edge_labels.txt": "acee2f93b52175a329009dc837bea9db7c2a121c2ef0b1587b38bbe6fc9b8177",
-    "PTC_MR_graph_indicator.txt": "d52754f3cbc54e29324f884b4c17200c16e06db0c499afae300b4fa1bb6d794b",
-    "PTC_MR_graph_labels.txt": "64210accbe4c6c027535b1294e0da652b1f539667f7a2d4bf5121dcd8b00a224",
-    "PTC_MR_node_labels.txt": "cc50d1e1c5f4c98b2100cf50c5ddd88ff28b419a9180d531046b75ce22983235",
-}
-"""SHA-256 of the extracted files of the nine.
 
-BA-2Motifs as published is a pickle: its content is checked instead.
-"""
+@cache
+def checksums() -> dict[str, str]:
+    """Return the SHA-256 of the extracted files of the nine, by name.
+
+    BA-2Motifs as published is a pickle: its content is checked instead.
+    """
+    lines = Path(__file__).with_name("SHA256SUMS").read_text(encoding="ascii").splitlines()
+    return {name: digest for digest, name in (line.split() for line in lines)}
 
 
 def _plain(name: str) -> str:
@@ -114,7 +102,7 @@ def _plain(name: str) -> str:
 
 
 def canonical_name(name: str) -> str:
-    """Return the registered spelling of a name, whatever its case and dashes; others stay as they are."""
+    """Return the registered spelling of a name, whatever its case and dashes; other names are unchanged."""
     plain = _plain(name)
     if plain in _ALIASES:
         return _ALIASES[plain]
@@ -132,3 +120,59 @@ def source_of(name: str) -> Source:
             f"data set {name!r}: expected one of {', '.join(REGISTRY)}, or the name of another TU data set"
         )
     return _tu(name, "", (0, 0.0, 0.0, 0))
+
+
+# --- what the codes mean ----------------------------------------------------------------------------------
+
+
+def _molecules(atoms: str, bonds: str, classes: dict[int, str]) -> Schema:
+    return Schema(
+        (Feature("atom", "nominal", numbered(atoms.split())),),
+        (Feature("bond", "nominal", numbered(bonds.split())),),
+        classes,
+        "molecule",
+    )
+
+
+def _proteins(start: int, attributes: Sequence[str], classes: dict[int, str]) -> Schema:
+    """Return the schema of graphs whose nodes are elements of secondary structure."""
+    element = Feature("element", "nominal", numbered(("helix", "sheet", "turn"), start))
+    return Schema((element, *(Feature(name) for name in attributes)), (), classes)
+
+
+# Four properties summed over the residues, and for each how many residues are low, medium and high in it.
+# Which property is which was not published with the files, so they are numbered.
+_ENZYME_ATTRIBUTES = (
+    "residues",
+    "length",
+    *(f"property_{i}" for i in range(1, 5)),
+    *(f"bin_{group}_{i}" for group in range(1, 5) for i in range(1, 4)),
+)
+
+SCHEMAS: dict[str, Schema] = {
+    "MUTAG": _molecules(
+        "C N O F I Cl Br", "aromatic single double triple", {-1: "non-mutagenic", 1: "mutagenic"}
+    ),
+    "PTC_MR": _molecules(
+        "In P O N Na C Cl S Br F K Cu Zn I Ba Sn Pb Ca",
+        "triple double single aromatic",
+        {-1: "non-carcinogenic", 1: "carcinogenic"},
+    ),
+    "Mutagenicity": _molecules(
+        "C O Cl H N F Br S P I Na K Li Ca", "single double triple", {0: "mutagen", 1: "nonmutagen"}
+    ),
+    "NCI1": Schema((Feature("atom", "nominal"),), (), {0: "inactive", 1: "active"}),
+    "ENZYMES": _proteins(
+        1,
+        _ENZYME_ATTRIBUTES,
+        {1: "oxidoreductase", 2: "transferase", 3: "hydrolase", 4: "lyase", 5: "isomerase", 6: "ligase"},
+    ),
+    "PROTEINS": _proteins(0, ("residues",), {1: "enzyme", 2: "non-enzyme"}),
+    "BA-2Motifs": Schema((Feature("degree"),), (), {0: "cycle", 1: "house"}),
+}
+"""Schemas of the data sets that come as TU text; BBBP and BACE have the molecule schema with CLASSES."""
+
+CLASSES: dict[str, dict[int, str]] = {
+    "BBBP": {0: "non-penetrating", 1: "penetrating"},
+    "BACE": {0: "inactive", 1: "inhibitor"},
+}

@@ -1,24 +1,33 @@
-"""What `DATASET` on the command line means: a name, a folder or a file."""
+"""What DATASET on the command line means, a name, a folder or a file: read whole, or in batches.
+
+In batches memory does not grow with the file: tables of SMILES, SDF files and JSON Lines are read as they are
+used. Other formats are read whole, then cut.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
-from gdlnn.datasets.jsonl import load_jsonl
+from gdlnn.datasets.jsonl import JsonlKind, load_jsonl, open_jsonl
 from gdlnn.datasets.load import load_dataset
+from gdlnn.datasets.molecules import InputRow, load_sdf, load_smiles, read_blocks, sdf_row, smiles_row
+from gdlnn.datasets.motifs import make_ba_2motifs
 from gdlnn.datasets.registry import REGISTRY, canonical_name
-from gdlnn.datasets.sdf import load_sdf
-from gdlnn.datasets.smiles import load_smiles, read_header
-from gdlnn.datasets.synthetic import make_ba_2motifs
+from gdlnn.datasets.text import read_header, read_rows
 from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, storage
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterator
 
-    from gdlnn.datasets.molecule_rows import Fragments, OnError
+    from gdlnn.datasets.jsonl import Widths
+    from gdlnn.datasets.molecules import Fragments, OnError
 
 SYNTHETIC = "synthetic:ba-2motifs"
 RowFile = Literal["table", "sdf", "jsonl"]
@@ -42,7 +51,7 @@ def resolve_dataset(
     on_error: OnError = "skip",
     min_classes: int = 1,
 ) -> GraphDataset:
-    """Return the data set that a word on the command line stands for.
+    """Return the data set that DATASET on the command line means.
 
     A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved data
     set. Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
@@ -67,7 +76,7 @@ def resolve_dataset(
     if path.is_dir():
         return _named_folder(path, min_classes)
     if path.is_file():
-        options: _Options = {"fragments": fragments, "on_error": on_error, "min_classes": min_classes}
+        options = {"fragments": fragments, "on_error": on_error, "min_classes": min_classes}
         return _file(path, smiles, label, id, options)
     if path.suffix or len(path.parts) > 1:
         raise DatasetError(
@@ -76,14 +85,8 @@ def resolve_dataset(
     return load_dataset(text, root, download)
 
 
-class _Options(TypedDict):
-    fragments: Fragments
-    on_error: OnError
-    min_classes: int
-
-
 def _file(
-    path: Path, smiles: str | None, label: str | None, identifier: str | None, options: _Options
+    path: Path, smiles: str | None, label: str | None, identifier: str | None, options: dict[str, Any]
 ) -> GraphDataset:
     if storage.is_saved(path):
         return storage.load(path)
@@ -120,7 +123,7 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
 
 
 def file_kind(path: Path) -> RowFile | None:
-    """Say which of the files a path is that are read row by row; None for any other thing."""
+    """Return the kind of a file that is read row by row; None for anything else."""
     return _kind(path) if path.is_file() and not storage.is_saved(path) else None
 
 
@@ -130,6 +133,115 @@ def _kind(path: Path) -> RowFile | None:
 
 
 def smiles_column(path: Path) -> str:
-    """Return the column called smiles, in whichever case."""
+    """Return the column called smiles, in upper or lower case."""
     header = read_header(path)
     return next((column for column in header if column.lower() == "smiles"), "smiles")
+
+
+# --- in batches -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of an input, which another process may read: `reader` makes an `InputRow` of each."""
+
+    rows: list[Any]
+    reader: Callable[..., InputRow]
+
+    def read(self) -> list[InputRow]:
+        """Return the rows with their graphs."""
+        return [self.reader(*row) for row in self.rows]
+
+
+def _jsonl_row(number: int, place: int, line: str, problem: str, *, kind: JsonlKind) -> InputRow:
+    """Read a line, with its number among the rows and in the file, and what is wrong with it, or ""."""
+    where = f"line {place}"
+    if problem:
+        return InputRow(number, "", None, None, f"{where}: {problem}")
+    try:
+        graph, key, smiles = kind.read(line, where)
+    except DatasetError as error:
+        return InputRow(number, "", None, None, str(error))
+    return InputRow(number, key, smiles, graph, "")
+
+
+@dataclass(frozen=True)
+class BatchedInput:
+    """An input in batches.
+
+    Attributes
+    ----------
+    name
+        What to call its graphs.
+    has_smiles
+        Whether rows have a SMILES.
+    streamed
+        Whether the file is read as it is used.
+    """
+
+    name: str
+    has_smiles: bool
+    streamed: bool
+    batches: Iterator[Batch]
+
+
+def batched_dataset(
+    text: str,
+    size: int,
+    *,
+    smiles: str | None = None,
+    id: str | None = None,
+    root: str | os.PathLike[str] | None = None,
+    fragments: Fragments = "keep",
+    widths: Widths = (None, None),
+) -> BatchedInput:
+    """Return the rows of the data set that DATASET on the command line means, `size` at a time.
+
+    Parameters are those of `resolve_dataset`. `widths` are the numbers of node and edge features to expect if
+    the first graphs of JSON Lines do not tell.
+    """
+    path = Path(text)
+    name, has_smiles, streamed = path.name.split(".")[0], True, True
+    rows: Iterator[Any]
+    reader: Callable[..., InputRow]
+    match file_kind(path):
+        case "table":
+            rows = _table_rows(path, smiles or smiles_column(path), id)
+            reader = partial(smiles_row, fragments=fragments)
+        case "sdf":
+            rows, reader = read_blocks(path), partial(sdf_row, id=id, fragments=fragments)
+        case "jsonl":
+            kind, lines = open_jsonl(path, size, widths)
+            name, has_smiles = kind.name, kind.has_smiles
+            rows = ((number, *line) for number, line in enumerate(lines, start=1))
+            reader = partial(_jsonl_row, kind=kind)
+        case None:
+            data = resolve_dataset(text, smiles=smiles, id=id, root=root, fragments=fragments)
+            name, has_smiles, streamed = data.name, data.smiles is not None, False
+            rows, reader = _rows_of(data), InputRow
+    batches = iter(lambda: list(islice(rows, size)), [])
+    return BatchedInput(name, has_smiles, streamed, (Batch(some, reader) for some in batches))
+
+
+def _table_rows(path: Path, smiles: str, id: str | None) -> Iterator[tuple[int, str, str | None, str]]:
+    columns = [smiles] if id is None else [smiles, id]
+    for number, cells, problem in read_rows(path, columns):
+        if problem:
+            yield number, "", None, problem
+        else:
+            yield number, cells[0], None if id is None else cells[1], ""
+
+
+def _rows_of(data: GraphDataset) -> Iterator[InputRow]:
+    skipped = {row.row: row for row in data.skipped}
+    graph = 0
+    for number in range(1, len(data) + len(skipped) + 1):
+        if number in skipped:
+            text = skipped[number].value if data.smiles is not None else None
+            yield InputRow(number, "", text, None, skipped[number].reason)
+            continue
+        key = data.ids[graph] if data.ids is not None else data.graphs[graph].name or ""
+        yield InputRow(
+            number, key, None if data.smiles is None else data.smiles[graph], data.graphs[graph], ""
+        )
+        graph += 1

@@ -1,7 +1,9 @@
-"""The TU text format: NAME_A.txt and its companions in one folder, read in whole-array steps."""
+"""The TU text format: NAME_A.txt and its companions in one folder, read and written in whole-array steps."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.datasets.text import read_numbers
-from gdlnn.errors import DatasetError
+from gdlnn.errors import DatasetError, WriteError
 from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
 
 if TYPE_CHECKING:
     import os
 
-    from gdlnn.graphs.graph import FloatArray, IntArray
+    from gdlnn.graphs.graph import BoolArray, FloatArray, IntArray
 
 NODE_FILES = ("node_labels", "node_attributes")
 EDGE_FILES = ("edge_labels", "edge_attributes")
@@ -37,7 +39,7 @@ def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDat
     """Read a TU data set: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
 
     Node features are the node labels, then the node attributes, as they stand in the files; edge features
-    likewise. Where there are no node features, the degree is the one feature (a self-loop adds 1). Edges
+    likewise. Without node features, the degree is the only feature (a self-loop adds 1). Edges
     may be listed in one or in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per
     line of NAME_A.txt, becomes the ground-truth masks.
 
@@ -91,8 +93,7 @@ class _Reader:
         schema = Schema(_features(node_blocks), _features(edge_blocks))
         if not node_blocks:
             schema = Schema((Feature("degree"),), schema.edge)
-            degrees = arrays.degrees().astype(np.float64)[:, None]
-            arrays = GraphArrays(degrees, offsets, arrays.edges, features, arrays.edge_offsets)
+            arrays = arrays.with_degrees()
         masks = None if truth is None else _masks(arrays, truth)
         names = [f"{self.prefix}/{i}" for i in range(len(y))]
         return GraphDataset(
@@ -168,7 +169,7 @@ class _Reader:
                 blocks.append((suffix, block))
         return blocks
 
-    def _truth(self, rows: int) -> npt.NDArray[np.bool_] | None:
+    def _truth(self, rows: int) -> BoolArray | None:
         if not self.has("edge_gt"):
             return None
         path = self.file("edge_gt")
@@ -180,8 +181,8 @@ class _Reader:
         return np.asarray(marks != 0)
 
     def _undirected(
-        self, lines: IntArray, features: FloatArray, truth: npt.NDArray[np.bool_] | None, n_nodes: int
-    ) -> tuple[IntArray, IntArray, FloatArray, npt.NDArray[np.bool_] | None]:
+        self, lines: IntArray, features: FloatArray, truth: BoolArray | None, n_nodes: int
+    ) -> tuple[IntArray, IntArray, FloatArray, BoolArray | None]:
         """Merge the lines that name the same edge; ends rise, and edges are in the order of their ends."""
         ends = np.sort(lines, axis=1)
         keys = ends[:, 0] * n_nodes + ends[:, 1]
@@ -231,10 +232,81 @@ def _features(blocks: list[tuple[str, FloatArray]]) -> tuple[Feature, ...]:
     return tuple(names)
 
 
-def _masks(
-    arrays: GraphArrays, truth: npt.NDArray[np.bool_]
-) -> tuple[list[npt.NDArray[np.bool_]], list[npt.NDArray[np.bool_]]]:
+def _masks(arrays: GraphArrays, truth: BoolArray) -> tuple[list[BoolArray], list[BoolArray]]:
     """Cut the ground truth into graphs; a node belongs to the motif when one of its edges does."""
     nodes = np.zeros(len(arrays.node_features), dtype=bool)
     nodes[arrays.global_edges()[truth].reshape(-1)] = True
     return np.split(nodes, arrays.node_offsets[1:-1]), np.split(truth, arrays.edge_offsets[1:-1])
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def save_tu(dataset: GraphDataset, folder: str | os.PathLike[str]) -> None:
+    """Write a data set as a new TU folder with files of the same name; it appears once it is complete.
+
+    Leading nominal features become labels, all others attributes, so that reading gives the same order.
+    The format has no place for names, ids and SMILES.
+    """
+    target = Path(folder)
+    if target.exists():
+        raise DatasetError(f"{target.name}: expected a folder that is not there yet, got one that is")
+    if dataset.directed:
+        raise DatasetError("TU format: expected undirected graphs, got directed ones")
+    if dataset.y is None or not np.issubdtype(dataset.y.dtype, np.integer):
+        raise DatasetError("TU format: expected a whole number as label of each graph, got others")
+    staging: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        _write(dataset, staging, target.name)
+        staging.chmod(0o755)
+        staging.rename(target)
+    except OSError as error:
+        raise WriteError(f"{target.name}: cannot be written: {error.strerror or error}") from error
+    finally:
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _write(dataset: GraphDataset, folder: Path, prefix: str) -> None:
+    arrays = GraphArrays.of(dataset.graphs)
+    ends = arrays.global_edges()
+    back = np.flatnonzero(ends[:, 0] != ends[:, 1])
+    rows = np.concatenate([np.arange(len(ends)), back])
+    lines = np.concatenate([ends, ends[back][:, ::-1]])
+    order = np.lexsort((lines[:, 1], lines[:, 0]))
+    lines, rows = lines[order] + 1, rows[order]
+    graph_of_node = np.repeat(np.arange(arrays.n_graphs), np.diff(arrays.node_offsets)) + 1
+
+    def write(suffix: str, table: npt.NDArray[np.generic]) -> None:
+        whole = not np.issubdtype(table.dtype, np.floating)
+        # 17 digits: a double that is read back is the same double.
+        np.savetxt(folder / f"{prefix}_{suffix}.txt", table, fmt="%d" if whole else "%.17g", delimiter=", ")
+
+    write("A", lines)
+    write("graph_indicator", graph_of_node)
+    write("graph_labels", np.asarray(dataset.y))
+    schema = dataset.schema
+    for of, matrix, features in (
+        ("node", arrays.node_features, schema.node if schema else ()),
+        ("edge", arrays.edge_features[rows], schema.edge if schema else ()),
+    ):
+        cut = _leading_labels(matrix, features)
+        if cut:
+            write(f"{of}_labels", matrix[:, :cut].astype(np.int64))
+        if cut < matrix.shape[1]:
+            write(f"{of}_attributes", matrix[:, cut:])
+    if dataset.edge_masks is not None and all(mask is not None for mask in dataset.edge_masks):
+        truth = np.concatenate([np.asarray(mask, dtype=np.int64) for mask in dataset.edge_masks])
+        write("edge_gt", truth[rows])
+
+
+def _leading_labels(matrix: FloatArray, features: tuple[Feature, ...]) -> int:
+    """Return how many columns from the left are nominal whole numbers."""
+    count = 0
+    for feature, column in zip(features, matrix.T, strict=False):
+        if feature.kind != "nominal" or not np.array_equal(column, np.floor(column)):
+            break
+        count += 1
+    return count

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

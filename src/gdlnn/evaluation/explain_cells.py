@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gdlnn.evaluation.cells import Result, config_key, read_result, slug
 from gdlnn.evaluation.running import Place
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.graphs.schema import label_codes
+
 METRICS = ("accuracy", "balanced_accuracy", "roc_auc", "mcc")
 
 
@@ -57,6 +59,6 @@ def validation_loss(
     truth: npt.NDArray[Any], proba: npt.NDArray[np.float64], classes: npt.NDArray[Any]
 ) -> float:
     """Return the mean negative log probability of the true labels; one that was not trained on has none."""
-    place = {label: i for i, label in enumerate(classes.tolist())}
-    own = [proba[row, place[label]] if label in place else 0.0 for row, label in enumerate(truth.tolist())]
+    codes = label_codes(truth, classes)
+    own = np.where(codes < 0, 0.0, proba[np.arange(len(codes)), codes])
     return float(-np.log(np.maximum(own, 1e-12)).mean())

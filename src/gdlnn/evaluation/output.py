@@ -10,7 +10,7 @@ from gdlnn.evaluation.figure import draw
 from gdlnn.evaluation.protocols import MAIN_METRIC
 from gdlnn.evaluation.summary import summarise
 from gdlnn.evaluation.tables import ablation_table, cells_csv, failures, report
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path

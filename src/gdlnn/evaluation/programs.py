@@ -18,10 +18,10 @@ import numpy as np
 from gdlnn.errors import MiningError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Schema
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 from gdlnn.matching import match
 from gdlnn.mining import MinedProgram, ProgramSet, mine
-from gdlnn.mining.baseline import random_programs
+from gdlnn.mining.comparison import random_programs
 from gdlnn.mining.program_set import MiningStats, SetInfo
 from gdlnn.mining.settings import FINAL_BUDGET
 

@@ -12,7 +12,7 @@ import numpy as np
 from gdlnn.errors import DatasetError, GDLNNError
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.splits import Split
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gdlnn.errors import ExplanationError, GDLNNError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, Schema
-from gdlnn.graphs.part import GraphPart
+from gdlnn.graphs.graph import NodeSubset
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +28,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation(GraphPart):
+class Explanation(NodeSubset):
     """Why a model said what it said of one graph.
 
     Programs stand from the most to the least important; `weights`, `matched`, `witnesses`, `indices` and

@@ -8,12 +8,14 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.explainer import explain
 from gdlnn.explain.explanation import Explanation, plain
 from gdlnn.explain.techniques import TechniqueLike, make_technique
-from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.records import RecordFile
+from gdlnn.graphs.identity import fingerprint
+from gdlnn.io.journal import Journal
 from gdlnn.model.representation import shared_model
 from gdlnn.version import package_version
 from gdlnn.workers import ordered
@@ -60,19 +62,19 @@ def stream_explanations(
     shared = shared_model(model)
     done = 0
     with ExitStack() as stack:
-        saved: RecordFile | None = None
+        saved: Journal | None = None
         if checkpoint is not None:
             header = {
                 "version": package_version(),
                 "model": _model_digest(model),
-                "graphs": _fingerprint(listed),
+                "graphs": fingerprint(listed, np.array([graph.name or "" for graph in listed])),
                 "technique": _said(technique),
                 "n_features": n_features,
                 "target": plain(target),
                 "seed": seed,
                 "batch_size": batch_size,
             }
-            saved = stack.enter_context(RecordFile(checkpoint, KIND, header, _NAMES, ExplanationError))
+            saved = stack.enter_context(Journal(checkpoint, KIND, header, _NAMES, ExplanationError))
             for _, value in saved.read():
                 yield from _restored(value, len(listed[done : done + batch_size]))
                 done += batch_size
@@ -122,12 +124,4 @@ def _model_digest(model: Any) -> str:
         pooled = getattr(layer, "pooled_", None)
         parts = (layer.activation, None if pooled is None else pooled.to_json())
         digest.update(repr(parts).encode())
-    return digest.hexdigest()
-
-
-def _fingerprint(graphs: Sequence[Graph]) -> str:
-    flat = GraphArrays.of(graphs)
-    digest = hashlib.sha256(repr([graph.name for graph in graphs]).encode())
-    for array in (flat.node_features, flat.node_offsets, flat.edges, flat.edge_features, flat.edge_offsets):
-        digest.update(array.tobytes())
     return digest.hexdigest()

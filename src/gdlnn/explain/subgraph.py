@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gdlnn import _core
 from gdlnn.errors import ExplanationError
-from gdlnn.gdl.evaluation import NO_BUDGET, fitted_batch
+from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.matching import Graphs, as_graph_set, n_threads_for
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Program: a GDL program as an immutable value. Text, words, canonical form and evaluation are elsewhere."""
+"""Program: a GDL program as an immutable value. Text, words, canonical form and matching are elsewhere."""
 
 from __future__ import annotations
 
@@ -281,9 +281,9 @@ class Program:
 
     def matches(self, graph: Graph) -> bool:
         """Whether the graph contains the program's pattern."""
-        from gdlnn.gdl import evaluation
+        from gdlnn.gdl import matching
 
-        return evaluation.matches(self, graph)
+        return matching.matches(self, graph)
 
     def find(self, graph: Graph) -> dict[str, int] | None:
         """Return one witness, variable to node, or None where the program does not match."""
@@ -291,15 +291,15 @@ class Program:
 
     def witnesses(self, graph: Graph) -> Iterator[dict[str, int]]:
         """Yield every witness, in a fixed order."""
-        from gdlnn.gdl import evaluation
+        from gdlnn.gdl import matching
 
-        return evaluation.witnesses(self, graph)
+        return matching.witnesses(self, graph)
 
     def count(self, graph: Graph, distinct: bool = False) -> int:
         """Count the witnesses, or with ``distinct=True`` the distinct subgraphs that they cover."""
-        from gdlnn.gdl import evaluation
+        from gdlnn.gdl import matching
 
-        return evaluation.count(self, graph, distinct=distinct)
+        return matching.count(self, graph, distinct=distinct)
 
     # --- how it is shown ------------------------------------------------------------------------------------
 

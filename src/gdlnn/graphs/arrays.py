@@ -1,30 +1,32 @@
-"""Many graphs as a few arrays and back: checked once as a whole, then cut into views.
-
-Files live elsewhere.
-"""
+"""Many graphs as a few arrays: GraphArrays for readers, files and other processes, GraphSet for the core."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from gdlnn.errors import GraphError
+from gdlnn.errors import GraphError, MatchError
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from gdlnn import _core
     from gdlnn.graphs.schema import Schema
+
+ARRAYS = ("node_features", "node_offsets", "edges", "edge_features", "edge_offsets")
+"""The arrays of `GraphArrays`, in order."""
 
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """Graphs laid end to end.
+    """Graphs laid end to end; names and schema are left out.
 
-    ``nodes`` and ``edges`` hold all rows; graph i owns the rows ``offsets[i]`` to ``offsets[i + 1]``. Edge
-    ends count from 0 within their graph, and an undirected edge stands once.
+    Graph i owns the rows ``offsets[i]`` to ``offsets[i + 1]`` of nodes and of edges. Edge ends count from 0
+    within their graph, and an undirected edge is listed once.
     """
 
     node_features: FloatArray
@@ -50,6 +52,23 @@ class GraphArrays:
             graphs[0].directed,
         )
 
+    @classmethod
+    def widened(cls, arrays: Sequence[npt.NDArray[Any]], directed: bool) -> GraphArrays:
+        """Build from `ARRAYS` of any numeric types, such as `narrowed` gives."""
+        nodes, node_offsets, edges, features, edge_offsets = arrays
+        return cls(
+            nodes.astype(np.float64),
+            node_offsets.astype(np.int64),
+            edges.astype(np.int64).reshape(-1, 2),
+            features.astype(np.float64),
+            edge_offsets.astype(np.int64),
+            directed,
+        )
+
+    def narrowed(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays by name, each in the smallest type that holds it."""
+        return {name: _narrow(getattr(self, name)) for name in ARRAYS}
+
     @property
     def n_graphs(self) -> int:
         """Number of graphs."""
@@ -64,7 +83,7 @@ class GraphArrays:
         return self.edges + self.node_offsets[:-1][self.edge_graph()][:, None]
 
     def check(self) -> None:
-        """Refuse what `Graph` would refuse, in whole-array steps."""
+        """Refuse what `Graph` would refuse: all at once, and graph by graph only to name a fault."""
         for what, offsets, rows in (
             ("node_offsets", self.node_offsets, len(self.node_features)),
             ("edge_offsets", self.edge_offsets, len(self.edges)),
@@ -80,42 +99,24 @@ class GraphArrays:
             raise GraphError(
                 f"edge_features: expected {len(self.edges)} rows, one per edge, got {len(self.edge_features)}"
             )
-        for what, matrix, offsets in (
-            ("node", self.node_features, self.node_offsets),
-            ("edge", self.edge_features, self.edge_offsets),
-        ):
-            bad = np.argwhere(~np.isfinite(matrix))
-            if len(bad):
-                row, column = (int(i) for i in bad[0])
-                graph = int(np.searchsorted(offsets, row, side="right")) - 1
-                raise GraphError(
-                    f"graph {graph}: {what} {row - int(offsets[graph])}, feature {column}: "
-                    f"expected a finite number, got {matrix[row, column]}"
-                )
-        self._check_edges()
+        if self._is_sound():
+            return
+        for number, graph in enumerate(self.graphs()):
+            try:
+                Graph(graph.node_features, graph.edges, graph.edge_features, directed=self.directed)
+            except GraphError as error:
+                raise GraphError(f"graph {number}{str(error).removeprefix('graph')}") from error
 
-    def _check_edges(self) -> None:
-        owner = self.edge_graph()
-        sizes = np.diff(self.node_offsets)[owner]
-        bad = np.argwhere((self.edges < 0) | (self.edges >= sizes[:, None]))
-        if len(bad):
-            row = int(bad[0, 0])
-            graph, node = int(owner[row]), int(self.edges[row, bad[0, 1]])
-            raise GraphError(
-                f"graph {graph}: edge {row - int(self.edge_offsets[graph])}: "
-                f"expected nodes from 0 to {int(sizes[row]) - 1}, got node {node}"
-            )
-        ends = self.global_edges()
-        if not self.directed:
-            ends = np.sort(ends, axis=1)
+    def _is_sound(self) -> bool:
+        """Say whether all features are finite, and all edges distinct and between nodes of their graph."""
+        if not (np.isfinite(self.node_features).all() and np.isfinite(self.edge_features).all()):
+            return False
+        sizes = np.diff(self.node_offsets)[self.edge_graph()]
+        if ((self.edges < 0) | (self.edges >= sizes[:, None])).any():
+            return False
+        ends = self.global_edges() if self.directed else np.sort(self.global_edges(), axis=1)
         keys = ends[:, 0] * max(len(self.node_features), 1) + ends[:, 1]
-        order = np.argsort(keys, kind="stable")
-        same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-        if len(same):
-            row = int(order[same[0] + 1])
-            graph = int(owner[row])
-            u, v = (int(end) for end in self.edges[row])
-            raise GraphError(f"graph {graph}: edge ({u}, {v}): expected no parallel edges, got two")
+        return len(np.unique(keys)) == len(keys)
 
     def graphs(self, schema: Schema | None = None, names: Sequence[str | None] | None = None) -> list[Graph]:
         """Cut into graphs that share memory; call `check` first unless the arrays are known good."""
@@ -137,12 +138,29 @@ class GraphArrays:
             for a, b, c, d, name in zip(node_at, node_at[1:], edge_at, edge_at[1:], labels, strict=False)
         ]
 
+    def components(self) -> IntArray:
+        """Return the number of every node's connected component, over all graphs, directions aside."""
+        from scipy.sparse import coo_array  # late: scipy takes longer to load than the rest of this part
+        from scipy.sparse.csgraph import connected_components
+
+        n, ends = len(self.node_features), self.global_edges()
+        links = coo_array((np.ones(len(ends), dtype=bool), (ends[:, 0], ends[:, 1])), shape=(n, n))
+        return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
+
     def degrees(self) -> IntArray:
         """Return every node's degree; a self-loop adds 1."""
-        ends = self.global_edges()
-        loop = ends[:, 0] == ends[:, 1]
-        counted = np.concatenate([ends[:, 0], ends[~loop, 1]])
-        return np.bincount(counted, minlength=len(self.node_features)).astype(np.int64)
+        return degrees(len(self.node_features), self.global_edges())
+
+    def with_degrees(self) -> GraphArrays:
+        """Return the same graphs with the degree as the one node feature."""
+        return replace(self, node_features=self.degrees().astype(np.float64)[:, None])
+
+
+def degrees(n_nodes: int, edges: IntArray) -> IntArray:
+    """Return the degree of each node; a self-loop adds 1."""
+    loop = edges[:, 0] == edges[:, 1]
+    ends = np.concatenate([edges[:, 0], edges[~loop, 1]])
+    return np.bincount(ends, minlength=n_nodes).astype(np.int64)
 
 
 def offsets_of(sizes: Sequence[int] | IntArray) -> IntArray:
@@ -150,3 +168,120 @@ def offsets_of(sizes: Sequence[int] | IntArray) -> IntArray:
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
+
+
+def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array in the smallest whole-number type that holds it exactly, else unchanged."""
+    if not array.size:
+        return array
+    low, high = array.min(), array.max()
+    for dtype in (np.int8, np.int16, np.int32):
+        info = np.iinfo(dtype)
+        if info.min <= low and high <= info.max:
+            small = array.astype(dtype)
+            return small if np.array_equal(small, array) else array
+    return array
+
+
+class PackedGraphs(NamedTuple):
+    """Graphs on their way to another process: their arrays in small types, without names and schema."""
+
+    arrays: tuple[npt.NDArray[Any], ...]
+    directed: bool
+
+
+def pack_graphs(graphs: Sequence[Graph]) -> PackedGraphs:
+    """Pack graphs that agree on features and direction, as those of a data set do."""
+    flat = GraphArrays.of(graphs)
+    return PackedGraphs(tuple(flat.narrowed().values()), flat.directed)
+
+
+def unpack_graphs(packed: PackedGraphs) -> list[Graph]:
+    """Return the graphs, equal to those that were packed."""
+    return GraphArrays.widened(packed.arrays, packed.directed).graphs()
+
+
+class GraphSet:
+    """Graphs with the same numbers of features, encoded for the core.
+
+    Parameters
+    ----------
+    graphs
+        The graphs; directed and undirected ones may be mixed.
+    """
+
+    def __init__(self, graphs: Iterable[Graph]) -> None:
+        self.graphs: Sequence[Graph] = list(graphs)
+        for index, graph in enumerate(self.graphs):
+            if not isinstance(graph, Graph):
+                raise MatchError(f"graph {index}: expected a Graph, got {type(graph).__name__}")
+        self.native = _encode(self.graphs)
+        # Without a node (or an edge) anywhere, any number of features fits.
+        self.has_nodes = any(graph.n_nodes for graph in self.graphs)
+        self.has_edges = any(graph.n_edges for graph in self.graphs)
+
+    @property
+    def n_node_features(self) -> int:
+        """Number of node features."""
+        return self.native.n_node_features
+
+    @property
+    def n_edge_features(self) -> int:
+        """Number of edge features."""
+        return self.native.n_edge_features
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the encoding takes."""
+        return self.native.nbytes
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __repr__(self) -> str:
+        return f"<GraphSet: {len(self)} graphs, {self.nbytes / 1e6:.1f} MB>"
+
+
+def encoded(graph: Graph) -> GraphSet:
+    """Return the encoding of one graph, made on the first call and kept with the graph."""
+    if graph._encoded is None:
+        object.__setattr__(graph, "_encoded", GraphSet([graph]))
+    return graph._encoded  # type: ignore[no-any-return]
+
+
+def _encode(graphs: Sequence[Graph]) -> _core.GraphSet:
+    from gdlnn import _core  # only here, so that data sets can be read and written without the core
+
+    n_node_features = _common_width(
+        "node", [(len(g.node_features), g.node_features.shape[1]) for g in graphs]
+    )
+    n_edge_features = _common_width(
+        "edge", [(len(g.edge_features), g.edge_features.shape[1]) for g in graphs]
+    )
+    node_features = [g.node_features for g in graphs if g.n_nodes] or [np.zeros((0, n_node_features))]
+    edge_features = [g.edge_features for g in graphs if g.n_edges] or [np.zeros((0, n_edge_features))]
+    return _core.GraphSet(
+        np.ascontiguousarray(np.concatenate(node_features)),
+        np.cumsum([0] + [graph.n_nodes for graph in graphs], dtype=np.int64),
+        np.ascontiguousarray(
+            np.concatenate([graph.edges for graph in graphs] or [np.zeros((0, 2), dtype=np.int64)])
+        ),
+        np.ascontiguousarray(np.concatenate(edge_features)),
+        np.cumsum([0] + [graph.n_edges for graph in graphs], dtype=np.int64),
+        np.array([graph.directed for graph in graphs], dtype=bool),
+    )
+
+
+def _common_width(what: str, shapes: Sequence[tuple[int, int]]) -> int:
+    """Return the number of features that all graphs share; one without rows may come without columns."""
+    expected, first = 0, -1
+    for index, (rows, width) in enumerate(shapes):
+        if rows == 0 and width == 0:
+            continue
+        if first < 0:
+            expected, first = width, index
+        elif width != expected:
+            raise MatchError(
+                f"graph {index}: expected {expected} {what} feature(s), as in graph {first}, got {width}"
+            )
+    return expected

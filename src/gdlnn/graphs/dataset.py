@@ -1,11 +1,12 @@
 """GraphDataset: graphs with labels, a schema and ground truth.
 
-How rows are split, twins found and files written is in `splits`, `duplicates`, `summary` and `storage`;
-readers of foreign formats are in `gdlnn.datasets`.
+Choosing rows is in `splits`, statistics and duplicates in `inspection`, files in `storage`; readers of other
+formats are in `gdlnn.datasets`.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -14,18 +15,16 @@ import numpy.typing as npt
 
 from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
-from gdlnn.graphs.duplicates import Duplicates, find_duplicates
+from gdlnn.graphs.inspection import Duplicates, Summary, find_duplicates, summarise
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
-from gdlnn.graphs.summary import Summary, summarise
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gdlnn.graphs.graph import Graph, IntArray
+    from gdlnn.graphs.graph import BoolArray, Graph, IntArray
     from gdlnn.graphs.schema import Schema
 
-BoolArray = npt.NDArray[np.bool_]
 logger = logging.getLogger(__name__)
 
 
@@ -171,7 +170,7 @@ class GraphDataset:
         return bool(self.graphs) and self.graphs[0].directed
 
     def take(self, rows: npt.ArrayLike) -> GraphDataset:
-        """Return the data set of some rows, by position or by a mask; `.indices` says which they were."""
+        """Return the data set of some rows, by position or by a mask; `.indices` keeps their numbers."""
         chosen = np.asarray(rows)
         if chosen.dtype == np.bool_:
             if len(chosen) != len(self):
@@ -191,11 +190,9 @@ class GraphDataset:
         def pick(column: list[Any] | None) -> list[Any] | None:
             return None if column is None else [column[i] for i in chosen]
 
-        part = object.__new__(GraphDataset)
+        part = copy.copy(self)
         part.graphs = [self.graphs[i] for i in chosen]
         part.y = None if self.y is None else self.y[chosen]
-        part.schema = self.schema
-        part.name = self.name
         part.node_masks = pick(self.node_masks)
         part.edge_masks = pick(self.edge_masks)
         part.ids = pick(self.ids)
@@ -203,7 +200,6 @@ class GraphDataset:
         part.indices = self.indices[chosen]
         part.published_splits = None
         part.skipped = []
-        part.split_source = self.split_source
         part._duplicates = None
         part._warned = set()
         return part
@@ -211,10 +207,7 @@ class GraphDataset:
     def with_schema(self, schema: Schema) -> GraphDataset:
         """Return the same data set with other names for its features and classes."""
         result = self.take(np.arange(len(self)))
-        result.graphs = [
-            type(g)._trusted(g.node_features, g.edges, g.edge_features, g.directed, schema, g.name)
-            for g in self.graphs
-        ]
+        result.graphs = [graph._relabelled(schema, graph.name) for graph in self.graphs]
         for of, expected, got in (
             ("node", self.n_node_features, len(schema.node)),
             ("edge", self.n_edge_features, len(schema.edge)),
@@ -239,16 +232,17 @@ class GraphDataset:
         return storage.load(path)
 
     def split(
-        self, kind: SplitKind = "paper", seed: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)
+        self, kind: SplitKind = "auto", seed: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)
     ) -> Split:
         """Cut into train, val and test: int(.8 n), int(.1 n) and the rest.
 
         Parameters
         ----------
         kind
-            "paper": the split published with the data where there is one, else random; "random"; "stratified"
-            keeps the proportions of the classes; "scaffold" keeps molecules with one Bemis–Murcko scaffold
-            together, so the sizes are met as far as whole scaffolds allow.
+            "auto": the split published with the data if there is one, else random. "paper": the published
+            split; without one, as "auto". "random". "stratified" keeps the proportions of the classes.
+            "scaffold" keeps molecules with the same Bemis–Murcko scaffold together, so the sizes are met as
+            far as whole scaffolds allow.
         seed
             Seed of the random numbers; a published split has none.
         sizes
@@ -272,7 +266,7 @@ class GraphDataset:
     def _warn_of_twins(self, rows: Sequence[IntArray], what: str) -> None:
         twins = self.duplicates().across_rows(rows)
         if twins and what not in self._warned:
-            self._warned.add(what)  # once: a study over many seeds need not hear it again
+            self._warned.add(what)  # once is enough for a study over many seeds
             count = sum(len(group) for group in twins)
             logger.warning(
                 "%s: %s leaks: %d graphs have an isomorphic twin in another part (%d groups); "
@@ -318,7 +312,7 @@ class GraphDataset:
         return summarise(self)
 
     def folds(self, k: int = 10, seed: int = 0) -> Iterator[tuple[GraphDataset, GraphDataset]]:
-        """Give (train, test) for k folds of nearly equal size, stratified where there are labels."""
+        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels."""
         for train, test in fold_rows(self, k, seed):
             yield self.take(train), self.take(test)
 

@@ -1,4 +1,7 @@
-"""Graph: one validated, immutable graph as NumPy arrays. Data sets and other libraries live elsewhere."""
+"""Graph: one validated, immutable graph as NumPy arrays, and NodeSubset: some of its nodes.
+
+Data sets and conversions to other libraries live elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from gdlnn.errors import GraphError
 if TYPE_CHECKING:
     from gdlnn.graphs.schema import Schema
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_FIELDS = ("node_features", "edges", "edge_features", "directed", "schema", "name")
 
 
 class Graph:
@@ -37,7 +42,7 @@ class Graph:
         What to call this graph in messages and reports.
     """
 
-    __slots__ = ("_encoded", "directed", "edge_features", "edges", "name", "node_features", "schema")
+    __slots__ = (*_FIELDS, "_encoded")
 
     node_features: FloatArray
     edges: IntArray
@@ -72,16 +77,14 @@ class Graph:
         _check_parallel(ends, directed, where)
         if schema is not None:
             _check_schema(schema, nodes.shape[1], features.shape[1], where)
-        for array in (nodes, ends, features):
-            array.setflags(write=False)
-        set_ = object.__setattr__
-        set_(self, "node_features", nodes)
-        set_(self, "edges", ends)
-        set_(self, "edge_features", features)
-        set_(self, "directed", bool(directed))
-        set_(self, "schema", schema)
-        set_(self, "name", name)
-        set_(self, "_encoded", None)
+        self._freeze(nodes, ends, features, bool(directed), schema, name)
+
+    def _freeze(self, *values: Any) -> None:
+        for name, value in zip(_FIELDS, values, strict=True):
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_encoded", None)
 
     @classmethod
     def _trusted(
@@ -95,17 +98,11 @@ class Graph:
     ) -> Graph:
         """Build from arrays that a reader has already checked as a whole: nothing is checked again."""
         graph = object.__new__(cls)
-        for array in (node_features, edges, edge_features):
-            array.setflags(write=False)
-        set_ = object.__setattr__
-        set_(graph, "node_features", node_features)
-        set_(graph, "edges", edges)
-        set_(graph, "edge_features", edge_features)
-        set_(graph, "directed", directed)
-        set_(graph, "schema", schema)
-        set_(graph, "name", name)
-        set_(graph, "_encoded", None)
+        graph._freeze(node_features, edges, edge_features, directed, schema, name)
         return graph
+
+    def _relabelled(self, schema: Schema | None, name: str | None) -> Graph:
+        return Graph._trusted(self.node_features, self.edges, self.edge_features, self.directed, schema, name)
 
     @property
     def n_nodes(self) -> int:
@@ -156,14 +153,7 @@ class Graph:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Graph._trusted, (
-            self.node_features,
-            self.edges,
-            self.edge_features,
-            self.directed,
-            self.schema,
-            self.name,
-        )
+        return Graph._trusted, tuple(getattr(self, name) for name in _FIELDS)
 
     def __repr__(self) -> str:
         name = f" {self.name!r}" if self.name is not None else ""
@@ -174,9 +164,44 @@ class Graph:
         )
 
     def _repr_html_(self) -> str:
-        # Graphs know nothing of pictures: notebooks alone come through this door, opened by name.
+        # Imported by name: graphs know nothing of drawings, which only notebooks ask for.
         drawing = importlib.import_module("gdlnn.drawing.notebook")
         return str(drawing.graph_html(self))
+
+
+class NodeSubset:
+    """Mixin for classes that have a ``graph`` and some of its ``nodes``, in rising order."""
+
+    graph: Graph
+    nodes: tuple[int, ...]
+
+    @property
+    def node_mask(self) -> BoolArray:
+        """Which nodes of the graph are in the subgraph."""
+        mask = np.zeros(self.graph.n_nodes, dtype=bool)
+        mask[list(self.nodes)] = True
+        return mask
+
+    @property
+    def edge_mask(self) -> BoolArray:
+        """Which edges of the graph are in the subgraph: those with both ends in it."""
+        mask = self.node_mask
+        return np.asarray(mask[self.graph.edges].all(axis=1)) if self.graph.n_edges else np.zeros(0, bool)
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """The edges of the subgraph, as pairs of nodes of the graph."""
+        return tuple((int(u), int(v)) for u, v in self.graph.edges[self.edge_mask].tolist())
+
+    @property
+    def subgraph(self) -> Graph:
+        """The induced subgraph as a graph of its own, renumbered; features stay."""
+        return self.graph.subgraph(np.array(self.nodes, dtype=np.int64))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no nodes, so that there is no subgraph to show."""
+        return not self.nodes
 
 
 def _feature_matrix(values: npt.ArrayLike, where: str, of: str) -> FloatArray:

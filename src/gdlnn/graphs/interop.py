@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gdlnn.errors import GraphError, require
+from gdlnn.graphs.arrays import degrees
 from gdlnn.graphs.dataset import GraphDataset
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.molecules import graph_molecule, molecule_graph
@@ -61,7 +62,7 @@ def from_networkx(
     directed = bool(graph.is_directed())
     names = tuple(Feature(str(feature)) for feature in node_features)
     if not names:
-        nodes, names = _degrees(len(nodes), edges)[:, None], (Feature("degree"),)
+        nodes, names = degrees(len(nodes), edges)[:, None].astype(np.float64), (Feature("degree"),)
     schema = Schema(names, tuple(Feature(str(feature)) for feature in edge_features))
     return Graph(nodes, edges, features, directed=directed, schema=schema, name=name)
 
@@ -81,12 +82,6 @@ def _attributes(rows: list[tuple[str, dict[str, Any]]], names: Sequence[str]) ->
                     f"from_networkx: {where}: {name}: expected a number, got {data[name]!r}"
                 ) from error
     return table
-
-
-def _degrees(n_nodes: int, edges: IntArray) -> FloatArray:
-    loop = edges[:, 0] == edges[:, 1]
-    ends = np.concatenate([edges[:, 0], edges[~loop, 1]])
-    return np.bincount(ends, minlength=n_nodes).astype(np.float64)
 
 
 def to_networkx(graph: Graph) -> Any:
@@ -124,7 +119,7 @@ def from_pyg(
         pairs, features = _each_once(pairs, features)
     n_nodes = int(data.num_nodes)
     if data.x is None:
-        nodes = _degrees(n_nodes, pairs)[:, None]
+        nodes = degrees(n_nodes, pairs)[:, None].astype(np.float64)
         schema = schema or Schema(
             (Feature("degree"),), tuple(Feature(f"x{i}") for i in range(features.shape[1]))
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs.graph import Graph
-from gdlnn.graphs.schema import Feature, Schema
+from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,29 +35,25 @@ BONDS = ("other", "single", "double", "triple", "aromatic")
 _YES_NO = ("no", "yes")
 
 
-def _named(names: Sequence[str], start: int = 0) -> dict[float, str]:
-    return {float(code): name for code, name in enumerate(names, start)}
-
-
 def molecule_schema(classes: Mapping[Any, str] | None = None) -> Schema:
     """Return the schema of the 9 atom and 3 bond features that `molecule_graph` gives."""
     charges = {float(q + CHARGE_OFFSET): f"{q:+d}" if q else "0" for q in range(-CHARGE_OFFSET, 10)}
     return Schema(
         node=(
-            Feature("atom", "nominal", _named(ELEMENTS, 1)),
-            Feature("chirality", "nominal", _named(CHIRALITIES)),
+            Feature("atom", "nominal", numbered(ELEMENTS, 1)),
+            Feature("chirality", "nominal", numbered(CHIRALITIES)),
             Feature("degree", "ordinal"),
             Feature("charge", "ordinal", charges),
             Feature("hydrogens", "ordinal"),
             Feature("radicals", "ordinal"),
-            Feature("hybridisation", "nominal", _named(HYBRIDISATIONS)),
-            Feature("aromatic", "nominal", _named(_YES_NO)),
-            Feature("ring", "nominal", _named(_YES_NO)),
+            Feature("hybridisation", "nominal", numbered(HYBRIDISATIONS)),
+            Feature("aromatic", "nominal", numbered(_YES_NO)),
+            Feature("ring", "nominal", numbered(_YES_NO)),
         ),
         edge=(
-            Feature("bond", "nominal", _named(BONDS)),
-            Feature("stereo", "nominal", _named(STEREOS)),
-            Feature("conjugated", "nominal", _named(_YES_NO)),
+            Feature("bond", "nominal", numbered(BONDS)),
+            Feature("stereo", "nominal", numbered(STEREOS)),
+            Feature("conjugated", "nominal", numbered(_YES_NO)),
         ),
         classes=classes or {},
         domain="molecule",

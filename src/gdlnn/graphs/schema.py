@@ -1,4 +1,4 @@
-"""Schema: what the features of a graph are called, of which kind they are, and what their values mean."""
+"""Schema: names and kinds of features, the meaning of their values, and names and codes of classes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from gdlnn.errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from gdlnn.graphs.graph import IntArray
 
 FeatureKind = Literal["numeric", "ordinal", "nominal"]
 
 
 def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
     return MappingProxyType(dict(mapping))
+
+
+def numbered(names: Iterable[str], start: int = 0) -> dict[float, str]:
+    """Return value names for the codes `start`, `start` + 1 and so on."""
+    return {float(code): name for code, name in enumerate(names, start)}
 
 
 @dataclass(frozen=True)
@@ -112,3 +121,18 @@ class Schema:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Schema, (self.node, self.edge, dict(self.classes), self.domain)
+
+
+def label_codes(labels: Iterable[Any], classes: Iterable[Any], *, known: bool = False) -> IntArray:
+    """Return the position of each label among the classes.
+
+    A label that is not one of the classes gets -1, or is a KeyError if all labels must be `known`.
+    """
+    code = {label: i for i, label in enumerate(_plain(classes))}
+    found = (code[label] if known else code.get(label, -1) for label in _plain(labels))
+    return np.fromiter(found, dtype=np.int64)
+
+
+def _plain(values: Iterable[Any]) -> Iterable[Any]:
+    """Return values without NumPy's types: its numbers are slow to hash."""
+    return values.tolist() if isinstance(values, np.ndarray) else values

@@ -1,13 +1,11 @@
-"""Splits of a data set: published, random, stratified, by scaffold, and folds.
-
-Rows only; data sets cut themselves.
-"""
+"""Splits, folds and stratified samples: the rows that go where. Data sets take the rows themselves."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn.errors import GraphError
 
@@ -17,7 +15,8 @@ if TYPE_CHECKING:
     from gdlnn.graphs.dataset import GraphDataset
     from gdlnn.graphs.graph import IntArray
 
-SplitKind = Literal["paper", "random", "stratified", "scaffold"]
+SplitKind = Literal["auto", "paper", "random", "stratified", "scaffold"]
+"""Ways to split; `GraphDataset.split` describes them."""
 PART_NAMES = ("train", "val", "test")
 
 
@@ -32,13 +31,13 @@ class Split(NamedTuple):
 def split_rows(
     dataset: GraphDataset, kind: SplitKind, seed: int, sizes: Sequence[float]
 ) -> tuple[list[IntArray], str]:
-    """Return the rows of train, val and test, each rising, and in words how they were chosen."""
+    """Return the rows of train, val and test, each rising, and how they were chosen, in words."""
     if kind not in get_args(SplitKind):
         raise GraphError(f"split: kind: expected one of {', '.join(get_args(SplitKind))}, got {kind!r}")
     if seed < 0:
         raise GraphError(f"split: seed: expected a whole number of at least 0, got {seed}")
     counts = part_sizes(len(dataset), sizes)
-    if kind == "paper" and dataset.published_splits is not None:
+    if kind in ("auto", "paper") and dataset.published_splits is not None:
         return published_rows(dataset), "published"
     rng = np.random.default_rng(seed)
     if kind == "stratified":
@@ -50,9 +49,7 @@ def split_rows(
     else:
         order = rng.permutation(len(dataset))
     rows = np.split(order, np.cumsum(counts)[:-1])
-    # "paper" without a published file is a seeded random split: the parts say so, as the kind alone would
-    # not.
-    how = "random" if kind == "paper" else kind
+    how = "random" if kind in ("auto", "paper") else kind
     return [np.sort(part) for part in rows], f"{how}, seed {seed}"
 
 
@@ -60,7 +57,7 @@ def part_sizes(n: int, sizes: Sequence[float]) -> list[int]:
     """Return int(sizes[0]·n), int(sizes[1]·n) and the rest."""
     if len(sizes) != 3 or any(not 0 <= size <= 1 for size in sizes) or abs(sum(sizes) - 1) > 1e-6:
         raise GraphError(f"split: sizes: expected three fractions that add up to 1, got {tuple(sizes)}")
-    # 0.29 · 100 is 28.999…: a hair is added so that a fraction means what it reads.
+    # 0.29 · 100 is 28.999…: the small addend makes a fraction mean what it says.
     train, val = (int(size * n + 1e-9) for size in sizes[:2])
     return [train, val, n - train - val]
 
@@ -92,7 +89,7 @@ def _spread_classes(y: np.ndarray, rng: np.random.Generator) -> IntArray:
 
 
 def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
-    """Deal whole scaffolds, the largest first, to the first part that has room for them."""
+    """Give whole scaffolds, the largest first, to the first part that has room for them."""
     if dataset.smiles is None:
         raise GraphError("split: a scaffold split needs SMILES, and the data set has none")
     from gdlnn.graphs.molecules import scaffolds
@@ -111,7 +108,7 @@ def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.
 
 
 def fold_rows(dataset: GraphDataset, k: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Give (train, test) rows of k folds, stratified where there are labels; sizes differ by one at most."""
+    """Yield (train, test) rows of k folds, stratified if there are labels; sizes differ by one at most."""
     n = len(dataset)
     if not 2 <= k <= n:
         raise GraphError(f"folds: k: expected a whole number from 2 to {n}, the number of graphs, got {k}")
@@ -124,3 +121,29 @@ def fold_rows(dataset: GraphDataset, k: int, seed: int) -> Iterator[tuple[IntArr
     fold[order] = np.arange(n) % k
     for i in range(k):
         yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
+
+
+def stratified_sample(y: npt.NDArray[Any], count: int, seed: int) -> IntArray:
+    """Draw `count` rows, rising, so that classes keep their shares; the largest remainders round up."""
+    sizes = np.unique(y, return_counts=True)[1]
+    quotas = sizes * (count / len(y))
+    shares = np.floor(quotas + 1e-9).astype(np.int64)
+    order = sorted(range(len(sizes)), key=lambda i: (shares[i] - quotas[i], i))
+    shares[order[: count - int(shares.sum())]] += 1
+    return _draw(y, shares.tolist(), seed)
+
+
+def held_out_rows(y: npt.NDArray[Any], fraction: float, seed: int) -> IntArray:
+    """Draw a share of every class, at least one row and never all of them; rows rise."""
+    sizes = np.unique(y, return_counts=True)[1].tolist()
+    return _draw(y, [min(size - 1, max(1, round(fraction * size))) for size in sizes], seed)
+
+
+def _draw(y: npt.NDArray[Any], counts: Sequence[int], seed: int) -> IntArray:
+    """Draw so many rows of each class, the classes in the order of their labels."""
+    rng = np.random.default_rng(seed)
+    drawn = [
+        rng.permutation(np.flatnonzero(y == label))[:count]
+        for label, count in zip(np.unique(y), counts, strict=True)
+    ]
+    return np.sort(np.concatenate(drawn))

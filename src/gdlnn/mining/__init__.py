@@ -1,13 +1,12 @@
 """Mining: programs from labelled graphs, sets of them, and what they are compared with.
 
-The descent itself is in the core; which descents there are, on what they run, what they leave on disk and how
-their programs are merged, ranked and saved is here.
+The descent itself is in the core. Here are the list of descents, the ways to run them, their checkpoints, and
+how their programs are merged, ranked and saved.
 """
 
-from gdlnn.mining.baseline import random_programs
+from gdlnn.mining.comparison import objective, random_programs
 from gdlnn.mining.estimate import Estimate, estimate
 from gdlnn.mining.miner import mine
-from gdlnn.mining.objective import objective
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 
 __all__ = [

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.matching import n_threads_for
+from gdlnn.mining.descents import LocalRun, MiningData
 from gdlnn.mining.results import TaskResult
-from gdlnn.mining.running import LocalRun, MiningData
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Strategy,

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.graphs.identity import fingerprint
 from gdlnn.matching import n_threads_for
-from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
-from gdlnn.mining.executor_run import ExecutorRun
-from gdlnn.mining.ignoring import find_ignored
+from gdlnn.mining.descents import ExecutorRun, LocalRun, MiningData, Run
+from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
-from gdlnn.mining.progress import Progress, make_progress
-from gdlnn.mining.results import TaskResult, parse_rows
-from gdlnn.mining.running import LocalRun, MiningData, Run, fingerprint
+from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header, parse_rows
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Settings,
@@ -32,7 +30,8 @@ from gdlnn.mining.settings import (
     non_negative,
     whole,
 )
-from gdlnn.mining.tasks import Plan, choose_targets, make_plan
+from gdlnn.mining.tasks import Plan, Tally, choose_targets, make_plan
+from gdlnn.progress import is_watched, progress_bar
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import GraphDataset
 
-__all__ = ["mine", "package_version"]
 logger = logging.getLogger(__name__)
 
 
@@ -121,8 +119,8 @@ def mine(
     clock = _Clock(None if time_limit is None else non_negative("time_limit", time_limit))
     jobs = checked_jobs(n_jobs)
     rows = choose_targets(targets, codes, settings.seed)
-    ignored = find_ignored(dataset, ignore)
-    seen = ignored.hidden(dataset)
+    hidden = find_hidden(dataset, ignore)
+    seen = hidden.hide(dataset)
     plan = make_plan(seen, codes, rows, settings)
     data = MiningData(seen.graphs, codes, len(labels))
 
@@ -138,14 +136,14 @@ def mine(
             header = checkpoint_header(data.fingerprint, labels, settings, plan, package_version())
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
-        bar = stack.enter_context(make_progress(progress, plan, results.values()))
-        stopped_by = _run_tasks(start, len(plan), results, saved, bar, clock)
-    digest = fingerprint(dataset.graphs, codes) if ignored else data.fingerprint
+        report = stack.enter_context(_reporting(progress, plan, results.values()))
+        stopped_by = _run_tasks(start, len(plan), results, saved, report, clock)
+    digest = fingerprint(dataset.graphs, codes) if hidden else data.fingerprint
     info = _info(dataset, labels, codes, settings, len(rows), digest, stopped_by is None)
     merged = _merged(plan, results, codes, labels)
-    if ignored:
+    if hidden:
         info = replace(info, settings={**info.settings, "ignore": list(ignore)})
-        merged = [replace(m, program=ignored.opened(m.program, dataset.directed)) for m in merged]
+        merged = [replace(m, program=hidden.open(m.program, dataset.directed)) for m in merged]
     programs = ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
     return programs if (least, lift) == (1, 0) else programs.filter(least, lift)
 
@@ -183,7 +181,7 @@ class _Interrupt:
 def _listening() -> Iterator[_Interrupt]:
     """Note a first Ctrl-C instead of raising it, so that no record is cut in half; a second one raises.
 
-    Another handler than Python's own is left alone, and so are threads, which get no signals.
+    A handler that is not Python's own stays in place, and threads get no signals anyway.
     """
     interrupt = _Interrupt()
     main = threading.current_thread() is threading.main_thread()
@@ -212,7 +210,7 @@ _LISTENING: list[Callable[[int, FrameType | None], None]] = []
 
 
 def ask_to_stop() -> bool:
-    """Do to mining in this process as Ctrl-C would, where that is ignored; say whether any is under way."""
+    """Stop mining in this process as Ctrl-C would, if that is ignored; say whether any is under way."""
     if _LISTENING:
         _LISTENING[-1](signal.SIGINT, None)
     return bool(_LISTENING)
@@ -223,7 +221,7 @@ def _run_tasks(
     n_tasks: int,
     results: dict[int, TaskResult],
     saved: Checkpoint | None,
-    bar: Progress,
+    report: Callable[[Sequence[TaskResult]], None],
     clock: _Clock,
 ) -> str | None:
     """Mine the tasks without a result; return what ended it early, or None where every one is done."""
@@ -238,7 +236,7 @@ def _run_tasks(
                 results.update((result.task, result) for result in batch)
                 if saved is not None:
                     saved.add(batch)
-                bar.update(batch)
+                report(batch)
                 if stopped_by is None and (interrupt.pressed or clock.over()):
                     stopped_by = "interrupt" if interrupt.pressed else "time limit"
                     run.stop()
@@ -253,6 +251,24 @@ def _run_tasks(
         n_tasks,
     )
     return stopped_by
+
+
+@contextmanager
+def _reporting(
+    wanted: bool, plan: Plan, before: Iterable[TaskResult]
+) -> Iterator[Callable[[Sequence[TaskResult]], None]]:
+    """Show a bar, if wanted, that a function moves by finished descents."""
+    if not wanted or not is_watched():
+        yield lambda _batch: None
+        return
+    tally = Tally(plan, before)
+    with progress_bar("mining", tally.total, completed=tally.done, says=str(tally)) as update:
+
+        def report(batch: Sequence[TaskResult]) -> None:
+            tally.add(batch)
+            update(completed=tally.done, says=str(tally))
+
+        yield report
 
 
 # --- the result -------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""MinedProgram and ProgramSet: what mining gives. Files of them are written and read in `files`."""
+"""MinedProgram and ProgramSet: what mining gives. Text and files of them are in `program_text`."""
 
 from __future__ import annotations
 
@@ -291,19 +291,19 @@ class ProgramSet(Sequence[MinedProgram]):
 
     def summary(self) -> str:
         """Return a few lines: how many programs of which label from how many targets, and the best score."""
-        from gdlnn.mining.views import summary
+        from gdlnn.mining.program_text import summary
 
         return summary(self)
 
     def table(self, n: int = 20) -> Table:
         """Return the n best programs as a table for rich to print."""
-        from gdlnn.mining.views import table
+        from gdlnn.mining.program_text import table
 
         return table(self, n)
 
     def describe(self, n: int = 20) -> str:
         """Return the n best programs as the text of a table, with the names of the schema."""
-        from gdlnn.mining.views import describe
+        from gdlnn.mining.program_text import describe
 
         return describe(self, n)
 
@@ -318,27 +318,27 @@ class ProgramSet(Sequence[MinedProgram]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a ``.gdl`` file that people can read; it appears when it is complete."""
-        from gdlnn.mining.files import save
+        from gdlnn.mining.program_text import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> ProgramSet:
         """Read what `save` wrote."""
-        from gdlnn.mining.files import load
+        from gdlnn.mining.program_text import load
 
         return load(path)
 
     def to_text(self) -> str:
         """Return what `save` writes."""
-        from gdlnn.mining.files import to_text
+        from gdlnn.mining.program_text import to_text
 
         return to_text(self)
 
     @staticmethod
     def from_text(text: str, where: str = "programs") -> ProgramSet:
         """Read what `to_text` gave; `where` names the text in errors."""
-        from gdlnn.mining.files import from_text
+        from gdlnn.mining.program_text import from_text
 
         return from_text(text, where)
 

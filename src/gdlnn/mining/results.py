@@ -1,21 +1,37 @@
-"""TaskResult: what one descent gave, in a form that files and other processes can hold."""
+"""TaskResult: the result of one descent. Checkpoint: the file of results that a call resumes from."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.errors import GDLNNError, MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
+from gdlnn.io.journal import Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gdlnn import _core
     from gdlnn.graphs import Graph
+    from gdlnn.mining.settings import Settings
+    from gdlnn.mining.tasks import Plan
 
+KIND = "gdlnn mining checkpoint"
+FORMAT = 1
+_NAMES = {
+    "data": "the data set (its graphs, or which of them share a label)",
+    "labels": "the labels",
+    "version": "the version of gdlnn",
+    "format": "the format of the file",
+    "tasks": "the targets",
+}
 BoolArray = npt.NDArray[np.bool_]
 _WHOLE = ("task", "mutations", "unresolved", "tests", "searches", "unknown")
 _KINDS = {**dict.fromkeys(_WHOLE, int), "score": float, "seconds": float | int, "support": str}
@@ -89,14 +105,14 @@ def native_program(graph: Graph, mined: _core.MinedProgram) -> Program:
     nodes, ends = mined.nodes.tolist(), graph.edges[mined.edges].tolist()
     node_vectors = _vectors(mined.node_lower, mined.node_upper, len(nodes))
     edge_vectors = _vectors(mined.edge_lower, mined.edge_upper, len(ends))
-    return Program._trusted(  # the core gives sound programs, and there are thousands
+    return Program._trusted(  # the core gives valid programs, and there are thousands
         tuple(NodeDescription(f"x{v}", vector) for v, vector in zip(nodes, node_vectors, strict=True)),
         tuple(EdgeDescription(f"x{u}", f"x{v}", w) for (u, v), w in zip(ends, edge_vectors, strict=True)),
     )
 
 
 def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals | None]:
-    """Cut flat bounds into the vectors of `count` descriptions; one that is open throughout is none."""
+    """Cut flat bounds into the vectors of `count` descriptions; None for one without any bound."""
     intervals = list(map(Interval, lower.tolist(), upper.tolist()))
     width = len(intervals) // max(1, count)
     vectors = [tuple(intervals[i * width : (i + 1) * width]) for i in range(count)]
@@ -120,7 +136,7 @@ def parse_rows(text: str, n: int) -> BoolArray:
     Raises
     ------
     ValueError
-        Where the text is no list of rows below n.
+        If the text is not a list of rows below n.
     """
     mask = np.zeros(n, dtype=bool)
     for run in text.split(",") if text else ():
@@ -130,3 +146,68 @@ def parse_rows(text: str, n: int) -> BoolArray:
             raise ValueError(f"expected rows from 0 to {n - 1}, got {run!r}")
         mask[a : b + 1] = True
     return mask
+
+
+def checkpoint_header(
+    fingerprint: str, labels: Sequence[Any], settings: Settings, plan: Plan, version: str
+) -> dict[str, Any]:
+    """Return what decides the results of a call, and so must be the same in its file."""
+    tasks = hashlib.sha256(json.dumps([plan.tasks, plan.rows]).encode()).hexdigest()
+    return {
+        "format": FORMAT,
+        "version": version,
+        "data": fingerprint,
+        "labels": list(labels),
+        "n_tasks": len(plan),
+        "tasks": tasks,
+        **settings.to_json(),
+    }
+
+
+class Checkpoint(Journal):
+    """An open checkpoint file, locked against other runs.
+
+    Parameters
+    ----------
+    path
+        The file; created if it does not exist.
+    header
+        What `checkpoint_header` gave.
+    n_graphs
+        Number of graphs.
+
+    Attributes
+    ----------
+    finished
+        The results found in the file, by task.
+
+    Raises
+    ------
+    MiningError
+        If the file is not a checkpoint, is damaged, belongs to another call or is in use.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any], n_graphs: int) -> None:
+        super().__init__(path, KIND, header, _NAMES, MiningError)
+        self.finished: dict[int, TaskResult] = {}
+        self._n_tasks, self._n_graphs = int(header.get("n_tasks", 0)), n_graphs
+        try:
+            for place, value in self.read():
+                self._add(value, place)
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, results: Sequence[TaskResult]) -> None:
+        """Add finished descents."""
+        self.append([result.to_json() for result in results])
+
+    def _add(self, value: Any, place: int) -> None:
+        """Take a record with a correct checksum, which may still not be a result of this call."""
+        try:
+            result = TaskResult.from_json(value)
+            parse_rows(str(result.task), self._n_tasks)
+            parse_rows(result.support, self._n_graphs)
+        except (TypeError, KeyError, ValueError, AttributeError, GDLNNError) as error:
+            raise self._failed(f"the record at byte {place} is no result: {error}") from error
+        self.finished[result.task] = result

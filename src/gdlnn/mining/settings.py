@@ -48,7 +48,7 @@ def checked_settings(values: Mapping[str, Any], n_graphs: int) -> Settings:
     """Check the parameters of a call; an error names the parameter, what was expected and what came."""
     strategy = values["strategy"]
     if strategy not in get_args(Strategy):
-        raise _wrong("strategy", f"one of {', '.join(get_args(Strategy))}", strategy)
+        raise wrong("strategy", f"one of {', '.join(get_args(Strategy))}", strategy)
     return Settings(
         epsilon=resolved_epsilon(values["epsilon"], n_graphs),
         strategy=strategy,
@@ -68,25 +68,25 @@ def resolved_epsilon(epsilon: float | str, n_graphs: int) -> float:
         else:
             value = float(epsilon)
     except (TypeError, ValueError):
-        raise _wrong("epsilon", expected, epsilon) from None
+        raise wrong("epsilon", expected, epsilon) from None
     if isinstance(epsilon, bool) or not (math.isfinite(value) and value > 0):
-        raise _wrong("epsilon", expected, epsilon)
+        raise wrong("epsilon", expected, epsilon)
     return value
 
 
 def whole(name: str, value: Any, least: int) -> int:
     """Check a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least or value >= 2**63:
-        raise _wrong(name, f"a whole number of at least {least}", value)
+        raise wrong(name, f"a whole number of at least {least}", value)
     return int(value)
 
 
 def non_negative(name: str, value: Any) -> float:
     """Check a finite number that is not negative."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise _wrong(name, "a number of at least 0", value)
+        raise wrong(name, "a number of at least 0", value)
     if not (math.isfinite(value) and value >= 0):
-        raise _wrong(name, "a number of at least 0", value)
+        raise wrong(name, "a number of at least 0", value)
     return float(value)
 
 
@@ -95,14 +95,14 @@ def checked_jobs(n_jobs: Any) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise _wrong("n_jobs", "a positive number, or -1 for all processors", n_jobs)
+        raise wrong("n_jobs", "a positive number, or -1 for all processors", n_jobs)
     return int(n_jobs)
 
 
 def checked_labels(dataset: GraphDataset) -> tuple[list[Any], npt.NDArray[np.int32]]:
     """Return the distinct labels as plain values, in order, and the number of each graph's label."""
     if not isinstance(dataset, GraphDataset):
-        raise _wrong("dataset", "a GraphDataset", dataset)
+        raise wrong("dataset", "a GraphDataset", dataset)
     if not len(dataset):
         raise MiningError("mine: dataset: expected at least one graph, got none")
     if dataset.y is None:
@@ -117,11 +117,12 @@ def checked_labels(dataset: GraphDataset) -> tuple[list[Any], npt.NDArray[np.int
     plain = labels.tolist()
     for label in plain:
         if not isinstance(label, str | int | float):
-            raise _wrong("dataset", "labels that are numbers or strings", label)
+            raise wrong("dataset", "labels that are numbers or strings", label)
     return plain, codes.astype(np.int32)
 
 
-def _wrong(name: str, expected: str, got: object) -> MiningError:
+def wrong(name: str, expected: str, got: object) -> MiningError:
+    """Return the error for a parameter of `mine`."""
     shown = repr(got)
     return MiningError(
         f"mine: {name}: expected {expected}, got {shown if len(shown) < 80 else shown[:80] + '…'}"

@@ -1,12 +1,13 @@
-"""Tasks: which descents a mining call consists of. Each starts from a target, or from one component of it.
+"""Tasks: the descents of a mining call, each from a target or one component of it, and a tally of them.
 
-Nothing here depends on the number of threads or on what has been mined before, so that the same call always
-has the same tasks.
+The tasks do not depend on the number of threads or on what has been mined before: the same call always has
+the same ones.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,18 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import MiningError
-from gdlnn.gdl.program import Program
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.duplicates import refined_colours
+from gdlnn.graphs.identity import first_twins, mix64
+from gdlnn.graphs.splits import stratified_sample
+from gdlnn.mining.settings import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph, GraphDataset
+    from gdlnn.mining.results import TaskResult
     from gdlnn.mining.settings import Settings, Targets
 
 IntArray = npt.NDArray[np.int64]
-_MASK = (1 << 64) - 1
 
 
 class Task(NamedTuple):
@@ -42,8 +45,8 @@ class Task(NamedTuple):
 class Plan:
     """The tasks of a call, and the rows of the targets that each one stands for.
 
-    ``rows`` holds the row a task was made from first; more rows follow where isomorphic targets of the same
-    label were left out. ``targets`` are all rows with a task.
+    ``rows`` begins with the row a task was made from; rows of isomorphic targets of the same label, which are
+    not mined again, follow. ``targets`` are all rows with a task.
     """
 
     tasks: tuple[Task, ...]
@@ -64,7 +67,10 @@ def make_plan(
         for row, sets in zip(targets.tolist(), starts, strict=True)
         for number, nodes in enumerate(sets)
     ]
-    first = _first_twins(dataset, codes, [(row, nodes) for row, _, nodes in parts])
+    first = first_twins(
+        [_induced(dataset.graphs[row], nodes) for row, _, nodes in parts],
+        [int(codes[row]) for row, _, _ in parts],
+    )
     rows: dict[int, set[int]] = defaultdict(set)
     for part, original in enumerate(first):
         rows[original].add(parts[part][0])
@@ -80,64 +86,21 @@ def make_plan(
 
 
 def _parts(graphs: Sequence[Graph], connected: bool) -> Iterator[list[tuple[int, ...]]]:
-    """Give for each graph the sets of nodes that descents start from."""
+    """Yield for each graph the sets of nodes that descents start from."""
     if not connected:
         yield from ([tuple(range(graph.n_nodes))] if graph.n_nodes else [] for graph in graphs)
         return
-    roots, offsets = component_roots(graphs)
-    for first, last in pairwise(offsets.tolist()):
+    arrays = GraphArrays.of(graphs)
+    components = arrays.components()
+    for first, last in pairwise(arrays.node_offsets.tolist()):
         members: dict[int, list[int]] = defaultdict(list)
-        for node, root in enumerate(roots[first:last].tolist()):
-            members[root].append(node)
+        for node, component in enumerate(components[first:last].tolist()):
+            members[component].append(node)
         yield [tuple(nodes) for nodes in members.values()]
 
 
-def component_roots(graphs: Sequence[Graph]) -> tuple[IntArray, IntArray]:
-    """Return for each node of all graphs, laid end to end, the first node of its connected component.
-
-    Directions aside. Every node hands the smallest number it knows to its neighbours until nothing changes;
-    following the numbers found so far makes the rounds few.
-    """
-    arrays = GraphArrays.of(graphs)
-    ends = arrays.global_edges()
-    roots = np.arange(len(arrays.node_features))
-    while True:
-        smallest = roots[ends].min(axis=1)
-        found = roots.copy()
-        for column in (0, 1):
-            np.minimum.at(found, ends[:, column], smallest)
-            np.minimum.at(found, roots[ends[:, column]], smallest)
-        found = found[found]
-        if np.array_equal(found, roots):
-            return roots, arrays.node_offsets
-        roots = found
-
-
-def _first_twins(
-    dataset: GraphDataset, codes: npt.NDArray[np.int32], parts: Sequence[tuple[int, tuple[int, ...]]]
-) -> list[int]:
-    """Return for each part the first one of the same label that is isomorphic to it: mostly itself.
-
-    Sums of refined colours tell nearly all apart; the canonical form decides where they do not.
-    """
-    colours, offsets = refined_colours(dataset.graphs)
-    buckets: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for number, (row, nodes) in enumerate(parts):
-        picked = colours[offsets[row] + np.array(nodes)]
-        total = int(picked.sum(dtype=np.uint64)) ^ int(np.bitwise_xor.reduce(picked * picked))
-        buckets[int(codes[row]), len(nodes), total].append(number)
-    first = list(range(len(parts)))
-    for bucket in buckets.values():
-        if len(bucket) == 1:
-            continue
-        seen: dict[Program, int] = {}
-        for number in bucket:
-            row, nodes = parts[number]
-            graph = dataset.graphs[row]
-            whole = graph if len(nodes) == graph.n_nodes else graph.subgraph(nodes)
-            form = Program.from_graph(whole).canonical(directed=dataset.directed)
-            first[number] = seen.setdefault(form, number)
-    return first
+def _induced(graph: Graph, nodes: tuple[int, ...]) -> Graph:
+    return graph if len(nodes) == graph.n_nodes else graph.subgraph(nodes)
 
 
 def tie_seed(seed: int, target: int, component: int, restart: int) -> int:
@@ -146,38 +109,31 @@ def tie_seed(seed: int, target: int, component: int, restart: int) -> int:
     The four numbers are folded one after another into a 64-bit state that splitmix64 mixes each time, so a
     descent has the same seed whatever else is mined, and on however many threads.
     """
-    state = 0
+    state = np.zeros(1, dtype=np.uint64)
     for number in (seed, target, component, restart):
-        state = _mix(state ^ (number & _MASK))
-    return state
-
-
-def _mix(x: int) -> int:
-    x = (x + 0x9E3779B97F4A7C15) & _MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
-    return x ^ (x >> 31)
+        state = mix64(state ^ np.uint64(number))
+    return int(state[0])
 
 
 def choose_targets(targets: Targets, codes: npt.NDArray[np.int32], seed: int) -> IntArray:
     """Return the rows to mine, rising.
 
     A number or a fraction is drawn with the seed so that labels keep their shares; rows or a mask are taken
-    as they are.
+    as given.
     """
     n = len(codes)
     if targets is None:
         return np.arange(n)
     if isinstance(targets, bool | np.bool_ | str):
-        raise _wrong(targets)
+        raise _not_targets(targets)
     if isinstance(targets, int | np.integer):
         if not 1 <= targets <= n:
             raise MiningError(f"mine: targets: expected a number from 1 to {n}, got {targets}")
-        return _stratified(codes, int(targets), seed)
+        return stratified_sample(codes, int(targets), seed)
     if isinstance(targets, float | np.floating):
         if not 0 < targets <= 1:
             raise MiningError(f"mine: targets: expected a fraction above 0 and at most 1, got {targets}")
-        return _stratified(codes, max(1, round(float(targets) * n)), seed)
+        return stratified_sample(codes, max(1, round(float(targets) * n)), seed)
     return _listed(targets, n)
 
 
@@ -185,11 +141,11 @@ def _listed(targets: npt.ArrayLike, n: int) -> IntArray:
     try:
         rows = np.asarray(targets)
     except ValueError:
-        raise _wrong(targets) from None
+        raise _not_targets(targets) from None
     if rows.dtype == np.bool_ and rows.shape == (n,):
         return np.flatnonzero(rows)
     if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
-        raise _wrong(targets)
+        raise _not_targets(targets)
     rows = rows.astype(np.int64)
     bad = rows[(rows < -n) | (rows >= n)]
     if bad.size:
@@ -197,21 +153,34 @@ def _listed(targets: npt.ArrayLike, n: int) -> IntArray:
     return np.unique(np.where(rows < 0, rows + n, rows))
 
 
-def _stratified(codes: npt.NDArray[np.int32], count: int, seed: int) -> IntArray:
-    """Draw rows so that each label has its share; what rounding leaves goes to the largest remainders."""
-    sizes = np.bincount(codes)
-    quotas = sizes * (count / len(codes))
-    shares = np.floor(quotas + 1e-9).astype(np.int64)
-    order = sorted(range(len(sizes)), key=lambda label: (shares[label] - quotas[label], label))
-    for label in order[: count - int(shares.sum())]:
-        shares[label] += 1
-    rng = np.random.default_rng(seed)
-    chosen: Iterable[IntArray] = [
-        rng.permutation(np.flatnonzero(codes == label))[:share] for label, share in enumerate(shares)
-    ]
-    return np.sort(np.concatenate(list(chosen)))
+def _not_targets(got: object) -> MiningError:
+    return wrong("targets", "None, a number, a fraction, row numbers or a mask over the graphs", got)
 
 
-def _wrong(got: object) -> MiningError:
-    expected = "None, a number, a fraction, row numbers or a mask over the graphs"
-    return MiningError(f"mine: targets: expected {expected}, got {got!r:.80}")
+class Tally:
+    """How far mining has come: targets done, programs found, best score, rate."""
+
+    def __init__(self, plan: Plan, before: Iterable[TaskResult]) -> None:
+        self._plan = plan
+        self._open = Counter(row for rows in plan.rows for row in rows)
+        self._programs: set[Program] = set()
+        self.best, self.done, self.total = 0.0, 0, len(plan.targets)
+        self.add(before)
+        self._done_before, self._start = self.done, time.monotonic()
+
+    def add(self, results: Iterable[TaskResult]) -> None:
+        """Count finished descents; a target is done with its last one."""
+        for result in results:
+            self._programs.add(result.program)
+            self.best = max(self.best, result.score)
+            for row in self._plan.rows[result.task]:
+                self._open[row] -= 1
+                self.done += self._open[row] == 0
+
+    @property
+    def rate(self) -> float:
+        """Targets per second in this run."""
+        return (self.done - self._done_before) / max(1e-9, time.monotonic() - self._start)
+
+    def __str__(self) -> str:
+        return f"targets, {len(self._programs)} programs, best {self.best:.4f}, {self.rate:.1f}/s"

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset
+from gdlnn.graphs.schema import label_codes
 from gdlnn.mining import ProgramSet
 from gdlnn.model.base import GraphClassifier
 from gdlnn.model.head import MLPHead
@@ -235,8 +236,7 @@ class GDLNNClassifier(GraphClassifier):
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the codes of labels, which are what the head is trained on; -1 for one not seen."""
-        number = {label: code for code, label in enumerate(self.classes_.tolist())}
-        return np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
+        return label_codes(y, self.classes_)
 
     def _make_head(self) -> Any:
         """Return an unfitted head with what it takes over from the classifier."""
@@ -250,8 +250,8 @@ class GDLNNClassifier(GraphClassifier):
             head.seed = self.seed if head.seed is None else head.seed
             weights = self.class_weight if head.class_weight is None else head.class_weight
             if isinstance(weights, Mapping):
-                number = {label: code for code, label in enumerate(self.classes_.tolist())}
-                weights = {number.get(label, -1): weight for label, weight in weights.items()}
+                codes = label_codes(weights, self.classes_).tolist()
+                weights = dict(zip(codes, weights.values(), strict=True))
             head.class_weight = weights
         return head
 

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
+from gdlnn.graphs.schema import label_codes
 from gdlnn.model.inputs import MIN_VALIDATION
 
 if TYPE_CHECKING:
@@ -157,8 +158,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the numbers of labels; one that was not trained on gets -1 and counts as wrong."""
-        number = {label: i for i, label in enumerate(self.classes_.tolist())}
-        return np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
+        return label_codes(y, self.classes_)
 
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the log probability of every class."""

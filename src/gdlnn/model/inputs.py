@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from gdlnn.errors import GraphError, ModelError
 from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs.splits import held_out_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gdlnn.graphs.graph import IntArray
     from gdlnn.mining import SetInfo
 
 GraphsLike = GraphDataset | list[Graph] | tuple[Graph, ...] | npt.NDArray[Any]
@@ -104,19 +104,8 @@ def training_and_validation(
     if not isinstance(given, float) or not 0 < given < 1:
         expected = "a fraction between 0 and 1, (graphs, y) or a GraphDataset"
         raise ModelError(f"fit: validation: expected {expected}, got {validation!r}")
-    rows = _stratified_rows(data, validation, seed)
+    assert data.y is not None
+    rows = held_out_rows(data.y, validation, seed)
     held_out = np.zeros(len(data), dtype=bool)
     held_out[rows] = True
     return data.take(~held_out), data.take(held_out)
-
-
-def _stratified_rows(data: GraphDataset, fraction: float, seed: int) -> IntArray:
-    """Draw a share of every class, at least one graph and never all of them."""
-    assert data.y is not None
-    rng = np.random.default_rng(seed)
-    rows = []
-    for label in np.unique(data.y):
-        members = rng.permutation(np.flatnonzero(data.y == label))
-        count = min(len(members) - 1, max(1, round(fraction * len(members))))
-        rows.append(members[:count])
-    return np.sort(np.concatenate(rows))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gdlnn import _core
 from gdlnn.errors import ModelError
-from gdlnn.gdl.evaluation import NO_BUDGET, fitted_batch
+from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import Program
 from gdlnn.matching import as_graph_set, match, n_threads_for
 from gdlnn.mining import MinedProgram, ProgramSet

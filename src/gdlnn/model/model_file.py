@@ -6,7 +6,6 @@ docs/model.md describes the format.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -17,8 +16,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
-from gdlnn.graphs.members import BadArchiveError, read_members
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
 from gdlnn.model.head import MLPHead
 from gdlnn.model.layer import Activation
@@ -69,9 +67,7 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
         PROGRAMS: model.programs_.to_text().encode(),
         WEIGHTS: save(tensors),
     }
-    with atomic_write(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    write_members(Path(path), members.items())
 
 
 def _description(model: GDLNNClassifier) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
+from gdlnn.graphs.schema import label_codes
 from gdlnn.matching import match
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET, STEP_BUDGET, resolved_epsilon
@@ -156,8 +157,7 @@ class PL4XGLClassifier(GraphClassifier):
     def _choose(self, programs: ProgramSet, val: GraphDataset, n_train: int) -> tuple[ProgramSet, _Setting]:
         assert val.y is not None
         table = self._match(programs, val.graphs)
-        number = {label: i for i, label in enumerate(self.classes_.tolist())}
-        codes = np.array([number.get(label, -1) for label in val.y.tolist()])
+        codes = label_codes(val.y, self.classes_)
         scores, labels = programs.scores, self._label_numbers(programs)
 
         def best_scores(threshold: int) -> FloatArray:
@@ -190,8 +190,7 @@ class PL4XGLClassifier(GraphClassifier):
         return match(programs.programs, graphs, self.n_jobs, FINAL_BUDGET, return_unknown=True)[0]
 
     def _label_numbers(self, programs: ProgramSet) -> IntArray:
-        number = {label: i for i, label in enumerate(self.classes_.tolist())}
-        return np.array([number[label] for label in programs.labels], dtype=np.int64)
+        return label_codes(programs.labels, self.classes_, known=True)
 
     def _setting(self) -> _Setting:
         place = self.classes_.tolist().index

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.packing import PackedGraphs, pack_graphs, unpack_graphs
+from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
 from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
-    from gdlnn.datasets.batches import Batch
+    from gdlnn.datasets.resolve import Batch
     from gdlnn.graphs import Graph
     from gdlnn.model.base import GraphClassifier
 

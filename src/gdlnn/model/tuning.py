@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -15,18 +15,20 @@ import numpy as np
 from sklearn.base import clone
 
 from gdlnn.errors import ModelError
-from gdlnn.graphs.claims import claimed
-from gdlnn.graphs.storage import atomic_write
-from gdlnn.mining.running import fingerprint
+from gdlnn.graphs.identity import fingerprint
+from gdlnn.graphs.schema import label_codes
+from gdlnn.io.atomic import atomic_write
+from gdlnn.io.folder_lock import claimed
 from gdlnn.model.classifier import GDLNNClassifier
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import as_labelled
 from gdlnn.model.vocabulary import Epsilon, Epsilons, Mined, RunOptions, listed_epsilons, make_source
+from gdlnn.progress import progress_bar
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining import ProgramSet
@@ -131,11 +133,12 @@ def _tune(
     sets = _ProgramSets(train, base, folder, dict(zip(distinct, programs, strict=True)) if programs else {})
     cells = list(product(distinct, ks, learning_rates))
     rows = []
-    with _bar(base.progress, len(cells)) as advance:
+    with progress_bar("tuning", len(cells), wanted=base.progress) as update:
         for epsilon, k, rate in cells:
             parameters = {"epsilon": epsilon, "k": k, "learning_rate": rate}
             rows.append(_cell(base, parameters, train, val, sets, folder))
-            advance(f"ε = {epsilon}, best {max(row['val_accuracy'] for row in rows):.4f}")
+            best_so_far = max(row["val_accuracy"] for row in rows)
+            update(advance=1, says=f"ε = {epsilon}, best {best_so_far:.4f}")
     table = sorted(rows, key=lambda row: (-row["val_accuracy"], row["val_loss"]))
     best = {name: table[0][name] for name in ("epsilon", "k", "learning_rate")}
     model = _changed(base, best)
@@ -205,11 +208,8 @@ def _cell(
     probabilities = model.predict_proba(val)
     assert val.y is not None
     right = model.classes_[probabilities.argmax(axis=1)] == val.y
-    number = {label: i for i, label in enumerate(model.classes_.tolist())}
-    own = [
-        probabilities[row, number[label]] if label in number else 0.0
-        for row, label in enumerate(val.y.tolist())
-    ]
+    codes = label_codes(val.y, model.classes_)
+    own = np.where(codes < 0, 0.0, probabilities[np.arange(len(val)), codes])
     row = {
         **parameters,
         "n_programs": len(model.programs_),
@@ -271,26 +271,3 @@ def _check_header(folder: Path, header: dict[str, Any]) -> None:
             raise ModelError(
                 f"tune: directory: expected one of the same call, but its {name} differs; choose another"
             )
-
-
-@contextmanager
-def _bar(wanted: bool, total: int) -> Iterator[Callable[[str], None]]:
-    """Show how many combinations are done, where someone can see it."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not wanted or not (console.is_terminal or console.is_jupyter):
-        yield lambda _says: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("tuning"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[says]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("tuning", total=total, says="")
-        yield lambda says: bar.update(task, advance=1, says=says)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.graphs.schema import label_codes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -48,10 +50,8 @@ def odds_ratio(own: int, n_own: int, others: int, n_others: int) -> tuple[float,
 
 def confusion(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]) -> list[list[int]]:
     """Return how many graphs of each class (rows) were predicted as each (columns)."""
-    place = {label: i for i, label in enumerate(labels)}
     table = np.zeros((len(labels), len(labels)), dtype=int)
-    for true, said in zip(truth, predicted, strict=True):
-        table[place[true], place[said]] += 1
+    np.add.at(table, (label_codes(truth, labels, known=True), label_codes(predicted, labels, known=True)), 1)
     counts: list[list[int]] = table.tolist()
     return counts
 

@@ -8,13 +8,13 @@ from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs import Schema
-from gdlnn.mining.miner import package_version
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
 from gdlnn.report.programs import diagram, shown_program
 from gdlnn.server.examples import given_examples, own_examples
 from gdlnn.server.reading import FileKind, Reader, Row
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from gdlnn.explain import Counterfactual

@@ -11,12 +11,12 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from gdlnn.mining.miner import package_version
 from gdlnn.server import bodies, pages
 from gdlnn.server.guard import Guard
 from gdlnn.server.limits import Limits
 from gdlnn.server.pool import BusyError, TooSlowError, WorkerGoneError, WorkerPool
 from gdlnn.server.reading import FileKind  # noqa: TC001  (FastAPI reads the annotations)
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from gdlnn.datasets import load_jsonl, load_sdf
-from gdlnn.datasets.smiles import parse_smiles, read_columns, read_header
+from gdlnn.datasets.molecules import parse_smiles
+from gdlnn.datasets.text import read_columns, read_header
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
 from gdlnn.graphs import Graph
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph

@@ -1,7 +1,7 @@
-"""RecordFile: an append-only file of JSON records, each with its checksum, locked against other runs.
+"""Journal: an append-only file of JSON records with checksums, locked against other runs, for checkpoints.
 
-Every line is ``CRC32 JSON``. The first one, the header, says what the records are of; a file of another call
-is refused. A record that a kill cut short is dropped when the next run opens the file.
+Every line is ``CRC32 JSON``. The first line, the header, says which call the records belong to; the file of
+another call is refused. A record that a kill cut short is dropped when the next run opens the file.
 """
 
 from __future__ import annotations
@@ -14,41 +14,42 @@ import time
 import weakref
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from filelock import lock_descriptor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from gdlnn.errors import GDLNNError
 
 logger = logging.getLogger(__name__)
 SYNC_SECONDS = 5.0
-"""How often the disk is asked to have it all; a kill loses nothing, a power cut at most this much."""
+"""Time between syncs to disk: a kill loses nothing, a power cut at most this much."""
 MAX_RECORD = 1 << 30
 """Longest line read, in bytes."""
 
 
-class RecordFile:
-    """An open file of records.
+class Journal:
+    """An open journal.
 
     Parameters
     ----------
     path
-        The file; made where it is not there.
+        The file; created if it does not exist.
     kind
-        What the records are, as the header says it.
+        What the records are, as in the header.
     header
-        What this run does and how; a file with another header is refused.
+        What decides the results of this run; a file with another header is refused.
     names
-        What to call entries of the header whose values say little.
+        Descriptions of header entries whose values mean little to a reader.
     error
         The class of the errors.
 
     Raises
     ------
     GDLNNError
-        Of the class `error`, where the file is none, is damaged, is one of another call, or is in use.
+        Of the class `error`, if the file is not a journal, is damaged, belongs to another call or is in use.
     """
 
     def __init__(
@@ -76,10 +77,9 @@ class RecordFile:
         _OPEN.add(self)
 
     def read(self) -> Iterator[tuple[int, Any]]:
-        """Give each record with its place, cut off a torn one at the end. To be run through once, first."""
+        """Yield each record with its offset, and cut off a torn one at the end. To be called once, first."""
         end = self._first
-        with self.path.open("rb") as file:
-            file.seek(end)
+        with self._open(end) as file:
             while line := file.readline(MAX_RECORD):
                 value = payload(line) if line.endswith(b"\n") else None
                 if value is None:
@@ -97,7 +97,7 @@ class RecordFile:
             self._write(b"".join(record(value) for value in values))
 
     def close(self) -> None:
-        """Hand all to the disk and let other runs in."""
+        """Sync to disk and release the lock."""
         _OPEN.discard(self)
         try:
             os.fsync(self._file)
@@ -109,9 +109,7 @@ class RecordFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _failed(self, what: str) -> GDLNNError:
@@ -123,22 +121,25 @@ class RecordFile:
         )
 
     def _lock(self) -> None:
-        if not stat.S_ISREG(os.fstat(self._file).st_mode):  # a pipe would be waited for without end
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):  # reading from a pipe would wait forever
             raise self._failed("expected a file, got a device or a pipe")
         try:
-            import fcntl
-        except ImportError:  # no such locks on this system: two runs on one file are the user's to avoid
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as failure:
-            raise self._failed("another run is writing to it") from failure
+            free = lock_descriptor(self._file, blocking=False)
         except OSError as failure:  # some file systems of clusters have no locks
             logger.warning(
                 "checkpoint %s: cannot be locked (%s): no other run must write to it",
                 self.path.name,
                 failure.strerror,
             )
+            return
+        if not free:  # the cause tells callers that it is worth waiting
+            raise self._failed("another run is writing to it") from BlockingIOError()
+
+    def _open(self, start: int) -> IO[bytes]:
+        """Return the file for reading, by the descriptor with the lock: on Windows no other could read it."""
+        file = os.fdopen(self._file, "rb", closefd=False)
+        file.seek(start)
+        return file
 
     def _write(self, data: bytes) -> None:
         try:
@@ -151,12 +152,13 @@ class RecordFile:
             raise self._unwritten(failure) from failure
 
     def _check(self) -> int:
-        """Compare the header, or write it into a new file; return where the records begin."""
+        """Compare the header, or write it into a new file; return the offset of the first record."""
         header = record(self._header)
-        with self.path.open("rb") as file:
+        with self._open(0) as file:
             line = file.readline(MAX_RECORD)
         if not line.endswith(b"\n") and header.startswith(line):  # new, or killed while it was written
             os.ftruncate(self._file, 0)
+            os.lseek(self._file, 0, os.SEEK_SET)
             self._write(header)
             return len(header)
         found = payload(line)
@@ -176,7 +178,7 @@ class RecordFile:
 
 # A lock belongs to the open file, which a forked child shares: a worker that outlives a killed caller would
 # keep the next run out.
-_OPEN: weakref.WeakSet[RecordFile] = weakref.WeakSet()
+_OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
 
 
 def _close_in_child() -> None:
@@ -190,13 +192,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def record(value: Mapping[str, Any]) -> bytes:
-    """Return a record as a line."""
+    """Return the line of a record."""
     body = json.dumps(value, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
 def payload(line: bytes) -> Any:
-    """Return what a line holds, or None where its checksum is wrong."""
+    """Return the record in a line, or None if its checksum is wrong."""
     checksum, _, body = line.rstrip(b"\n").partition(b" ")
     try:
         return json.loads(body) if int(checksum, 16) == zlib.crc32(body) else None

@@ -1,4 +1,4 @@
-"""Evaluation: what a program finds in one graph. Batches over programs and graphs are in `gdlnn.matching`."""
+"""Matching one program with one graph, and packing programs for the core. Batches are in `gdlnn.matching`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy.typing as npt
 from gdlnn import _core
 from gdlnn.errors import MatchError, ProgramError
 from gdlnn.gdl.program import Program
-from gdlnn.graphs.encoding import encoded
+from gdlnn.graphs.arrays import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gdlnn.graphs import Graph
-    from gdlnn.graphs.encoding import GraphSet
+    from gdlnn.graphs.arrays import GraphSet
 
 NO_BUDGET = -1  # as the core takes it
 UNKNOWN = 2  # the core's third answer, beside 0 (no) and 1 (yes)
 _WORTH_KEEPING = 16  # programs; a model asks about the same ones again and again
-# The last large batch: what it is of, the programs (so that no other gets their identity), and the batch.
+# The last large batch: its key, the programs (kept so that their ids stay taken), and the batch.
 _last_batch: list[tuple[tuple[object, ...], list[Program], _core.ProgramBatch]] = []
 atexit.register(_last_batch.clear)  # before the core goes
 

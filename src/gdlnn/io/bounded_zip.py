@@ -1,4 +1,7 @@
-"""Zip files from anywhere: members are read by name into memory, within bounds, and never onto the disk."""
+"""Zip archives: members are written uncompressed, and read by name into memory within limits.
+
+A file may come from anywhere: nothing is unpacked to disk, and no code in it is run.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,16 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.io.atomic import atomic_write
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 MAX_RATIO = 200
-"""How many times its size a file may unpack to; what we write is not compressed at all."""
+"""How many times its size a file may unpack to; our own files are not compressed."""
 FREE_BYTES = 64 << 20
-"""So much it may unpack to in any case."""
+"""Content that is always accepted, whatever the size of the file."""
 MAX_DIRECTORY = 4 << 20
 """Longest list of members, in bytes: each of them takes ten times as much memory as in the file."""
 MAX_HEADER = 10_000
@@ -33,26 +38,33 @@ _VERSIONS: Mapping[tuple[int, int], Any] = {
 
 
 class BadArchiveError(Exception):
-    """A file that is no zip file, is damaged, or unpacks to more than it may."""
+    """A file that is not a zip file, is damaged, or unpacks to more than it may."""
+
+
+def write_members(path: Path, members: Iterable[tuple[str, bytes]]) -> None:
+    """Write an archive atomically, one member after another. The same members always give the same bytes."""
+    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members:
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
 
 
 def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes]:
-    """Return members by name.
+    """Return the members of an archive by name.
 
     Parameters
     ----------
     path
         The file.
     limits
-        Most bytes of each member that is read, by name; others are left alone. A number: most bytes of all
+        Most bytes of each member that is read, by name; other members are skipped. A number limits all
         members together, and all are read.
 
     Raises
     ------
     BadArchiveError
-        Where the file is not what it should be.
+        If the file is damaged, is not a zip file or exceeds the limits.
     OSError
-        Where it cannot be opened.
+        If it cannot be opened.
     """
     with path.open("rb") as file:
         size = path.stat().st_size
@@ -85,10 +97,10 @@ def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
 
 
 def _directory_length(file: IO[bytes]) -> int:
-    """Return how long the list of members is, as the very reader will see it, which takes no limit itself.
+    """Return the length of the list of members, as `zipfile` will see it; `zipfile` has no limit itself.
 
-    No public name tells: a Python that has this one no more, or in another form, gives 0, and the list is
-    read whole before the other limits hold.
+    No public function tells. A Python without this private one, or with another form of it, gives 0: the
+    list is then read whole before the other limits hold.
     """
     ask = getattr(zipfile, "_EndRecData", None)
     if ask is None:
@@ -123,7 +135,7 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if member.compress_type not in _METHODS:
         raise BadArchiveError(f"{member.filename}: expected it stored or deflated, got another method")
     with archive.open(member) as stream:
-        # One byte more than is claimed, so that a member that goes on is not unpacked to its end.
+        # Ask for one byte more than declared, so that a longer member is noticed and not unpacked.
         data = stream.read(member.file_size + 1)
     if len(data) != member.file_size:
         raise BadArchiveError(f"{member.filename}: expected {member.file_size:,} bytes, got others")
@@ -131,12 +143,12 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 def read_array(data: bytes) -> npt.NDArray[Any]:
-    """Return the NumPy array in the bytes of a .npy file; its shape is believed where the bytes are there.
+    """Return the NumPy array in the bytes of a .npy file, after checking that its shape fits the bytes.
 
     Raises
     ------
     ValueError
-        Where the bytes are no array of numbers or text.
+        If the bytes are not an array of numbers or text.
     """
     stream = io.BytesIO(data)
     version = np.lib.format.read_magic(stream)

@@ -1,4 +1,4 @@
-"""Features that mined programs do not speak of: hidden from the search, and left open in what it finds."""
+"""HiddenFeatures: features that mined programs do not mention, hidden from the search."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ignored:
-    """The columns of the features that are ignored."""
+class HiddenFeatures:
+    """The columns of the hidden features."""
 
     nodes: tuple[int, ...] = ()
     edges: tuple[int, ...] = ()
@@ -26,8 +26,8 @@ class Ignored:
     def __bool__(self) -> bool:
         return bool(self.nodes or self.edges)
 
-    def hidden(self, dataset: GraphDataset) -> GraphDataset:
-        """Return the data set with zeros in these columns: what is always the same tells nothing apart."""
+    def hide(self, dataset: GraphDataset) -> GraphDataset:
+        """Return the data set with zeros in these columns: a constant tells nothing apart."""
         if not self:
             return dataset
         graphs = [
@@ -43,8 +43,8 @@ class Ignored:
         ]
         return GraphDataset(graphs, dataset.y, dataset.schema, dataset.name)
 
-    def opened(self, program: Program, directed: bool) -> Program:
-        """Return a program found among hidden features as one over the data as it is: the same matches."""
+    def open(self, program: Program, directed: bool) -> Program:
+        """Return a program mined with hidden features as one over the full data, with the same matches."""
         if not self:
             return program
         nodes = [NodeDescription(n.variable, _open(n.intervals, self.nodes)) for n in program.nodes]
@@ -52,17 +52,17 @@ class Ignored:
         return Program(nodes, edges).canonical(directed)
 
 
-def find_ignored(dataset: GraphDataset, names: Sequence[str]) -> Ignored:
-    """Find features by their names in the schema, of nodes and of edges.
+def find_hidden(dataset: GraphDataset, names: Sequence[str]) -> HiddenFeatures:
+    """Find features of nodes and of edges by their names in the schema.
 
     Raises
     ------
     MiningError
-        Where there is no schema, or no feature of that name.
+        If there is no schema, or no feature of that name.
     """
     listed: tuple[Any, ...] = (names,) if isinstance(names, str) else tuple(names)
     if not listed:
-        return Ignored()
+        return HiddenFeatures()
     schema = dataset.schema
     if schema is None:
         raise MiningError("ignore: expected a data set whose schema names features, got one without a schema")
@@ -70,7 +70,7 @@ def find_ignored(dataset: GraphDataset, names: Sequence[str]) -> Ignored:
     for name in listed:
         if name not in known:
             raise MiningError(f"ignore: expected features out of {', '.join(known)}, got {name!r}")
-    return Ignored(
+    return HiddenFeatures(
         tuple(i for i, feature in enumerate(schema.node) if feature.name in listed),
         tuple(i for i, feature in enumerate(schema.edge) if feature.name in listed),
     )

@@ -1,14 +1,20 @@
-"""What a data set is made of: the row of the paper's table of statistics."""
+"""What can be said of a data set: its row in the paper's table of statistics, and its duplicates."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gdlnn.graphs.identity import first_twins
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gdlnn.graphs.dataset import GraphDataset
+    from gdlnn.graphs.graph import IntArray
 
 HEADER = ("", "Graphs", "Avg nodes", "Avg edges", "Labels", "Node features", "Edge features")
 
@@ -86,3 +92,58 @@ def summarise(dataset: GraphDataset) -> Summary:
         dataset.n_edge_features,
         counts,
     )
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """The groups of isomorphic graphs in a data set.
+
+    Attributes
+    ----------
+    groups
+        Rows of each group of two or more, rising.
+    conflicting
+        The groups whose graphs do not have the same label.
+    n_graphs
+        Number of graphs in the data set.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    conflicting: tuple[tuple[int, ...], ...]
+    n_graphs: int
+    indices: IntArray
+
+    @property
+    def n_extra(self) -> int:
+        """Number of graphs beyond the first of their group."""
+        return sum(len(group) - 1 for group in self.groups)
+
+    def across(self, *parts: GraphDataset) -> tuple[tuple[int, ...], ...]:
+        """Return the groups with twins in two or more parts of a split."""
+        return self.across_rows([np.flatnonzero(np.isin(self.indices, part.indices)) for part in parts])
+
+    def across_rows(self, parts: Sequence[IntArray]) -> tuple[tuple[int, ...], ...]:
+        """Return the groups with twins in two or more sets of rows."""
+        part_of = np.full(self.n_graphs, -1, dtype=np.int64)
+        for number, rows in enumerate(parts):
+            part_of[rows] = number
+        return tuple(
+            group for group in self.groups if len({int(p) for p in part_of[list(group)] if p >= 0}) > 1
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_graphs} graphs, {len(self.groups)} groups of twins, {self.n_extra} graphs too many, "
+            f"{len(self.conflicting)} groups with conflicting labels"
+        )
+
+
+def find_duplicates(dataset: GraphDataset) -> Duplicates:
+    """Find all groups of isomorphic graphs, node and edge features included."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, first in enumerate(first_twins(dataset.graphs)):
+        rows[first].append(row)
+    groups = [tuple(group) for group in rows.values() if len(group) > 1]
+    y = dataset.y
+    conflicting = [] if y is None else [group for group in groups if len(set(y[list(group)].tolist())) > 1]
+    return Duplicates(tuple(groups), tuple(conflicting), len(dataset), dataset.indices)

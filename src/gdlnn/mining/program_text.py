@@ -1,12 +1,14 @@
-"""Files of mined programs: GDL text that people can read, with all that a ProgramSet knows of its programs.
+"""A ProgramSet as text: the GDL files that it is saved in, and summaries and tables for people.
 
-The first line is a comment with the set's own data as JSON, the second one the schema where there is one.
-Each program has a header with its label, score, support, targets and steps, and above it a comment in words.
+The first line of a file is a comment with the set's own data as JSON, the second one the schema if there is
+one. Each program has a header with its label, score, support, targets and steps, and above it a comment that
+describes it in words.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError
 from gdlnn.gdl.printer import format_programs
 from gdlnn.gdl.program import NamedProgram, Program
 from gdlnn.graphs import Schema
-from gdlnn.graphs.storage import atomic_write
+from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.program_set import MinedProgram, ProgramSet, SetInfo
 from gdlnn.mining.results import format_rows, parse_rows
 
@@ -24,17 +26,23 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from rich.table import Table
+
 FIRST_LINE = "// gdlnn programs "
 SCHEMA_LINE = "// schema "
 FORMAT = 1
 MAX_SUPPORTS = 64 << 30
 """Most bytes that the supports of a set may take: a byte for each program and graph."""
 WORDS = 240
-"""Most characters of the sentence above a program."""
+"""Most characters of the sentence above a program in a file."""
+CELL_WORDS = 300
+"""Most characters of a program in a table."""
+WIDTH = 120
+"""Characters of a line of a table."""
 
 
 def save(programs: ProgramSet, path: str | os.PathLike[str]) -> None:
-    """Write a set; the file appears when it is complete. Equal sets give equal bytes."""
+    """Write a set; the file appears once it is complete. Equal sets give equal bytes."""
     text = to_text(programs)
     with atomic_write(Path(path)) as file:
         file.write(text.encode())
@@ -70,14 +78,14 @@ def to_text(programs: ProgramSet) -> str:
             metadata["complete"] = False
         lines.append("")
         if info.schema is not None:
-            lines.append(f"// {_words(item.program, info.schema, info.directed)}")
+            words = item.program.describe(info.schema, directed=info.directed)
+            lines.append(f"// {_cut(' '.join(words.split()), WORDS)}")
         lines.append(format_programs([NamedProgram(item.program, f"p{number + 1}", metadata)]).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
 
-def _words(program: Program, schema: Schema, directed: bool) -> str:
-    words = " ".join(program.describe(schema, directed=directed).split())
-    return words if len(words) <= WORDS else words[: WORDS - 1] + "…"
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _info_json(info: SetInfo) -> dict[str, Any]:
@@ -145,7 +153,7 @@ def _read_info(text: str, where: str) -> SetInfo:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, MiningError):
             raise
-        kind = "a missing entry" if isinstance(error, KeyError) else "what is no such data"
+        kind = "a missing entry" if isinstance(error, KeyError) else "other data"
         what = "the schema" if isinstance(error, GraphError) else "the data of the set"
         raise MiningError(
             f"{where}: the comments at the top: expected {what} as JSON, got {kind}: {error}"
@@ -186,3 +194,74 @@ def _entry(metadata: Mapping[str, Any], key: str, kinds: tuple[type, ...], where
         expected = " or ".join(kind.__name__ for kind in kinds)
         raise MiningError(f"{where}: {key}: expected {expected}, got {value!r}")
     return value
+
+
+# --- for people -------------------------------------------------------------------------------------------
+
+
+def summary(programs: ProgramSet) -> str:
+    """Return a few lines about what a set holds and how long mining took."""
+    info, stats = programs.info, programs.stats
+    schema = info.schema or Schema()
+    of = f" of {info.dataset}" if info.dataset else ""
+    rows = {int(row) for item in programs for row in item.targets}
+    state = "" if programs.complete else f", incomplete: stopped by {programs.stopped_by or 'hand'}"
+    lines = [f"{len(programs)} programs from {len(rows)} of {info.n_graphs} graphs{of}{state}"]
+    counts = Counter(programs.labels)
+    for label, n_graphs in info.label_counts:
+        scores = [item.score for item in programs if item.label == label]
+        best = f", best score {max(scores):.4f}" if scores else ""
+        lines.append(f"  {schema.class_name(label)}: {counts[label]} programs for {n_graphs} graphs{best}")
+    if programs:
+        nodes = sum(len(item.program.nodes) for item in programs) / len(programs)
+        support = sum(item.n_matched for item in programs) / len(programs)
+        lines.append(f"  {nodes:.1f} nodes and {support:.1f} graphs matched on average")
+    settings = info.settings
+    kind = "connected" if settings.get("connected", True) else "connected or not"
+    lines.append(f"  ε = {settings.get('epsilon', 0):g}, {settings.get('strategy', '')}, {kind}")
+    if stats.tasks:
+        lines.append(
+            f"  {stats.tasks} descents, {stats.tests} tests, {stats.unknown_share:.2%} unknown, "
+            f"{stats.descent_seconds:.1f} s of descents, {stats.wall_seconds:.1f} s in all"
+        )
+    return "\n".join(lines)
+
+
+def table(programs: ProgramSet, n: int) -> Table:
+    """Return the best programs as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    schema = programs.info.schema
+    shown = programs.ranked()[:n]
+    result = Table(title=f"{len(shown)} best of {len(programs)} programs", title_justify="left")
+    for name in ("rank", "score", "support", "targets"):
+        result.add_column(name, justify="right")
+    result.add_column("label")
+    result.add_column("program", ratio=1)
+    for rank, item in enumerate(shown, start=1):
+        result.add_row(
+            str(rank),
+            f"{item.score:.4f}",
+            str(item.n_matched),
+            str(len(item.targets)),
+            Text((schema or Schema()).class_name(item.label)),
+            Text(_line(item.program, schema, programs.info.directed)),  # brackets in a program are no markup
+        )
+    return result
+
+
+def describe(programs: ProgramSet, n: int) -> str:
+    """Return the table as text."""
+    from rich.console import Console
+
+    console = Console(width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
+    with console.capture() as capture:
+        console.print(table(programs, n))
+    return capture.get()
+
+
+def _line(program: Program, schema: Schema | None, directed: bool) -> str:
+    if schema is None:
+        return "; ".join(str(program).splitlines())
+    return _cut(program.describe(schema, directed=directed), CELL_WORDS)

@@ -1,0 +1,120 @@
+"""When graphs are the same: fingerprints of data, refined colours, canonical forms and isomorphism."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.graphs.arrays import ARRAYS, GraphArrays
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from gdlnn.graphs.graph import FloatArray, Graph, IntArray
+
+Hashes = npt.NDArray[np.uint64]
+ROUNDS = 6
+"""Rounds of refinement: they tell nearly all molecules apart; canonical forms decide the rest."""
+
+
+def fingerprint(graphs: Sequence[Graph], *more: npt.NDArray[Any]) -> str:
+    """Return a hash of graphs (features, edges, direction) and of further arrays, such as label codes."""
+    arrays = GraphArrays.of(graphs)
+    digest = hashlib.sha256()
+    for array in (*(getattr(arrays, name) for name in ARRAYS), np.array([arrays.directed]), *more):
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def mix64(values: Hashes) -> Hashes:
+    """Spread every bit over the whole word (splitmix64)."""
+    x = values + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = None) -> list[int]:
+    """Return for each graph the first one of its group that is isomorphic to it: mostly itself.
+
+    Graphs agree on features and direction, as those of a data set do. Without `groups` they are all in one.
+    Sums of refined colours tell nearly all graphs apart; canonical forms decide the rest.
+    """
+    colours, offsets = refined_colours(graphs)
+    totals = np.zeros(len(graphs), dtype=np.uint64)
+    np.add.at(totals, np.repeat(np.arange(len(graphs)), np.diff(offsets)), mix64(colours))
+    buckets: dict[Hashable, list[int]] = defaultdict(list)
+    for row, (graph, total) in enumerate(zip(graphs, totals.tolist(), strict=True)):
+        group = None if groups is None else groups[row]
+        buckets[group, graph.n_nodes, graph.n_edges, total].append(row)
+    first = list(range(len(graphs)))
+    for rows in buckets.values():
+        if len(rows) > 1:
+            seen: dict[Hashable, int] = {}
+            for row in rows:
+                first[row] = seen.setdefault(canonical_form(graphs[row]), row)
+    return first
+
+
+def isomorphic(first: Graph, second: Graph) -> bool:
+    """Say whether two graphs are the same up to the numbering of their nodes, features included."""
+    return canonical_form(first) == canonical_form(second)
+
+
+def canonical_form(graph: Graph) -> Hashable:
+    """Return a value that isomorphic graphs share, features included, and no other graph has."""
+    from gdlnn import _core  # only here, so that data sets can be read and written without the core
+
+    ends = graph.edges if graph.directed else np.sort(graph.edges, axis=1)
+    order = _core.canonical_order(
+        _ranks(graph.node_features), ends.astype(np.int32), _ranks(graph.edge_features), graph.directed
+    )
+    place = np.argsort(order)
+    ends = place[ends] if graph.directed else np.sort(place[ends], axis=1)
+    by_ends = np.lexsort((ends[:, 1], ends[:, 0]))
+    return (
+        graph.directed,
+        graph.node_features.shape,
+        graph.edge_features.shape,
+        graph.node_features[order].tobytes(),
+        ends[by_ends].tobytes(),
+        graph.edge_features[by_ends].tobytes(),
+    )
+
+
+def _ranks(matrix: FloatArray) -> npt.NDArray[np.int32]:
+    """Return the rank of each row among the distinct rows: a colour that does not depend on their order."""
+    if not matrix.size:
+        return np.zeros(len(matrix), dtype=np.int32)
+    return np.unique(matrix, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+
+def refined_colours(graphs: Sequence[Graph]) -> tuple[Hashes, IntArray]:
+    """Colour all nodes of all graphs at once, so that nodes an isomorphism could exchange have one colour."""
+    arrays = GraphArrays.of(graphs)
+    colours = _row_hashes(arrays.node_features)
+    ends = arrays.global_edges()
+    edge_colours = _row_hashes(arrays.edge_features)
+    out = np.uint64(0x9E3779B97F4A7C15)
+    into = np.uint64(0xC2B2AE3D27D4EB4F) if arrays.directed else out
+    loop = ends[:, 0] == ends[:, 1]
+    for _ in range(ROUNDS):
+        messages = np.zeros(len(colours), dtype=np.uint64)
+        np.add.at(messages, ends[:, 0], mix64(mix64(colours[ends[:, 1]]) + edge_colours + out))
+        back = ~loop  # an undirected loop is one line at its node, not two
+        np.add.at(messages, ends[back, 1], mix64(mix64(colours[ends[back, 0]]) + edge_colours[back] + into))
+        colours = mix64(colours * np.uint64(3) + mix64(messages))
+    return colours, arrays.node_offsets
+
+
+def _row_hashes(matrix: npt.NDArray[np.float64]) -> Hashes:
+    """Hash each row by the bytes of its numbers; 0.0 and -0.0 are one value."""
+    result = np.zeros(len(matrix), dtype=np.uint64)
+    for column in (matrix + 0.0).T:
+        result = mix64(result + np.ascontiguousarray(column).view(np.uint64))
+    return result

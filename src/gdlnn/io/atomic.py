@@ -1,0 +1,75 @@
+"""atomic_write(): a file is written completely, or it stays as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from gdlnn.errors import GDLNNError, WriteError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `path` that replaces it once everything is on disk.
+
+    Raises
+    ------
+    WriteError
+        If the folder or the disk does not accept the file. An existing file is unchanged.
+    """
+    name: Path | None = None
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as stream:  # a pipe or a device, which must not become a file
+                yield stream
+            return
+        if path.is_symlink():  # write the target and keep the link
+            path = _target(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        name = Path(made)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # otherwise a power cut after the rename could leave an empty file
+        # mkstemp makes a file that only its owner may read; give it the permissions of any other new file.
+        mask = os.umask(0)
+        os.umask(mask)
+        name.chmod(0o666 & ~mask)
+        name.replace(path)
+    except BaseException as error:
+        if name is not None:
+            name.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, GDLNNError) and _is_about(error, path, name):
+            kept = "; the file that was there is as it was" if path.is_file() else ""
+            raise WriteError(f"{path.name}: cannot be written: {error.strerror or error}{kept}") from error
+        raise
+
+
+def _target(link: Path) -> Path:
+    """Return the path that a link points to in the end, whether it exists or not."""
+    try:
+        return link.resolve()
+    except RuntimeError as error:  # before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(link)) from error
+
+
+def _is_about(error: OSError, path: Path, name: Path | None) -> bool:
+    """Say whether an error comes from writing the file, not from reading another file meanwhile."""
+    if error.filename is None:  # raised by `write`, `flush` and `fsync`
+        return error.errno is not None
+    # The error of a temporary file has its absolute path, whatever path was given.
+    where, file = _absolute(error.filename), _absolute(path)
+    known = {file, file.parent} if name is None else {file, file.parent, _absolute(name)}
+    return where in known or (where.parent == file.parent and where.name.startswith(f".{file.name}."))
+
+
+def _absolute(path: str | Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would follow links, and fail on loops)
