@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.graphs.schema import label_codes
+
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
 
@@ -78,9 +80,6 @@ def majority_scores(train: GraphDataset, part: GraphDataset) -> dict[str, float 
 
 def log_loss(y: npt.NDArray[Any], probabilities: npt.NDArray[np.float64], classes: npt.NDArray[Any]) -> float:
     """Return the mean negative log probability of the true labels; a label not trained on has none."""
-    position = {label: i for i, label in enumerate(classes.tolist())}
-    own = [
-        probabilities[row, position[label]] if label in position else 0.0
-        for row, label in enumerate(y.tolist())
-    ]
+    codes = label_codes(y, classes)
+    own = np.where(codes < 0, 0.0, probabilities[np.arange(len(codes)), codes])
     return float(-np.log(np.maximum(own, 1e-12)).mean())
