@@ -17,6 +17,7 @@ from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.datasets.tu import save_tu
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
@@ -47,7 +48,16 @@ TechniqueOption = Annotated[
 SplitOption = Annotated[
     SplitKind, typer.Option(help="How to split the data set; auto: as published, else at random.")
 ]
-FragmentsOption = Annotated[Literal["keep", "largest"], typer.Option(help="What to do with salts.")]
+FeaturesOption = Annotated[
+    Literal["default", "ogb"],
+    typer.Option(help="Features of atoms and bonds; ogb: the 9 and 3 of the Open Graph Benchmark."),
+]
+FragmentsOption = Annotated[
+    Literal["all", "largest"], typer.Option(help="What to keep of salts and mixtures.")
+]
+StandardizeOption = Annotated[
+    Literal["none", "parent"], typer.Option(help="Read molecules as they are, or their neutral parent.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -186,7 +196,9 @@ def convert(
     smiles: SmilesOption = None,
     label: LabelOption = None,
     id_: IdOption = None,
-    fragments: FragmentsOption = "keep",
+    features: FeaturesOption = "default",
+    fragments: FragmentsOption = "all",
+    standardize: StandardizeOption = "none",
     drop_duplicates: Annotated[bool, typer.Option(help="Leave one graph of each group of twins.")] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -194,7 +206,8 @@ def convert(
     """Write a data set in another format."""
     if output.suffix:  # else a folder to make, which must not be there yet
         check_output(output, dataset)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, fragments=fragments)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
     if drop_duplicates:
         data = data.drop_duplicates()
     _write(data, output)

@@ -94,7 +94,7 @@ def explain(
         check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=loaded.reading_)
     if part != "all":
         data = dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
     rows = _rows(data, index, every)

@@ -13,12 +13,15 @@ from rich.console import Console
 
 from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     DatasetArgument,
+    FeaturesOption,
+    FragmentsOption,
     IdOption,
     JsonOption,
     LabelOption,
     RootOption,
     SmilesOption,
     SplitOption,
+    StandardizeOption,
 )
 from gdlnn.cli.outputs import check_output
 from gdlnn.cli.stopping import INTERRUPTED
@@ -26,6 +29,7 @@ from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
 
@@ -90,6 +94,9 @@ def mine(
     smiles: SmilesOption = None,
     label: LabelOption = None,
     id_: IdOption = None,
+    features: FeaturesOption = "default",
+    fragments: FragmentsOption = "all",
+    standardize: StandardizeOption = "none",
     root: RootOption = None,
     show: Annotated[int, typer.Option(help="Print a table of so many of the best programs.")] = 5,
     as_json: JsonOption = False,
@@ -105,7 +112,8 @@ def mine(
         check_output(output, dataset)
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
     graphs = _part(data, split, part, seed)
     if estimate or output is None:

@@ -13,7 +13,6 @@ import typer
 
 from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     DatasetArgument,
-    FragmentsOption,
     IdOption,
     JsonOption,
     RootOption,
@@ -40,7 +39,6 @@ def predict(
     output: Annotated[Path, typer.Option("-o", "--output", help="The .csv or .jsonl file to write.")],
     smiles: SmilesOption = None,
     id_: IdOption = None,
-    fragments: FragmentsOption = "keep",
     root: RootOption = None,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
     dask: Annotated[
@@ -71,13 +69,13 @@ def predict(
     info = fitted.programs_.info
     widths = (info.n_node_features, info.n_edge_features)
     data = batched_dataset(
-        dataset, BATCH, smiles=smiles, id=id_, root=root, fragments=fragments, widths=widths
+        dataset, BATCH, smiles=smiles, id=id_, root=root, reading=fitted.reading_, widths=widths
     )
     table = PredictionTable(fitted, data.name, data.has_smiles, as_lines=output.suffix.lower() == ".jsonl")
     with ExitStack() as stack:
         saved = None
         if checkpoint is not None:
-            options = {"smiles": smiles, "id": id_, "fragments": fragments, "batch": BATCH}
+            options = {"smiles": smiles, "id": id_, "batch": BATCH}
             saved = stack.enter_context(prediction_checkpoint(checkpoint, model, dataset, options, table))
         executor = None
         if dask is not None:

@@ -64,7 +64,7 @@ def report(
     make_technique(technique)  # refuses a wrong name before any work is done
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=fitted.reading_)
     if part != "all":
         data = dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
     options = ReportOptions(technique, n_features, seed, graphs, counterfactuals)

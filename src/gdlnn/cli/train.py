@@ -10,17 +10,21 @@ import typer
 
 from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
     DatasetArgument,
+    FeaturesOption,
+    FragmentsOption,
     IdOption,
     JsonOption,
     LabelOption,
     RootOption,
     SmilesOption,
+    StandardizeOption,
 )
 from gdlnn.cli.outputs import check_output
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import Schema
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
@@ -75,13 +79,19 @@ def train(
     smiles: SmilesOption = None,
     label: LabelOption = None,
     id_: IdOption = None,
+    features: FeaturesOption = "default",
+    fragments: FragmentsOption = "all",
+    standardize: StandardizeOption = "none",
     root: RootOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no report.")] = False,
 ) -> None:
     """Train a model on a data set and write it into one file."""
     check_output(output, dataset)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(
+        dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2, reading=reading
+    )
     if data.y is None:
         raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
     parts = {"train": data} if split == "none" else dict(zip(PARTS, data.split(split, seed), strict=True))

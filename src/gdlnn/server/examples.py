@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.server.reading import reads_smiles
+from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     from gdlnn.gdl.program import Intervals, Program
@@ -62,7 +62,7 @@ def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
     of each class.
     """
     schema = model.schema_
-    if reads_smiles(schema):
+    if MoleculeReader.of_schema(schema) is not None:
         return [{"name": name, "smiles": smiles} for name, smiles in MOLECULES]
     found: dict[Any, dict[str, Any]] = {}
     for number, item in enumerate(model.programs_, 1):
