@@ -25,6 +25,7 @@ from gdlnn.model.inputs import (
     as_graphs,
     as_labelled,
     check_fits,
+    check_schemas,
     training_and_validation,
 )
 from gdlnn.model.layer import Activation, GDLTransformer
@@ -286,7 +287,9 @@ class GDLNNClassifier(GraphClassifier):
     def _as_trained(self, X: GraphsLike) -> list[Graph]:
         """Return graphs with the features of training, or say how they differ."""
         check_is_fitted(self, "head_")
-        graphs = fill_structure(as_graphs(X), self.schema_)
+        given = as_graphs(X)
+        check_schemas(given, self.schema_, "transform")
+        graphs = fill_structure(given, self.schema_)
         check_fits(graphs, self.programs_.info, "transform")
         return graphs
 

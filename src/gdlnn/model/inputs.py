@@ -61,11 +61,7 @@ def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") 
 
 def check_fits(graphs: list[Graph], info: SetInfo, what: str) -> None:
     """Check that graphs have the features and the direction of those the programs were mined from."""
-    known = None
     for index, graph in enumerate(graphs):
-        if graph.schema is not known:
-            check_same_features(graph.schema, info.schema, f"{what}: graph {index}")
-            known = graph.schema
         for of, expected, got, rows in (
             ("node", info.n_node_features, graph.node_features.shape[1], graph.n_nodes),
             ("edge", info.n_edge_features, graph.edge_features.shape[1], graph.n_edges),
@@ -79,17 +75,21 @@ def check_fits(graphs: list[Graph], info: SetInfo, what: str) -> None:
             raise ModelError(f"{what}: graph {index}: expected {kind} graph, as in training")
 
 
-def check_same_features(schema: Schema | None, trained: Schema | None, what: str) -> None:
-    """Check that a schema does not contradict that of the training graphs; names that are missing do not.
+def check_schemas(graphs: list[Graph], trained: Schema | None, what: str) -> None:
+    """Check that the schema of no graph contradicts that of the training graphs."""
+    known = None
+    for index, graph in enumerate(graphs):
+        if graph.schema is not known:
+            _check_schema(graph.schema, trained, f"{what}: graph {index}")
+            known = graph.schema
 
-    A schema that lacks the last features of the other is none of them: structure features are computed.
-    """
+
+def _check_schema(schema: Schema | None, trained: Schema | None, what: str) -> None:
     if schema is None or trained is None or schema == trained:
         return
     for of in ("node", "edge"):
         own, expected = getattr(schema, of), getattr(trained, of)
         for ours, theirs in zip(own, expected, strict=False):
-            # A feature without values may be called by its number, and names of values may be missing.
             both = [value for value in ours.values if value in theirs.values]
             different = next((v for v in both if ours.values[v] != theirs.values[v]), None)
             if ours.name != theirs.name:
