@@ -294,6 +294,7 @@ def _without_hydrogens(molecule: Any) -> Any:
     options = rd.RemoveHsParameters()
     options.removeDefiningBondStereo = True  # stereo is no feature, and hydrogens are written or not
     options.removeWithWedgedBond = True
+    options.showWarnings = False
     try:
         return rd.RemoveHs(molecule, options)
     except (RuntimeError, ValueError) as error:
