@@ -20,11 +20,11 @@ import numpy as np
 from benchmarks._explain_techniques import techniques_table
 from gdlnn import Graph, GraphDataset, ProgramSet, load_dataset, mine
 from gdlnn.drawing import write_text
-from gdlnn.evaluation.output import replace_part
-from gdlnn.evaluation.programs import load_programs
 from gdlnn.explain import closed_forms, explain, with_closed_forms
 from gdlnn.explain.metrics import Overlap, overlap
 from gdlnn.model import GDLNNClassifier
+from gdlnn.studies.inputs import load_programs
+from gdlnn.studies.tables import replace_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@
 
 FOLDER holds files that `gdlnn mine NAME -o FILE` wrote, with any ``--epsilon``, ``--strategy``, ``--any``,
 ``--targets N``, ``--seed``, ``--restarts`` and ``--step-budget``: the data set and these settings are read
-from each file. Programs are mined again from the training part and the files compared. Exit code 1: some
-differ.
+from each file. A file that says nothing about nominal features was mined with intervals on them. Programs are
+mined again from the training part and the files compared. Exit code 1: some differ.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ def _compare(path: Path, root: str, jobs: int) -> list[str]:
     info = _info(path)
     train: GraphDataset = load_dataset(info["dataset"], root=root, download=False).split("paper")[0]
     settings = {name: info["settings"][name] for name in GIVEN}
+    settings["nominal"] = info["settings"].get("nominal", "interval")
     targets = None if info["n_targets"] == info["n_graphs"] else info["n_targets"]
     start = time.process_time()
     programs = mine(train, targets=targets, n_jobs=jobs, progress=False, **settings)

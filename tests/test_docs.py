@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import gdlnn
-import gdlnn.baselines
+import gdlnn.studies.baselines
 from gdlnn.cli import main
 from reference.live_server import LiveServer, live_server
 
@@ -177,8 +177,9 @@ def test_every_public_name_is_in_the_reference() -> None:
     own = {name for name in gdlnn.__all__ if not hasattr(errors, name) and name != "__version__"}
     assert {f"gdlnn.{name}" for name in own} <= found
     assert "gdlnn.errors" in found
-    assert {f"gdlnn.baselines.{name}" for name in gdlnn.baselines.__all__} <= found
-    for module in ("explain", "explain.metrics", "report", "server", "evaluation"):
+    names = gdlnn.studies.baselines.__all__
+    assert {f"gdlnn.studies.baselines.{name}" for name in names} <= found
+    for module in ("explain", "explain.metrics", "report", "server", "studies"):
         assert f"gdlnn.{module}" in found  # all names of its __all__
 
 

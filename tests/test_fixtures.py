@@ -18,6 +18,7 @@ from gdlnn.cli import app
 V01 = Path(__file__).parent / "fixtures" / "v0.1"
 EXPECTED = json.loads((V01 / "expected.json").read_text())
 EXPLAINED = json.loads((V01 / "explained.json").read_text())
+INTERVALS: dict[str, Any] = {"nominal": "interval", "progress": False}
 MODELS = [name for name in EXPECTED["models"] if name != "pl4xgl"]
 # The last bits of a float32 product depend on torch's build and on the processor's instructions.
 SAME_BITS = (EXPECTED["torch"], EXPECTED["cpu"]) == (
@@ -89,14 +90,14 @@ def test_pl4xgl_says_the_same() -> None:
 def mined(name: str, **options: Any) -> ProgramSet:
     """Mine what a program file of the fixtures holds."""
     if name == "greedy":
-        return mine(dataset("motifs"), epsilon=0.1, progress=False, **options)
+        return mine(dataset("motifs"), epsilon=0.1, **INTERVALS, **options)
     if name == "sequential":
-        return mine(dataset("motifs"), epsilon=0.1, strategy="sequential", progress=False)
+        return mine(dataset("motifs"), epsilon=0.1, strategy="sequential", **INTERVALS)
     if name == "molecules":
-        return mine(dataset("molecules")[:20], epsilon="1%", progress=False)
+        return mine(dataset("molecules")[:20], epsilon="1%", **INTERVALS)
     if name == "directed":
-        return mine(dataset("directed"), epsilon=0.1, connected=False, progress=False)
-    return mine(dataset("quantities"), epsilon=1, restarts=1, seed=7, progress=False)
+        return mine(dataset("directed"), epsilon=0.1, connected=False, **INTERVALS)
+    return mine(dataset("quantities"), epsilon=1, restarts=1, seed=7, **INTERVALS)
 
 
 @pytest.mark.parametrize("name", ["greedy", "sequential", "molecules", "directed", "restarts"])

@@ -84,7 +84,7 @@ def test_all_mutations_in_order() -> None:
         (lambda: generalize_node(START, "x", 1, "lower"), "node x: expected a feature from 0 to 0, got 1"),
         (
             lambda: generalize_edge(EDGES, "a", "b", 0, "top"),  # type: ignore[arg-type]
-            "edge (a, b): expected side 'lower' or 'upper', got 'top'",
+            "edge (a, b): expected side 'lower', 'upper' or 'both', got 'top'",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from gdlnn import Graph, GraphDataset, Program, mine
 from gdlnn.matching import GraphSet, match
 from gdlnn.mining.descents import LocalRun, MiningData
 from gdlnn.mining.results import TaskResult, parse_rows
-from gdlnn.mining.settings import Settings, Strategy
+from gdlnn.mining.settings import Nominal, Settings, Strategy
 from gdlnn.mining.tasks import Task
 from reference import mining as reference
 from reference.mining_cases import MiningCase, large_case, mining_case
@@ -29,9 +29,10 @@ def tasks_of(case: MiningCase, seed: int | None) -> list[Task]:
     ]
 
 
-def mined(case: MiningCase, tasks: list[Task], strategy: Strategy) -> dict[int, TaskResult]:
-    settings = Settings(case.epsilon, strategy, case.connected)
-    data = MiningData(case.graphs, case.dataset.y.astype("int32"), max(case.y) + 1)  # type: ignore[union-attr]
+def mined(case: MiningCase, tasks: list[Task], strategy: Strategy, nominal: Nominal) -> dict[int, TaskResult]:
+    settings = Settings(case.epsilon, strategy, case.connected, nominal=nominal)
+    schema = None if nominal == "interval" else case.schema
+    data = MiningData(case.graphs, case.dataset.y.astype("int32"), max(case.y) + 1, schema)  # type: ignore[union-attr]
     run = LocalRun(data, settings, tasks, range(len(tasks)), 1)
     return {result.task: result for batch in run.results() for result in batch}
 
@@ -40,7 +41,8 @@ def check(
     case: MiningCase, strategy: Strategy, seed: int | None, data: reference.Data, target: int | None = None
 ) -> None:
     tasks = [task for task in tasks_of(case, seed) if target in (None, task.graph)]
-    results = mined(case, tasks, strategy) if tasks else {}
+    nominal: Nominal = "interval" if data.nominal is None else "value"
+    results = mined(case, tasks, strategy, nominal) if tasks else {}
     for number, task in enumerate(tasks):
         nodes = list(task.nodes)
         if strategy == "greedy":
@@ -49,7 +51,7 @@ def check(
             expected = reference.sequential(data, task.graph, nodes, connected=case.connected)
         got = results[number]
         directed = case.graphs[0].directed
-        where = f"{strategy}, ties {seed}, target {task.graph}, nodes {nodes}\n{case}"
+        where = f"{strategy}, {nominal}, ties {seed}, target {task.graph}, nodes {nodes}\n{case}"
         assert got.program == expected.program.canonical(directed=directed), where
         assert got.score == expected.score, where
         assert tuple(parse_rows(got.support, len(case.graphs)).tolist()) == expected.support, where
@@ -66,6 +68,11 @@ def test_the_same_as_the_reference_on_random_data(batch: int, n_cases: float) ->
         check(case, "sequential", None, data)
         if seed % 3 == 0:
             check(case, "greedy", case.tie_seed, data)
+        values = reference.Data(case.graphs, case.y, case.epsilon, case.nominal)
+        check(case, "greedy", None, values)
+        check(case, "sequential", None, values)
+        if seed % 3 == 1:
+            check(case, "greedy", case.tie_seed, values)
 
 
 class CoreData(reference.Data):
@@ -88,6 +95,9 @@ def test_the_same_as_the_reference_on_larger_graphs(n_cases: float) -> None:
         target = seed % len(case.graphs)
         check(case, "greedy", case.tie_seed if seed % 3 == 2 else None, data, target)
         check(case, "sequential", None, data, target)
+        values = CoreData(case.graphs, case.y, case.epsilon, case.nominal)
+        check(case, "greedy", None, values, target)
+        check(case, "sequential", None, values, target)
 
 
 # --- the running example ----------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_renumbering_changes_ties_alone() -> None:
     compared = changed = 0
     for seed in range(40):
         case = mining_case(seed, max_nodes=4)
-        data = reference.Data(case.graphs, case.y, case.epsilon)
+        data = reference.Data(case.graphs, case.y, case.epsilon, (frozenset(), frozenset()))
         other = GraphDataset([renumbered(rng, graph) for graph in case.graphs], case.y)
         found = [mine(d, case.epsilon, connected=case.connected) for d in (case.dataset, other)]
         for row, graph in enumerate(case.graphs):

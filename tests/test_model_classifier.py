@@ -159,7 +159,7 @@ def test_k_keeps_the_best(motifs: GraphDataset) -> None:
 
 
 def test_graphs_outside_what_was_learnt_are_flagged(fitted: GDLNNClassifier) -> None:
-    lonely = Graph([[99.0]], [])
+    lonely = Graph(np.zeros((0, 1)), [])
     assert fitted.matched_nothing([lonely]).tolist() == [True]
     assert fitted.predict([lonely])[0] in fitted.classes_
 

@@ -127,7 +127,7 @@ nb::tuple conflict(const GraphSet &set, int graph, const ProgramBatch &batch, st
     if (answer == Answer::no) {
         for_each_bit(searcher.conflict(), pattern.words, [&](int id) {
             const auto side = [](const Side &s) {
-                return std::tuple<int, int, bool>{s.owner, s.feature, s.upper};
+                return std::tuple<int, int, bool>{s.owner, s.feature, s.kind == SideKind::upper};
             };
             if (pattern.is_node(id))
                 nodes.push_back(id);

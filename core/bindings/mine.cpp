@@ -14,7 +14,8 @@ class Job {
   public:
     Job(const GraphSet &set, Vector<std::int32_t> labels, int n_labels, double epsilon,
         bool sequential, bool connected, std::int64_t step_budget, std::int64_t final_budget,
-        bool lookahead, Vector<std::int64_t> task_graphs, Vector<std::int64_t> task_offsets,
+        bool lookahead, bool values, Vector<bool> nominal_node, Vector<bool> nominal_edge,
+        Vector<std::int64_t> task_graphs, Vector<std::int64_t> task_offsets,
         Vector<std::int64_t> task_nodes, Vector<bool> random_ties, Vector<std::uint64_t> seeds,
         int n_threads)
         : data_(set, {labels.data(), labels.data() + labels.shape(0)}, n_labels) {
@@ -25,6 +26,11 @@ class Job {
         params.step_budget = step_budget;
         params.final_budget = final_budget;
         params.lookahead = lookahead;
+        params.values = values;
+        params.nominal.node.assign(nominal_node.data(),
+                                   nominal_node.data() + nominal_node.shape(0));
+        params.nominal.edge.assign(nominal_edge.data(),
+                                   nominal_edge.data() + nominal_edge.shape(0));
         std::vector<MineTask> tasks;
         for (std::size_t t = 0; t < task_graphs.shape(0); ++t) {
             MineTask task;
@@ -95,11 +101,13 @@ void register_mine(nb::module_ &m) {
     nb::class_<Job>(m, "MiningJob",
                     "Mines tasks on threads of its own; poll hands out results as they come.")
         .def(nb::init<const GraphSet &, Vector<std::int32_t>, int, double, bool, bool, std::int64_t,
-                      std::int64_t, bool, Vector<std::int64_t>, Vector<std::int64_t>,
-                      Vector<std::int64_t>, Vector<bool>, Vector<std::uint64_t>, int>(),
+                      std::int64_t, bool, bool, Vector<bool>, Vector<bool>, Vector<std::int64_t>,
+                      Vector<std::int64_t>, Vector<std::int64_t>, Vector<bool>,
+                      Vector<std::uint64_t>, int>(),
              nb::keep_alive<1, 2>(), nb::arg("graphs"), nb::arg("labels"), nb::arg("n_labels"),
              nb::arg("epsilon"), nb::arg("sequential"), nb::arg("connected"),
              nb::arg("step_budget"), nb::arg("final_budget"), nb::arg("lookahead"),
+             nb::arg("values"), nb::arg("nominal_node"), nb::arg("nominal_edge"),
              nb::arg("task_graphs"), nb::arg("task_offsets"), nb::arg("task_nodes"),
              nb::arg("random_ties"), nb::arg("seeds"), nb::arg("n_threads"))
         .def("poll", &Job::poll, nb::arg("seconds"))

@@ -2,12 +2,16 @@
 
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "gdlnn/plan.hpp"
 
 namespace gdlnn::bindings {
 namespace {
+
+// Steps of one search that are over soon enough for Ctrl-C to wait.
+constexpr std::int64_t kInlineSteps = 5000;
 
 template <class T> auto given(std::vector<T> &&values) {
     const std::size_t n = values.size();
@@ -52,12 +56,19 @@ nb::tuple match_plan(const Plan &plan, Matrix<double> node_features,
     params.n_threads = n_threads;
     params.stop = &stop;
     PlanMatches found;
-    if (graphs.n_graphs == 1) {
-        nb::gil_scoped_release released;
-        found = plan.match(graphs, params);
-    } else {
-        run_interruptibly(stop, [&] { found = plan.match(graphs, params); });
+    bool decided = false;
+    if (graphs.n_graphs == 1) { // not worth a thread, unless it turns out to be hard
+        const std::int64_t whole = params.step_budget;
+        params.step_budget = std::min(whole, kInlineSteps);
+        {
+            nb::gil_scoped_release released;
+            found = plan.match(graphs, params);
+        }
+        decided = found.unknown.empty() || params.step_budget == whole;
+        params.step_budget = whole;
     }
+    if (!decided)
+        run_interruptibly(stop, [&] { found = plan.match(graphs, params); });
     return nb::make_tuple(given(std::move(found.start)), given(std::move(found.programs)),
                           given(std::move(found.unknown_start)), given(std::move(found.unknown)));
 }

@@ -28,8 +28,8 @@ template <class Sides, class Worth> inline int best_of(Sides sides, Worth &&wort
 void ConflictAnalysis::start() {
     const Pattern &p = *domains_.problem().pattern;
     const auto n_rows = idx(p.n + 2), words = idx(domains_.problem().set->max_words());
-    constraint_rows_.reserve(n_rows, p.words);
-    variable_rows_.reserve(n_rows, domains_.var_words());
+    constraint_words_ = p.words;
+    rows_.reserve(n_rows, p.words + domains_.var_words());
     while (row_of_level_.size() < n_rows)
         row_of_level_.push_back(static_cast<std::int32_t>(row_of_level_.size()));
     grow(refused_start_, n_rows);
@@ -39,10 +39,8 @@ void ConflictAnalysis::start() {
 }
 
 Reasons ConflictAnalysis::open_reasons(int level) {
-    const Reasons to = reasons(level);
-    fill_words(to.constraints, constraint_rows_.words(), 0);
-    fill_words(to.variables, variable_rows_.words(), 0);
-    return to;
+    fill_words(rows_.row(row_of_level_[idx(level)]), rows_.words(), 0);
+    return reasons(level);
 }
 
 void ConflictAnalysis::open_level(int level) {
@@ -56,10 +54,9 @@ bool ConflictAnalysis::pass_up(int level, int x) {
         std::swap(row_of_level_[idx(level)], row_of_level_[idx(level + 1)]);
         return false;
     }
-    const Reasons to = reasons(level);
     clear_bit(from.variables, x);
-    or_words(to.constraints, from.constraints, constraint_rows_.words());
-    or_words(to.variables, from.variables, variable_rows_.words());
+    or_words(rows_.row(row_of_level_[idx(level)]), rows_.row(row_of_level_[idx(level + 1)]),
+             rows_.words());
     return true;
 }
 
@@ -149,8 +146,8 @@ template <int W> void ConflictAnalysis::explain_refused(int level, int x, Reason
 
 // The placed neighbour of y that comes next as a reason, or null; `after` is the place of the last
 // one in that order. Earlier placed ones come first, as earlier reasons jump back further, and
-// permanent edges before others.
-const Incidence *ConflictAnalysis::next_placed_neighbour(int y, int &after) const {
+// permanent edges before others. Inlined as it is the inner loop of explain_edges.
+inline const Incidence *ConflictAnalysis::next_placed_neighbour(int y, int &after) const {
     const SearchProblem &problem = domains_.problem();
     const Pattern &p = *problem.pattern;
     const Incidence *next = nullptr;
@@ -205,8 +202,8 @@ void ConflictAnalysis::explain_wrong_edges(int e, const Adjacency &a, int v, con
                                            Reasons to) {
     const SearchProblem &problem = domains_.problem();
     if (problem.set->has_edge_types()) {
-        const Word wrong = types_met<W>(a, v, values) & ~problem.variant->allowed(e);
-        explain_wrong_types(e, wrong, to);
+        if (const Word wrong = types_met<W>(a, v, values) & ~problem.variant->allowed(e))
+            explain_wrong_types(e, wrong, to);
         return;
     }
     for (auto i = idx(a.start[idx(v)]); i < idx(a.start[idx(v + 1)]); ++i)
@@ -243,9 +240,9 @@ void ConflictAnalysis::explain_wrong_types(int e, Word wrong, Reasons to) {
     while (wrong) {
         const int best = best_of(p.edge_sides_of(e), [&](int s) {
             const Word excluded = wrong & ~p.edge_sides[idx(s)].types;
-            return excluded && problem.has_edge_side(s)
-                       ? std::popcount(excluded) + preference(p.edge_side_id(s), to)
-                       : 0;
+            if (!excluded || !problem.has_edge_side(s))
+                return 0;
+            return std::popcount(excluded) + preference(p.edge_side_id(s), to);
         });
         assert(best >= 0);
         p.touch_edge_side(to.constraints, best);
@@ -259,10 +256,10 @@ void ConflictAnalysis::explain_wrong_edge(int e, int graph_edge, Reasons to) {
     const Pattern &p = *problem.pattern;
     const int best = best_of(p.edge_sides_of(e), [&](int s) {
         const Side &side = p.edge_sides[idx(s)];
-        return problem.has_edge_side(s) &&
-                       !passes(side, problem.edge_feature(graph_edge, side.feature))
-                   ? 1 + preference(p.edge_side_id(s), to)
-                   : 0;
+        if (!problem.has_edge_side(s) ||
+            passes(side, problem.edge_feature(graph_edge, side.feature)))
+            return 0;
+        return 1 + preference(p.edge_side_id(s), to);
     });
     if (best >= 0)
         p.touch_edge_side(to.constraints, best);

@@ -75,7 +75,7 @@ class ConflictAnalysis {
     void explain_size();
 
     // After the search has failed.
-    const Word *conflict() const { return constraint_rows_.row(row_of_level_[0]); }
+    const Word *conflict() const { return rows_.row(row_of_level_[0]); }
 
     // Constraints to prefer as reasons, or null.
     const Word *permanent = nullptr;
@@ -86,7 +86,7 @@ class ConflictAnalysis {
     // Notes what is added to some reasons from now on, for tests; does nothing otherwise.
     ReasonTrace trace_of(Reasons to) {
 #ifdef GDLNN_TRACE_REASONS
-        return {trace, to.constraints, constraint_rows_.words()};
+        return {trace, to.constraints, constraint_words_};
 #else
         static_cast<void>(to);
         return {};
@@ -95,8 +95,8 @@ class ConflictAnalysis {
 
   private:
     Reasons reasons(int level) {
-        const auto row = row_of_level_[idx(level)];
-        return {constraint_rows_.row(row), variable_rows_.row(row)};
+        Word *row = rows_.row(row_of_level_[idx(level)]);
+        return {row, row + constraint_words_};
     }
     template <int W> void explain(int y, const Word *values, Reasons to);
     template <int W> void explain_refused(int level, int x, Reasons to);
@@ -105,7 +105,7 @@ class ConflictAnalysis {
     template <int W> void explain_loops(int y, Word *rest, Reasons to);
     template <int W> void explain_degree(int y, Word *rest, Reasons to);
     void blame_edges(int y, bool outward, int needed, Reasons to);
-    const Incidence *next_placed_neighbour(int y, int &after) const;
+    [[gnu::always_inline]] const Incidence *next_placed_neighbour(int y, int &after) const;
     template <int W>
     void explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Reasons to);
     template <int W> Word types_met(const Adjacency &a, int v, const Word *values) const;
@@ -119,7 +119,8 @@ class ConflictAnalysis {
     }
 
     const Domains &domains_;
-    BitRows constraint_rows_, variable_rows_;
+    BitRows rows_; // constraints, then variables
+    int constraint_words_ = 1;
     std::vector<std::int32_t> row_of_level_; // rows are swapped, not copied, from level to level
     struct Refused {
         std::int32_t value, incidence;

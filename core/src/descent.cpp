@@ -13,7 +13,7 @@ void Descent::start(const MineTask &task) {
     n_mutations_ = 0;
     failed_searches_ = failed_steps_ = 0;
     target_.reset(set_, task);
-    pattern_.emplace(set_, target_.arrays());
+    pattern_.emplace(set_, target_.arrays(), params_.values ? &params_.nominal : nullptr);
     current_.reset(*pattern_);
     searcher_.bind(*pattern_, &wipeouts_);
     searcher_.set_permanent(nullptr);
@@ -72,7 +72,7 @@ MinedProgram Descent::finish() {
     result.stopped = stopped();
     if (result.stopped)
         return result;
-    target_.write(current_, result);
+    target_.write(current_, params_.values, result);
     recount(result);
     result.n_mutations = n_mutations_;
     result.stats = stats_;

@@ -1,31 +1,50 @@
 #include "gdlnn/pattern.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gdlnn {
 namespace {
 
-bool excludes(const FeatureColumn &column, bool upper, double bound) {
-    return upper ? bound < column.highest : bound > column.lowest;
+bool excludes(const FeatureColumn &column, SideKind kind, double bound) {
+    switch (kind) {
+    case SideKind::lower:
+        return bound > column.lowest;
+    case SideKind::upper:
+        return bound < column.highest;
+    default:
+        return bound > column.lowest || bound < column.highest;
+    }
 }
 
-// The mask of the nodes with at least the first value that passes a lower bound, or that an upper
-// one excludes.
-std::int32_t mask_of(const FeatureColumn &column, bool upper, double bound) {
+// The masks of the nodes with at least a bound and of those beyond it; -1 without such masks.
+std::pair<std::int32_t, std::int32_t> masks_of(const FeatureColumn &column, double bound) {
     if (!column.ranked)
-        return -1;
+        return {-1, -1};
     const auto first = column.values.begin(), last = column.values.end();
-    const auto value =
-        upper ? std::upper_bound(first, last, bound) : std::lower_bound(first, last, bound);
-    return column.mask_offset + static_cast<std::int32_t>(value - first);
+    const auto mask = [&](auto value) {
+        return column.mask_offset + static_cast<std::int32_t>(value - first);
+    };
+    return {mask(std::lower_bound(first, last, bound)), mask(std::upper_bound(first, last, bound))};
+}
+
+// Calls use(kind, bound) for every constraint that an interval makes.
+template <class Use> void each_side(bool nominal, double lower, double upper, Use &&use) {
+    if (nominal && lower == upper) {
+        use(SideKind::value, lower);
+        return;
+    }
+    use(SideKind::lower, lower);
+    use(SideKind::upper, upper);
 }
 
 } // namespace
 
-Pattern::Pattern(const GraphSet &set, const ProgramArrays &program) : n(program.n), m(program.m) {
+Pattern::Pattern(const GraphSet &set, const ProgramArrays &program, const NominalFeatures *nominal)
+    : n(program.n), m(program.m) {
     link_edges(program);
-    compile_node_sides(set, program);
-    compile_edge_sides(set, program);
+    compile_node_sides(set, program, nominal);
+    compile_edge_sides(set, program, nominal);
     number_ids();
 }
 
@@ -82,42 +101,46 @@ std::int32_t Pattern::find_reverse(int e) const {
     return found;
 }
 
-void Pattern::compile_node_sides(const GraphSet &set, const ProgramArrays &program) {
+void Pattern::compile_node_sides(const GraphSet &set, const ProgramArrays &program,
+                                 const NominalFeatures *nominal) {
     const int d = set.n_node_features();
     node_side_start.reserve(idx(n + 1));
     node_side_start.push_back(0);
     for (int x = 0; x < n; ++x) {
         for (int f = 0; f < d; ++f) {
             const FeatureColumn &column = set.node_column(f);
-            for (const bool upper : {false, true}) {
-                const double bound = (upper ? program.node_upper : program.node_lower)[x * d + f];
-                if (!excludes(column, upper, bound))
-                    continue;
-                node_sides.push_back({x, f, upper, bound, mask_of(column, upper, bound), 0});
-            }
+            const bool named = nominal && !nominal->node.empty() && nominal->node[idx(f)];
+            each_side(named, program.node_lower[x * d + f], program.node_upper[x * d + f],
+                      [&](SideKind kind, double bound) {
+                          if (!excludes(column, kind, bound))
+                              return;
+                          const auto [at_least, beyond] = masks_of(column, bound);
+                          node_sides.push_back({x, f, kind, bound, at_least, beyond, 0});
+                      });
         }
         node_side_start.push_back(static_cast<std::int32_t>(node_sides.size()));
     }
 }
 
-void Pattern::compile_edge_sides(const GraphSet &set, const ProgramArrays &program) {
+void Pattern::compile_edge_sides(const GraphSet &set, const ProgramArrays &program,
+                                 const NominalFeatures *nominal) {
     const int c = set.n_edge_features();
     edge_side_start.reserve(idx(m + 1));
     edge_side_start.push_back(0);
     for (int e = 0; e < m; ++e) {
         for (int f = 0; f < c; ++f) {
-            for (const bool upper : {false, true}) {
-                const double bound = (upper ? program.edge_upper : program.edge_lower)[e * c + f];
-                if (!excludes(set.edge_column(f), upper, bound))
-                    continue;
-                Word types = 0;
-                if (set.has_edge_types())
-                    for (int t = 0; t < set.n_edge_types(); ++t) {
-                        const double value = set.edge_type_features(t)[f];
-                        types |= Word{upper ? value <= bound : value >= bound} << t;
-                    }
-                edge_sides.push_back({e, f, upper, bound, 0, types});
-            }
+            const bool named = nominal && !nominal->edge.empty() && nominal->edge[idx(f)];
+            each_side(named, program.edge_lower[e * c + f], program.edge_upper[e * c + f],
+                      [&](SideKind kind, double bound) {
+                          if (!excludes(set.edge_column(f), kind, bound))
+                              return;
+                          Side side{e, f, kind, bound, -1, -1, 0};
+                          if (set.has_edge_types())
+                              for (int t = 0; t < set.n_edge_types(); ++t)
+                                  side.types |= Word{passes(side, set.edge_type_features(t)[f])}
+                                                << t;
+                          edge_sides.push_back(side);
+                      });
         }
         edge_side_start.push_back(static_cast<std::int32_t>(edge_sides.size()));
     }

@@ -243,9 +243,9 @@ template <int W> class Placement {
 template <int W> class Walk {
   public:
     Walk(const Plan &plan, Scratch &graph, std::vector<std::int32_t> &matched,
-         std::vector<std::int32_t> &undecided)
+         std::vector<std::int32_t> &undecided, std::int64_t most_steps)
         : plan_(plan), graph_(graph), placement_(plan, graph), matched_(matched),
-          undecided_(undecided) {}
+          undecided_(undecided), most_steps_(std::min(kWalkSteps, most_steps)) {}
 
     void run() {
         everywhere_.assign(idx(width()), ~Word{0});
@@ -300,7 +300,7 @@ template <int W> class Walk {
             for (int i = 0; i < w; ++i)
                 roots[i] &= graph_.loops(plan_.loop(l))[i];
         bool found = false, spent = false;
-        std::int64_t steps = kWalkSteps;
+        std::int64_t steps = most_steps_;
         const auto once = [](const std::int32_t *) { return true; };
         for (int i = 0; i < w && !spent; ++i) {
             for (Word rest = roots[i]; rest && !spent; rest &= rest - 1) {
@@ -343,6 +343,7 @@ template <int W> class Walk {
     Scratch &graph_;
     Placement<W> placement_;
     std::vector<std::int32_t> &matched_, &undecided_;
+    std::int64_t most_steps_;
     std::vector<Word> everywhere_, roots_;
     std::vector<Frame> stack_;
 };
@@ -490,7 +491,7 @@ PlanMatches Plan::match(const GraphArrays &graphs, const PlanParams &params) con
         if (scratch.fits(view)) {
             scratch.load(view, nullptr);
             by_width(scratch.width(), [&](auto width) {
-                Walk<decltype(width)::value>(*this, scratch, found, open).run();
+                Walk<decltype(width)::value>(*this, scratch, found, open, params.step_budget).run();
             });
             for (const auto p : large_)
                 if (programs_[idx(p)].n <= view.n)

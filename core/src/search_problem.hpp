@@ -14,10 +14,6 @@
 
 namespace gdlnn {
 
-inline bool passes(const Side &side, double value) {
-    return side.upper ? value <= side.bound : value >= side.bound;
-}
-
 // Neighbours of v over edges of the allowed types, for graphs that have masks.
 template <int W>
 inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word allowed, int v,
@@ -84,17 +80,19 @@ struct SearchProblem {
 template <int W> inline void SearchProblem::apply_side(const Side &side, Word *mask) const {
     const EncodedGraph &g = *graph;
     const int w = W ? W : g.words;
-    const Word *at_least = nullptr;
-    if (side.mask >= 0) {
-        at_least = g.rank_masks.data() + idx(side.mask) * idx(w);
+    const Word *at_least = nullptr, *beyond = nullptr;
+    if (side.at_least >= 0) {
+        at_least = g.rank_masks.data() + idx(side.at_least) * idx(w);
+        beyond = g.rank_masks.data() + idx(side.beyond) * idx(w);
     } else if (!g.local_start.empty()) {
         const int j = set->node_column(side.feature).local_index;
         const double *first = g.local_values.data() + g.local_start[idx(j)];
         const double *last = g.local_values.data() + g.local_start[idx(j + 1)];
-        const auto place = (side.upper ? std::upper_bound(first, last, side.bound)
-                                       : std::lower_bound(first, last, side.bound)) -
-                           first;
-        at_least = g.local_masks.data() + idx(g.local_start[idx(j)] + j + place) * idx(w);
+        const Word *masks = g.local_masks.data() + idx(g.local_start[idx(j)] + j) * idx(w);
+        if (side.kind != SideKind::upper)
+            at_least = masks + idx(std::lower_bound(first, last, side.bound) - first) * idx(w);
+        if (side.kind != SideKind::lower)
+            beyond = masks + idx(std::upper_bound(first, last, side.bound) - first) * idx(w);
     } else {
         const int d = set->n_node_features();
         for (int v = 0; v < g.n; ++v)
@@ -102,10 +100,10 @@ template <int W> inline void SearchProblem::apply_side(const Side &side, Word *m
                 clear_bit(mask, v);
         return;
     }
-    if (side.upper)
-        remove_words(mask, at_least, w);
-    else
+    if (side.kind != SideKind::upper)
         and_words(mask, at_least, w);
+    if (side.kind != SideKind::lower)
+        remove_words(mask, beyond, w);
 }
 
 template <int W> inline void SearchProblem::side_domain(int x, Word *domain) const {

@@ -7,20 +7,24 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Opens the sides that are off in copies of the bounds.
-template <class IsOff>
-void open_sides(const std::vector<Side> &sides, int n_features, std::vector<double> &lower,
-                std::vector<double> &upper, IsOff &&is_off) {
-    for (std::size_t s = 0; s < sides.size(); ++s) {
-        if (!is_off(static_cast<int>(s)))
-            continue;
-        const auto at = idx(sides[s].owner * n_features + sides[s].feature);
-        if (sides[s].upper)
-            upper[at] = kInfinity;
-        else
-            lower[at] = -kInfinity;
+// The bounds of a program after a descent, row by row.
+struct Bounds {
+    std::vector<double> lower, upper;
+
+    // From the values of the target: as they are, or all open.
+    Bounds(const std::vector<double> &values, bool open)
+        : lower(values.size(), -kInfinity), upper(values.size(), kInfinity) {
+        if (!open)
+            lower = upper = values;
     }
-}
+    void set(const Side &side, int n_features, bool closed) {
+        const auto at = idx(side.owner * n_features + side.feature);
+        if (side.kind != SideKind::upper)
+            lower[at] = closed ? side.bound : -kInfinity;
+        if (side.kind != SideKind::lower)
+            upper[at] = closed ? side.bound : kInfinity;
+    }
+};
 
 void append_row(std::vector<double> &to, const std::vector<double> &from, int row, int width,
                 bool cleared, double open) {
@@ -73,29 +77,29 @@ ProgramArrays TargetProgram::arrays() const {
     return program;
 }
 
-void TargetProgram::write(const Variant &variant, MinedProgram &result) const {
+void TargetProgram::write(const Variant &variant, bool only_constraints,
+                          MinedProgram &result) const {
     const Pattern &p = variant.pattern();
-    auto node_lower = node_values_, node_upper = node_values_;
-    auto edge_lower = edge_values_, edge_upper = edge_values_;
-    open_sides(p.node_sides, n_node_features_, node_lower, node_upper,
-               [&](int s) { return variant.is_off(p.node_side_id(s)); });
-    open_sides(p.edge_sides, n_edge_features_, edge_lower, edge_upper,
-               [&](int s) { return variant.is_off(p.edge_side_id(s)); });
+    Bounds node(node_values_, only_constraints), edge(edge_values_, only_constraints);
+    for (int s = 0; s < static_cast<int>(p.node_sides.size()); ++s)
+        node.set(p.node_sides[idx(s)], n_node_features_, !variant.is_off(p.node_side_id(s)));
+    for (int s = 0; s < static_cast<int>(p.edge_sides.size()); ++s)
+        edge.set(p.edge_sides[idx(s)], n_edge_features_, !variant.is_off(p.edge_side_id(s)));
     for (int x = 0; x < p.n; ++x) {
         if (variant.is_off(p.node_id(x)))
             continue;
         const bool cleared = node_cleared_[idx(x)];
         result.nodes.push_back(nodes_[idx(x)]);
-        append_row(result.node_lower, node_lower, x, n_node_features_, cleared, -kInfinity);
-        append_row(result.node_upper, node_upper, x, n_node_features_, cleared, kInfinity);
+        append_row(result.node_lower, node.lower, x, n_node_features_, cleared, -kInfinity);
+        append_row(result.node_upper, node.upper, x, n_node_features_, cleared, kInfinity);
     }
     for (int e = 0; e < p.m; ++e) {
         if (variant.is_off(p.edge_id(e)))
             continue;
         const bool cleared = edge_cleared_[idx(e)];
         result.edges.push_back(edges_[idx(e)]);
-        append_row(result.edge_lower, edge_lower, e, n_edge_features_, cleared, -kInfinity);
-        append_row(result.edge_upper, edge_upper, e, n_edge_features_, cleared, kInfinity);
+        append_row(result.edge_lower, edge.lower, e, n_edge_features_, cleared, -kInfinity);
+        append_row(result.edge_upper, edge.upper, e, n_edge_features_, cleared, kInfinity);
     }
 }
 

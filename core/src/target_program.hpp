@@ -23,7 +23,9 @@ class TargetProgram {
     void clear_node(int x) { node_cleared_[idx(x)] = 1; }
     void clear_edge(int e) { edge_cleared_[idx(e)] = 1; }
     // Writes nodes, edges and bounds of what is left; `variant` is one of the compiled program.
-    void write(const Variant &variant, MinedProgram &result) const;
+    // Bounds that are no constraints, as they exclude nothing in the graph set, are written too
+    // unless `only_constraints` is set.
+    void write(const Variant &variant, bool only_constraints, MinedProgram &result) const;
 
   private:
     int n_node_features_ = 0, n_edge_features_ = 0;

@@ -211,7 +211,7 @@ Program reduced(const Program &program, const Pattern &pattern, const Graphs &gr
             continue;
         check(position[idx(side.owner)] >= 0, "a side is kept without its node");
         const auto at = idx(position[idx(side.owner)] * graphs.d + side.feature);
-        (side.upper ? result.node_upper : result.node_lower)[at] = side.bound;
+        (side.kind == SideKind::upper ? result.node_upper : result.node_lower)[at] = side.bound;
     }
     for (std::size_t s = 0; s < pattern.edge_sides.size(); ++s) {
         const Side &side = pattern.edge_sides[s];
@@ -219,7 +219,7 @@ Program reduced(const Program &program, const Pattern &pattern, const Graphs &gr
             continue;
         check(place[idx(side.owner)] >= 0, "a side is kept without its edge");
         const auto at = idx(place[idx(side.owner)] * graphs.c + side.feature);
-        (side.upper ? result.edge_upper : result.edge_lower)[at] = side.bound;
+        (side.kind == SideKind::upper ? result.edge_upper : result.edge_lower)[at] = side.bound;
     }
     return result;
 }

@@ -104,6 +104,9 @@ class MiningJob:
         step_budget: int,
         final_budget: int,
         lookahead: bool,
+        values: bool,
+        nominal_node: npt.NDArray[np.bool_],
+        nominal_edge: npt.NDArray[np.bool_],
         task_graphs: _Int,
         task_offsets: _Int,
         task_nodes: _Int,
@@ -138,17 +141,28 @@ class Plan:
     def nbytes(self) -> int: ...
     def match(
         self,
-        node_features: npt.NDArray[np.float64],
-        node_offsets: npt.NDArray[np.int64],
-        edges: npt.NDArray[np.int64],
-        edge_features: npt.NDArray[np.float64],
-        edge_offsets: npt.NDArray[np.int64],
+        node_features: _Float,
+        node_offsets: _Int,
+        edges: _Int,
+        edge_features: _Float,
+        edge_offsets: _Int,
         directed: npt.NDArray[np.bool_],
         budget: int,
         n_threads: int,
-    ) -> tuple[
-        npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]
-    ]: ...
+    ) -> tuple[_Int, npt.NDArray[np.int32], _Int, npt.NDArray[np.int32]]: ...
+    def witnesses(
+        self,
+        node_features: _Float,
+        node_offsets: _Int,
+        edges: _Int,
+        edge_features: _Float,
+        edge_offsets: _Int,
+        directed: npt.NDArray[np.bool_],
+        graph: npt.NDArray[np.int32],
+        program: npt.NDArray[np.int32],
+        most: int,
+        n_threads: int,
+    ) -> tuple[_Int, npt.NDArray[np.int32], _Int, _Byte]: ...
 
 def structure(
     node_offsets: npt.NDArray[np.int64],

@@ -1,26 +1,30 @@
-"""match(): the typed front of the core for batches of programs and graphs."""
+"""match() and ProgramPlan: batches of programs and graphs, all programs in one walk over each graph."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Literal, overload
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn import _core
 from gdlnn.errors import MatchError, UnknownMatchError
-from gdlnn.gdl.matching import NO_BUDGET, UNKNOWN, fitted_batch
+from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, GraphDataset
-from gdlnn.graphs.arrays import GraphSet
+from gdlnn.graphs.arrays import GraphSet, offsets_of
+from gdlnn.graphs.structure import fill_structure
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 Graphs = GraphSet | GraphDataset | Graph | Iterable[Graph]
 
-__all__ = ["GraphSet", "as_graph_set", "count_matches", "match", "n_threads_for"]
+MOST_WITNESSES = 60
+"""Most images of a program in a graph that are looked for."""
+
+__all__ = ["GraphSet", "Matches", "ProgramPlan", "as_graph_set", "count_matches", "match", "n_threads_for"]
 
 
 def as_graph_set(graphs: Graphs) -> GraphSet:
@@ -28,6 +32,17 @@ def as_graph_set(graphs: Graphs) -> GraphSet:
     if isinstance(graphs, GraphSet):
         return graphs
     return GraphSet([graphs] if isinstance(graphs, Graph) else graphs)
+
+
+def _fitting_set(programs: Sequence[Program], graphs: Graphs) -> GraphSet:
+    """Encode graphs, with the structure features that the programs' schema has and they lack."""
+    if isinstance(graphs, GraphSet):
+        return graphs
+    listed = [graphs] if isinstance(graphs, Graph) else list(graphs)
+    schema = getattr(programs[0], "schema", None) if programs else None
+    given: list[object] = list(listed)  # anything else than a graph is reported with its index
+    alike = all(isinstance(graph, Graph) for graph in given) and len({g.directed for g in listed}) < 2
+    return GraphSet(fill_structure(listed, schema) if alike else listed)
 
 
 def n_threads_for(n_jobs: int | None) -> int:
@@ -56,6 +71,144 @@ def _raise_unknown(unknown: BoolArray, step_budget: int | None) -> None:
         f"{int(unknown.sum())} of {unknown.size} matches are unknown after {step_budget} steps, the first of "
         f"program {program} on graph {graph}; raise step_budget, leave it out, or ask for return_unknown=True"
     )
+
+
+class Matches:
+    """Which programs match which graphs, by graph.
+
+    Attributes
+    ----------
+    start, programs
+        The programs that match graph i, rising, are ``programs[start[i]:start[i + 1]]``.
+    unknown_start, unknown
+        The same for programs on which the step budget ran out.
+    n_programs
+        How many programs were asked about.
+    """
+
+    def __init__(
+        self,
+        start: IntArray,
+        programs: npt.NDArray[np.int32],
+        unknown_start: IntArray,
+        unknown: npt.NDArray[np.int32],
+        n_programs: int,
+    ) -> None:
+        self.start, self.programs = start, programs
+        self.unknown_start, self.unknown = unknown_start, unknown
+        self.n_programs = n_programs
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of pairs that are unknown."""
+        return len(self.unknown)
+
+    def of(self, graph: int) -> npt.NDArray[np.int32]:
+        """Return the programs that match a graph."""
+        return self.programs[self.start[graph] : self.start[graph + 1]]
+
+    def table(self) -> BoolArray:
+        """Return graphs × programs: where a program matches."""
+        return self._table(self.start, self.programs)
+
+    def unknown_table(self) -> BoolArray:
+        """Return graphs × programs: where the answer is unknown."""
+        return self._table(self.unknown_start, self.unknown)
+
+    def _table(self, start: IntArray, columns: npt.NDArray[np.int32]) -> BoolArray:
+        table = np.zeros((len(self), self.n_programs), dtype=bool)
+        table[np.repeat(np.arange(len(self)), np.diff(start)), columns] = True
+        return table
+
+
+class Witnesses(NamedTuple):
+    """Where programs are in graphs, one entry per question.
+
+    Attributes
+    ----------
+    images
+        Per question an array, images × variables, of nodes; images that cover the same subgraph count once.
+    complete
+        Per question whether these are all images.
+    """
+
+    images: list[npt.NDArray[np.int32]]
+    complete: BoolArray
+
+
+class ProgramPlan:
+    """Programs compiled once, to be matched together against any number of graphs.
+
+    Parameters
+    ----------
+    programs
+        The programs.
+    like
+        Graphs of the kind that will be asked about: their numbers of features and directions.
+    """
+
+    def __init__(self, programs: Sequence[Program], like: GraphSet) -> None:
+        self.programs = programs
+        batch = fitted_batch(programs, like)
+        kinds = np.unique(like.arrays.directed).tolist() or [False]
+        self._plans = {bool(kind): _core.Plan(batch, bool(kind)) for kind in kinds}
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the plan takes."""
+        return sum(plan.nbytes for plan in self._plans.values())
+
+    def match(self, graphs: GraphSet, n_jobs: int | None = 1, step_budget: int | None = None) -> Matches:
+        """Find which programs match which graphs."""
+        budget, threads = _budget(step_budget), n_threads_for(n_jobs)
+        directed = graphs.arrays.directed
+        if len(self._plans) == 1:
+            (plan,) = self._plans.values()
+            return Matches(*plan.match(*graphs.arrays, budget, threads), len(self.programs))
+        rows = [
+            self._plans[bool(directed[i])].match(*GraphSet([graph]).arrays, budget, threads)
+            for i, graph in enumerate(graphs.graphs)
+        ]
+        start, unknown_start = (offsets_of([len(row[at]) for row in rows]) for at in (1, 3))
+        found, unknown = (np.concatenate([row[at] for row in rows]) for at in (1, 3))
+        return Matches(start, found, unknown_start, unknown, len(self.programs))
+
+    def witnesses(
+        self,
+        graphs: GraphSet,
+        rows: npt.ArrayLike,
+        columns: npt.ArrayLike,
+        most: int = MOST_WITNESSES,
+        n_jobs: int | None = 1,
+    ) -> Witnesses:
+        """Find where programs are in graphs that are all directed or all undirected.
+
+        Parameters
+        ----------
+        graphs
+            The graphs.
+        rows, columns
+            One graph and one program per question; rows must not fall.
+        most
+            Most images per question. They come in an order that does not depend on how nodes are numbered.
+        n_jobs
+            Threads.
+        """
+        asked, programs = np.asarray(rows, dtype=np.int32), np.asarray(columns, dtype=np.int32)
+        (plan,) = self._plans.values()
+        start, nodes, at, complete = plan.witnesses(
+            *graphs.arrays, asked, programs, most, n_threads_for(n_jobs)
+        )
+        sizes = [len(self.programs[column].nodes) for column in programs.tolist()]
+        counts = np.diff(start).tolist()
+        images = [
+            nodes[a:b].reshape(count, size)
+            for a, b, count, size in zip(at[:-1].tolist(), at[1:].tolist(), counts, sizes, strict=True)
+        ]
+        return Witnesses(images, complete.astype(bool))
 
 
 @overload
@@ -101,16 +254,14 @@ def match(
     -------
     A bool array, graphs × programs; with `return_unknown` also one that is True where the answer is unknown.
     """
-    encoded = as_graph_set(graphs)
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)
-    batch = fitted_batch(listed, encoded)
-    answers = _core.exists(encoded.native, batch, _budget(step_budget), n_threads_for(n_jobs))
-    unknown = answers == UNKNOWN
+    encoded = _fitting_set(listed, graphs)
+    found = ProgramPlan(listed, encoded).match(encoded, n_jobs, step_budget)
     if return_unknown:
-        return answers == 1, unknown
-    if step_budget is not None and unknown.any():
-        _raise_unknown(unknown, step_budget)
-    return answers.view(np.bool_)
+        return found.table(), found.unknown_table()
+    if found.n_unknown:
+        _raise_unknown(found.unknown_table(), step_budget)
+    return found.table()
 
 
 def count_matches(
@@ -122,8 +273,8 @@ def count_matches(
     distinct: bool = False,
 ) -> IntArray:
     """Count valuations, or with `distinct` the subgraphs they pick out: an int array, graphs × programs."""
-    encoded = as_graph_set(graphs)
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)
+    encoded = _fitting_set(listed, graphs)
     batch = fitted_batch(listed, encoded)
     values, unknown = _core.counts(
         encoded.native, batch, distinct, _budget(step_budget), n_threads_for(n_jobs)

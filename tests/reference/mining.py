@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gdlnn import Graph, Program
 from gdlnn.gdl.mutations import Mutation, mutations
-from gdlnn.gdl.program import EdgeDescription, NodeDescription
+from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
 from reference.matcher import matches
 
 MASK = (1 << 64) - 1
@@ -32,6 +32,7 @@ class Data:
     graphs: list[Graph]
     y: list[int]
     epsilon: float
+    nominal: tuple[frozenset[int], frozenset[int]] | None = None  # of nodes and edges; None: all are ordered
     memo: dict[Program, tuple[bool, ...]] = field(default_factory=dict)
     bounds: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
 
@@ -48,6 +49,29 @@ class Data:
         support = self.support(program)
         positive = sum(hit and y == label for hit, y in zip(support, self.y, strict=True))
         return positive / (sum(support) + self.epsilon), positive
+
+    def mutations(self, program: Program) -> list[Mutation]:
+        return list(mutations(program, *(self.nominal or ())))
+
+    def said(self, program: Program) -> Program:
+        """Return what is left of a program's bounds: where values are named, those that exclude something."""
+        if self.nominal is None:
+            return program
+
+        def vector(of: str, intervals: tuple[Interval, ...] | None) -> tuple[Interval, ...] | None:
+            kept = []
+            for feature, (lower, upper) in enumerate(intervals or ()):
+                lowest, highest = self.extremes(of, feature)
+                named = feature in self.nominal[of == "edge"] and lower == upper  # type: ignore[index]
+                below = lower > lowest or (named and upper < highest)
+                above = upper < highest or (named and lower > lowest)
+                kept.append(Interval(lower if below else -math.inf, upper if above else math.inf))
+            return tuple(kept) if kept else None
+
+        return Program(
+            [NodeDescription(n.variable, vector("node", n.intervals)) for n in program.nodes],
+            [EdgeDescription(e.source, e.target, vector("edge", e.intervals)) for e in program.edges],
+        )
 
     def extremes(self, of: str, feature: int) -> tuple[float, float]:
         """Return the smallest and the largest value of a feature in all graphs."""
@@ -112,6 +136,8 @@ def opens_nothing(program: Program, mutation: Mutation, data: Data) -> bool:
     )
     assert described is not None
     lower, upper = described[mutation.feature]
+    if mutation.side == "both":
+        return lower <= lowest and upper >= highest
     return lower <= lowest if mutation.side == "lower" else upper >= highest
 
 
@@ -119,7 +145,7 @@ def offered(program: Program, data: Data, connected: bool) -> list[Mutation]:
     """Return the mutations that the greedy strategy may choose from, in the order of ties."""
     return [
         mutation
-        for mutation in mutations(program)
+        for mutation in data.mutations(program)
         if mutation.program.nodes
         and not opens_nothing(program, mutation, data)
         and (not connected or mutation.feature is not None or is_connected(mutation.program))
@@ -144,7 +170,7 @@ def greedy(
             if best is None or (mutant_score, rank) > best:
                 best, chosen = (mutant_score, rank), mutation
         if best is None or best[0] < score:
-            return Mined(program, score, data.support(program), steps)
+            return Mined(data.said(program), score, data.support(program), steps)
         program, score, steps = chosen.program, best[0], steps + 1
 
 
@@ -167,7 +193,7 @@ def reachable(
         ]
         best = max((rank for rank, _ in ranked), default=None)
         if best is None or best[0] < data.count(program, label)[0]:
-            final.add(program.canonical(directed=directed))
+            final.add(data.said(program).canonical(directed=directed))
             continue
         # The first mutation of each variable comes before its other features and sides under every numbering.
         first = {m.target: m for rank, m in reversed(ranked) if rank == best}
@@ -208,7 +234,7 @@ def excludes(program: Program, rule: str, target: object, data: Data) -> bool:
     """Whether some interval of a node or an edge leaves out a training value: opening it is a step."""
     return any(
         (m.rule, m.target) == (rule, target) and not opens_nothing(program, m, data)
-        for m in mutations(program)
+        for m in data.mutations(program)
     )
 
 
@@ -237,14 +263,14 @@ def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = T
         mutants = [drop_edge(program, edge, connected) for edge in program.edges]
         mutants += [
             m.program
-            for m in mutations(program)
+            for m in data.mutations(program)
             if m.feature is not None and not opens_nothing(program, m, data)
         ]
         choice = max((m for m in mutants if m is not None), key=lambda m: data.count(m, label), default=None)
         if not try_(choice):
             break
         steps += 1
-    return Mined(program, data.count(program, label)[0], data.support(program), steps)
+    return Mined(data.said(program), data.count(program, label)[0], data.support(program), steps)
 
 
 # --- random ties ------------------------------------------------------------------------------------------
@@ -261,7 +287,9 @@ def mutation_numbers(program: Program, data: Data) -> dict[Key, int]:
     numbers: dict[Key, int] = {}
     base = 0
     for rule in RULES:
-        of_rule = [m for m in mutations(program) if m.rule == rule and not opens_nothing(program, m, data)]
+        of_rule = [
+            m for m in data.mutations(program) if m.rule == rule and not opens_nothing(program, m, data)
+        ]
         numbers |= {key(mutation): base + i for i, mutation in enumerate(of_rule)}
         base += math.ceil(len(of_rule) / WORD) * WORD
     return numbers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gdlnn import Graph, GraphDataset
+from gdlnn import Feature, Graph, GraphDataset, Schema
 from reference.random_cases import Rng, Shape, random_features, random_graph
 
 EPSILONS = (0.01, 0.1, 1.0, 5.0)
@@ -27,6 +27,26 @@ class MiningCase:
     @property
     def dataset(self) -> GraphDataset:
         return GraphDataset(self.graphs, self.y)
+
+    @property
+    def nominal(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The features of nodes and edges that are nominal, drawn with the seed."""
+        rng = np.random.default_rng([2026, self.seed])
+        widths = [self.graphs[0].node_features.shape[1], self.graphs[0].edge_features.shape[1]]
+        node, edge = (frozenset(np.flatnonzero(rng.random(width) < 0.6).tolist()) for width in widths)
+        return node, edge
+
+    @property
+    def schema(self) -> Schema:
+        """A schema in which those features are nominal and the others ordinal."""
+
+        def features(width: int, nominal: frozenset[int]) -> tuple[Feature, ...]:
+            return tuple(Feature(f"f{i}", "nominal" if i in nominal else "ordinal") for i in range(width))
+
+        first, (node, edge) = self.graphs[0], self.nominal
+        return Schema(
+            features(first.node_features.shape[1], node), features(first.edge_features.shape[1], edge)
+        )
 
     def __str__(self) -> str:
         lines = [f"seed {self.seed}, ε = {self.epsilon}, connected = {self.connected}, labels {self.y}"]

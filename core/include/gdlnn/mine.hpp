@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gdlnn/graph_set.hpp"
+#include "gdlnn/pattern.hpp"
 
 namespace gdlnn {
 
@@ -25,6 +26,10 @@ struct MineParams {
     std::int64_t final_budget = 2'000'000; // per search when the final program is recounted
     int greedy_below = 1000; // sequential: the greedy loop at the end runs below this many graphs
     bool lookahead = true;
+    // Whether conditions on nominal features name a value, and bounds that exclude no graph are
+    // left out of the result. Without it every feature is ordered, as in the paper.
+    bool values = false;
+    NominalFeatures nominal;
 };
 
 // One descent: some nodes of one graph (a connected component, or all), with fixed or seeded random

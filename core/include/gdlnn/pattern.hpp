@@ -24,16 +24,37 @@ struct ProgramArrays {
     const double *edge_upper = nullptr;
 };
 
-// One closed side of one interval. Sides that exclude nothing in the graph set are left out.
+// Which features are nominal: a condition on one names its value, both sides of the interval at
+// once.
+struct NominalFeatures {
+    std::vector<std::uint8_t> node, edge; // one flag per feature; empty: none is
+};
+
+enum class SideKind : std::uint8_t { lower, upper, value };
+
+// One closed side of one interval, or both sides at once where a feature is nominal. Sides that
+// exclude nothing in the graph set are left out.
 struct Side {
     std::int32_t owner; // node or edge
     std::int32_t feature;
-    bool upper;
+    SideKind kind;
     double bound;
-    std::int32_t mask; // ranked node features: the mask of EncodedGraph::rank_masks with the nodes
-                       // that pass (lower side) or that do not (upper side); else -1
-    Word types;        // edges: the edge types that pass, where the set has types
+    // Ranked node features, masks of EncodedGraph::rank_masks, else -1: the nodes with at least the
+    // bound (lower, value), and those beyond it (upper, value).
+    std::int32_t at_least, beyond;
+    Word types; // edges: the edge types that pass, where the set has types
 };
+
+inline bool passes(const Side &side, double value) {
+    switch (side.kind) {
+    case SideKind::lower:
+        return value >= side.bound;
+    case SideKind::upper:
+        return value <= side.bound;
+    default:
+        return value == side.bound;
+    }
+}
 
 struct Incidence {
     std::int32_t edge;
@@ -47,7 +68,10 @@ struct Incidence {
 // `switch_off` and Variant::remove; searches and the miner only deal in sets of ids.
 class Pattern {
   public:
-    Pattern(const GraphSet &set, const ProgramArrays &program);
+    // `nominal` (null: nothing is) makes the two sides of an exact interval of a nominal feature
+    // one constraint.
+    Pattern(const GraphSet &set, const ProgramArrays &program,
+            const NominalFeatures *nominal = nullptr);
 
     int n = 0;
     int m = 0;
@@ -108,8 +132,10 @@ class Pattern {
   private:
     void link_edges(const ProgramArrays &program);
     std::int32_t find_reverse(int e) const;
-    void compile_node_sides(const GraphSet &set, const ProgramArrays &program);
-    void compile_edge_sides(const GraphSet &set, const ProgramArrays &program);
+    void compile_node_sides(const GraphSet &set, const ProgramArrays &program,
+                            const NominalFeatures *nominal);
+    void compile_edge_sides(const GraphSet &set, const ProgramArrays &program,
+                            const NominalFeatures *nominal);
     void number_ids();
 };
 

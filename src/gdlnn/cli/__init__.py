@@ -1,6 +1,6 @@
 """The command line: one file per command. What they share is in `options` and `app`."""
 
-from gdlnn.cli import datasets, demo, evaluate, evaluate_explain, explain, mine, predict, report, serve, train
+from gdlnn.cli import datasets, demo, evaluate, explain, mine, predict, report, serve, train
 from gdlnn.cli.app import app, main
 
 app.command("demo", epilog="Example: gdlnn demo MUTAG")(demo.demo)
@@ -19,8 +19,6 @@ app.command("report", epilog="Example: gdlnn report model.gdlnn mine.csv --label
     report.report
 )
 app.command("serve", epilog="Example: gdlnn serve model.gdlnn, then open the address it says")(serve.serve)
-for study in (evaluate_explain.explain, evaluate_explain.cost, evaluate_explain.motifs):
-    evaluate.app.command()(study)
 app.add_typer(evaluate.app, name="evaluate", epilog="Example: gdlnn evaluate accuracy --datasets MUTAG")
 
 __all__ = ["app", "main"]

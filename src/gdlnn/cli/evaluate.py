@@ -1,9 +1,10 @@
-"""`gdlnn evaluate`: studies of methods over data sets."""
+"""`gdlnn evaluate`: studies of methods and explanations over data sets."""
 
 from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,12 +18,12 @@ from gdlnn.progress import is_watched, progress_bar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gdlnn.evaluation import Place, StudySettings
-    from gdlnn.evaluation.explain_study import ExplainSettings
+    from gdlnn.studies import RunConfig, StudyPlan
 
 app = typer.Typer(help="Studies: how good methods are on data sets, and what it costs.", no_args_is_help=True)
 
 ABLATION_DATASETS = "MUTAG,PTC_MR,ENZYMES,PROTEINS,BBBP,BACE"
+COST_METHODS = "gdlnn,gdlnn-smallest,gdlnn-paper,pl4xgl,subgraphx"
 DatasetsOption = Annotated[
     str, typer.Option("--datasets", help="Data sets, separated by commas; 'all' for the nine of the paper.")
 ]
@@ -48,6 +49,34 @@ DocumentOption = Annotated[
 TablesOption = Annotated[
     bool, typer.Option("--tables-only", help="Run nothing; write tables of what is there.")
 ]
+ExplainersOption = Annotated[
+    str,
+    typer.Option(
+        "--methods",
+        help="Some of gdlnn, gdlnn-paper, pl4xgl, subgraphx, gnnexplainer, gradients, separated by commas; "
+        "'all' for all of them.",
+    ),
+]
+SampleOption = Annotated[
+    int,
+    typer.Option("--sample", min=0, help="Test graphs of each data set, drawn with the seed; 0 for all."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of sample, models and explanations.")]
+ProgramsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--programs",
+        help="The folder of an accuracy study, whose mined programs and chosen configurations are used; by "
+        "default the folder of the results.",
+    ),
+]
+LimitOption = Annotated[
+    float | None,
+    typer.Option("--limit", min=0.1, help="Seconds after which a cell is given up and marked so."),
+]
+
+
+# --- commands ---------------------------------------------------------------------------------------------
 
 
 @app.command()
@@ -80,23 +109,14 @@ def accuracy(
 
     Example: gdlnn evaluate accuracy --datasets synthetic:ba-2motifs --methods majority,mlp,gin,pl4xgl,gdlnn
     """
-    from gdlnn.evaluation import METHODS, Place, Store, StudySettings
-    from gdlnn.evaluation.output import write_accuracy
+    from gdlnn.studies.accuracy import AccuracyPlan, write_accuracy
+    from gdlnn.studies.methods import METHODS
+    from gdlnn.studies.store import Store
 
-    settings = StudySettings(
-        names_of(datasets),
-        method_names(methods, list(METHODS)),
-        protocol,
-        grid,
-        configurations,
-        runs,
-        n_workers(jobs),
-    )
-    place = Place(str(out), None if data is None else str(data), device, 1, runs)
-    failed = 0 if tables_only else _run(settings, place)
-    typer.echo(write_accuracy(Store(out), protocol, document))
-    typer.echo(f"Tables, figure and cells: {out}")
-    end(failed)
+    names = _read_names("--methods", methods, list(METHODS))
+    plan = AccuracyPlan(_read_datasets(datasets), names, protocol, grid, configurations, runs)
+    failed = 0 if tables_only else _run(plan, _config(out, data, device, jobs))
+    _finish(write_accuracy(Store(out), protocol, document), f"Tables, figure and cells: {out}", failed)
 
 
 @app.command()
@@ -115,81 +135,179 @@ def ablation(
 
     Example: gdlnn evaluate ablation --datasets MUTAG,PTC_MR --out results
     """
-    from gdlnn.evaluation import Place, Store, StudySettings
-    from gdlnn.evaluation.ablation import VARIANTS
-    from gdlnn.evaluation.output import write_ablation
+    from gdlnn.studies.accuracy import AccuracyPlan, write_ablation
+    from gdlnn.studies.methods import VARIANTS
+    from gdlnn.studies.store import Store
 
-    settings = StudySettings(
-        names_of(datasets), list(VARIANTS), protocol, "quick", None, runs, n_workers(jobs)
-    )
-    place = Place(str(out), None if data is None else str(data), device, 1, runs)
-    failed = 0 if tables_only else _run(settings, place)
-    typer.echo(write_ablation(Store(out), protocol, document))
-    typer.echo(f"Table and cells: {out}")
-    end(failed)
+    plan = AccuracyPlan(_read_datasets(datasets), list(VARIANTS), protocol, n_runs=runs)
+    failed = 0 if tables_only else _run(plan, _config(out, data, device, jobs))
+    _finish(write_ablation(Store(out), protocol, document), f"Table and cells: {out}", failed)
 
 
-def n_workers(jobs: int | None) -> int:
-    """Return the number of processes: as many as wanted, by default one for every processor."""
-    if jobs is not None:
-        return jobs
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+@app.command()
+def explain(
+    datasets: DatasetsOption = "all",
+    methods: ExplainersOption = "all",
+    out: OutOption = Path("results"),
+    jobs: JobsOption = None,
+    sample: SampleOption = 30,
+    seed: SeedOption = 0,
+    programs: ProgramsOption = None,
+    limit: LimitOption = None,
+    data: DataOption = None,
+    device: DeviceOption = "auto",
+    document: DocumentOption = None,
+    tables_only: TablesOption = False,
+) -> None:
+    """Compare explanations: sparsity against fidelity, and agreement with the truth where it is known.
+
+    GDLNN and its LIME name 5 to 1000 programs, or the smallest part that is enough; explainers of GIN name a
+    tenth to nine tenths of the nodes, PL4XGL its one program. A cell is a file: a study that was stopped goes
+    on without repeating any.
+
+    Example: gdlnn evaluate explain --datasets MUTAG --sample 10 --methods gdlnn,pl4xgl,subgraphx
+    """
+    from gdlnn.studies.curves import write_explain
+    from gdlnn.studies.store import Store
+
+    failed = 0
+    if not tables_only:
+        config = _config(out, data, device, jobs, programs, limit)
+        failed = _run_explanations("explain", datasets, methods, sample, seed, config)
+    _finish(write_explain(Store(out), document), f"Tables, figure and cells: {out}", failed)
 
 
-def names_of(text: str) -> list[str]:
-    """Read --datasets."""
+@app.command()
+def cost(
+    datasets: DatasetsOption = "all",
+    methods: ExplainersOption = COST_METHODS,
+    out: OutOption = Path("results"),
+    jobs: JobsOption = None,
+    sample: SampleOption = 30,
+    seed: SeedOption = 0,
+    programs: ProgramsOption = None,
+    limit: LimitOption = None,
+    data: DataOption = None,
+    document: DocumentOption = None,
+    tables_only: TablesOption = False,
+) -> None:
+    """Take the time of fitting, predicting and explaining, all on the processor, one thread for each cell.
+
+    An explanation names 5 programs, is the smallest that is enough, or has a fifth of the nodes. With as many
+    processes as processors they get into each other's way a little: --jobs 1 gives the calmest clock.
+
+    Example: gdlnn evaluate cost --datasets MUTAG --sample 5 --jobs 1
+    """
+    from gdlnn.studies.cost import write_cost
+    from gdlnn.studies.store import Store
+
+    failed = 0
+    if not tables_only:
+        config = _config(out, data, "cpu", jobs, programs, limit)
+        failed = _run_explanations("cost", datasets, methods, sample, seed, config)
+    _finish(write_cost(Store(out), programs, document), f"Tables, figure and cells: {out}", failed)
+
+
+@app.command()
+def motifs(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The picture, an SVG file.")] = Path(
+        "motifs.svg"
+    ),
+    graphs: Annotated[int, typer.Option("--graphs", min=20, help="Graphs of BA-2Motifs to make.")] = 1000,
+    count: Annotated[
+        int,
+        typer.Option(min=0, help="Count the motifs found too, in so many test graphs of each class."),
+    ] = 0,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+) -> None:
+    """Draw a cycle and a house of BA-2Motifs as GDLNN, SubgraphX and PL4XGL explain them, side by side.
+
+    Example: gdlnn evaluate motifs -o motifs.svg
+    """
+    from gdlnn.studies.motifs import MotifStudy
+    from gdlnn.studies.tables import write_file
+
+    with tempfile.TemporaryDirectory() as folder, _shown_progress() as report:
+        study = MotifStudy(graphs, seed, _config(Path(folder), None, "cpu", jobs), report, max(1, count))
+    write_file(output, study.figure())
+    typer.echo(f"Picture: {output}")
+    if count:
+        typer.echo(study.counts())
+
+
+# --- what commands share ----------------------------------------------------------------------------------
+
+
+def _config(
+    out: Path,
+    data: Path | None,
+    device: str,
+    jobs: int | None,
+    programs: Path | None = None,
+    limit: float | None = None,
+) -> RunConfig:
+    """Return where and with what a study runs; by default with a process for every processor."""
+    from gdlnn.studies.store import RunConfig
+
+    if programs is not None and not (programs / "programs").is_dir():
+        raise GDLNNError(f"--programs: expected the folder of an accuracy study, got {programs}")
+    if jobs is None:
+        jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    folders = [None if folder is None else str(folder) for folder in (data, programs)]
+    return RunConfig(str(out), folders[0], device, 1, jobs, folders[1], limit)
+
+
+def _read_datasets(text: str) -> list[str]:
     from gdlnn.datasets.registry import REGISTRY, canonical_name
 
     if text == "all":
         return list(REGISTRY)
-    names = [canonical_name(name.strip()) for name in text.split(",") if name.strip()]
-    if not names:
-        raise GDLNNError("--datasets: expected at least one name, got none")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(canonical_name(name) for name in _split("--datasets", text)))
 
 
-def method_names(text: str, known: list[str]) -> list[str]:
-    """Read --methods."""
+def _read_names(option: str, text: str, known: list[str]) -> list[str]:
     if text == "all":
         return known
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = _split(option, text)
     for name in names:
         if name not in known:
-            raise GDLNNError(f"--methods: expected some of {', '.join(known)}, got {name!r}")
-    if not names:
-        raise GDLNNError("--methods: expected at least one name, got none")
+            raise GDLNNError(f"{option}: expected some of {', '.join(known)}, got {name!r}")
     return list(dict.fromkeys(names))
 
 
-def _run(settings: StudySettings, place: Place) -> int:
-    from gdlnn.evaluation import Study
-
-    with running_study(Path(place.out), settings.protocol, settings) as report:
-        return Study(settings, place, report).run()
-
-
-def end(failed: int) -> None:
-    """End with exit code 1 where cells failed, once the tables of the others are written."""
-    if failed:
-        typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
-        raise typer.Exit(1)
+def _split(option: str, text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise GDLNNError(f"{option}: expected at least one name, got none")
+    return names
 
 
-@contextmanager
-def running_study(
-    out: Path, kind: str, settings: StudySettings | ExplainSettings
-) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a study with a bar, or with a line per task where nobody looks at a terminal.
+def _run_explanations(
+    kind: Literal["explain", "cost"], datasets: str, methods: str, sample: int, seed: int, config: RunConfig
+) -> int:
+    from gdlnn.studies.explanations import ExplanationPlan
+    from gdlnn.studies.methods import EXPLAINERS
 
-    What it does in the folder is claimed, so that no other study does the same.
+    names = _read_names("--methods", methods, list(EXPLAINERS))
+    return _run(ExplanationPlan(kind, _read_datasets(datasets), names, sample or None, seed), config)
+
+
+def _run(plan: StudyPlan, config: RunConfig) -> int:
+    """Run a study; lock its cells in the folder, so that no other study computes the same.
+
+    Returns
+    -------
+    The number of failed cells.
     """
     from gdlnn.io.folder_lock import claimed
+    from gdlnn.studies.study import Study
 
-    claims = [f"{kind} {dataset} {method}" for dataset in settings.datasets for method in settings.methods]
-    logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # a study need not hear of twins on each split
-    with claimed(out, claims), _shown_progress() as report:
+    claims = [f"{plan.lock} {dataset} {method}" for dataset in plan.datasets for method in plan.methods]
+    logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # twins need no mention on every split
+    with claimed(Path(config.out), claims), _shown_progress() as report:
         try:
-            yield report
+            return Study(plan, config, report).run()
         except KeyboardInterrupt:
             typer.echo("stopped: the same command goes on from what is done", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -197,8 +315,18 @@ def running_study(
 
 @contextmanager
 def _shown_progress() -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar, or a line per task if standard error is not a terminal."""
     if not is_watched():
         yield lambda done, total, says: typer.echo(f"[{done}/{total}] {says}", err=True)
         return
     with progress_bar("study", style="tasks") as update:
         yield lambda done, total, says: update(completed=done, total=total, says=says)
+
+
+def _finish(text: str, where: str, failed: int) -> None:
+    """Show the tables; end with exit code 1 if cells failed."""
+    typer.echo(text)
+    typer.echo(where)
+    if failed:
+        typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
+        raise typer.Exit(1)

@@ -147,7 +147,7 @@ def _scores(
     model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Return the scores on validation and test part, and tell them beside those of the commonest label."""
-    from gdlnn.model.scores import classification_scores, majority_scores
+    from gdlnn.model.metrics import classification_scores, majority_scores
 
     found: dict[str, Any] = {}
     for name in ("val", "test"):

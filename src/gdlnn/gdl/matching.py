@@ -13,6 +13,7 @@ from gdlnn import _core
 from gdlnn.errors import MatchError, ProgramError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs.arrays import encoded
+from gdlnn.graphs.structure import fill_structure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -86,6 +87,7 @@ def fitted_batch(programs: Iterable[Program], graphs: GraphSet) -> _core.Program
 
 
 def _prepare(program: Program, graph: Graph) -> tuple[_core.GraphSet, _core.ProgramBatch]:
+    (graph,) = fill_structure([graph], program.schema)
     graphs = encoded(graph)
     return graphs.native, fitted_batch([program], graphs)
 

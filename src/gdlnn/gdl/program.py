@@ -174,12 +174,29 @@ class Program:
         object.__setattr__(self, "edges", checked_edges)
 
     @classmethod
-    def _trusted(cls, nodes: tuple[NodeDescription, ...], edges: tuple[EdgeDescription, ...]) -> Program:
+    def _trusted(
+        cls,
+        nodes: tuple[NodeDescription, ...],
+        edges: tuple[EdgeDescription, ...],
+        schema: Schema | None = None,
+    ) -> Program:
         """Build from descriptions that are known to be sound, without checking them again."""
         program = object.__new__(cls)
         object.__setattr__(program, "nodes", nodes)
         object.__setattr__(program, "edges", edges)
+        if schema is not None:
+            program.__dict__["_schema"] = schema
         return program
+
+    @property
+    def schema(self) -> Schema | None:
+        """The names of the features it speaks of, where they are known. Programs compare without it."""
+        schema: Schema | None = self.__dict__.get("_schema")
+        return schema
+
+    def with_schema(self, schema: Schema | None) -> Program:
+        """Return the same program with names for its features."""
+        return self if schema is self.schema else Program._trusted(self.nodes, self.edges, schema)
 
     # --- where it comes from --------------------------------------------------------------------------------
 
@@ -194,7 +211,7 @@ class Program:
         """
         from gdlnn.gdl.parser import parse_program  # lark is needed for text alone
 
-        return parse_program(text, schema)
+        return parse_program(text, schema).with_schema(schema)
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Program:
@@ -275,7 +292,7 @@ class Program:
         """
         from gdlnn.gdl.canonical import canonical
 
-        return canonical(self, directed=directed)
+        return canonical(self, directed=directed).with_schema(self.schema)
 
     # --- what it finds --------------------------------------------------------------------------------------
 
@@ -370,7 +387,12 @@ class Program:
         return hash((self.nodes, self.edges))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Program, (
+        return _unpickled, (
             tuple((n.variable, n.intervals) for n in self.nodes),
             tuple((e.source, e.target, e.intervals) for e in self.edges),
+            self.schema,
         )
+
+
+def _unpickled(nodes: Any, edges: Any, schema: Schema | None) -> Program:
+    return Program(nodes, edges).with_schema(schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -201,13 +202,29 @@ def unpack_graphs(packed: PackedGraphs) -> list[Graph]:
     return GraphArrays.widened(packed.arrays, packed.directed).graphs()
 
 
+class NativeArrays(NamedTuple):
+    """Graphs as the core takes them; directed and undirected ones may be mixed."""
+
+    node_features: FloatArray
+    node_offsets: IntArray
+    edges: IntArray
+    edge_features: FloatArray
+    edge_offsets: IntArray
+    directed: npt.NDArray[np.bool_]
+
+
 class GraphSet:
-    """Graphs with the same numbers of features, encoded for the core.
+    """Graphs with the same numbers of features, as the core takes them.
 
     Parameters
     ----------
     graphs
         The graphs; directed and undirected ones may be mixed.
+
+    Attributes
+    ----------
+    arrays
+        The graphs laid end to end.
     """
 
     def __init__(self, graphs: Iterable[Graph]) -> None:
@@ -215,20 +232,27 @@ class GraphSet:
         for index, graph in enumerate(self.graphs):
             if not isinstance(graph, Graph):
                 raise MatchError(f"graph {index}: expected a Graph, got {type(graph).__name__}")
-        self.native = _encode(self.graphs)
+        self.arrays = _native_arrays(self.graphs)
         # Without a node (or an edge) anywhere, any number of features fits.
-        self.has_nodes = any(graph.n_nodes for graph in self.graphs)
-        self.has_edges = any(graph.n_edges for graph in self.graphs)
+        self.has_nodes = len(self.arrays.node_features) > 0
+        self.has_edges = len(self.arrays.edge_features) > 0
+
+    @cached_property
+    def native(self) -> _core.GraphSet:
+        """The graphs encoded for single searches and for mining."""
+        from gdlnn import _core  # only here, so that data sets can be read and written without the core
+
+        return _core.GraphSet(*self.arrays)
 
     @property
     def n_node_features(self) -> int:
         """Number of node features."""
-        return self.native.n_node_features
+        return int(self.arrays.node_features.shape[1])
 
     @property
     def n_edge_features(self) -> int:
         """Number of edge features."""
-        return self.native.n_edge_features
+        return int(self.arrays.edge_features.shape[1])
 
     @property
     def nbytes(self) -> int:
@@ -249,9 +273,7 @@ def encoded(graph: Graph) -> GraphSet:
     return graph._encoded  # type: ignore[no-any-return]
 
 
-def _encode(graphs: Sequence[Graph]) -> _core.GraphSet:
-    from gdlnn import _core  # only here, so that data sets can be read and written without the core
-
+def _native_arrays(graphs: Sequence[Graph]) -> NativeArrays:
     n_node_features = _common_width(
         "node", [(len(g.node_features), g.node_features.shape[1]) for g in graphs]
     )
@@ -260,7 +282,7 @@ def _encode(graphs: Sequence[Graph]) -> _core.GraphSet:
     )
     node_features = [g.node_features for g in graphs if g.n_nodes] or [np.zeros((0, n_node_features))]
     edge_features = [g.edge_features for g in graphs if g.n_edges] or [np.zeros((0, n_edge_features))]
-    return _core.GraphSet(
+    return NativeArrays(
         np.ascontiguousarray(np.concatenate(node_features)),
         np.cumsum([0] + [graph.n_nodes for graph in graphs], dtype=np.int64),
         np.ascontiguousarray(

@@ -16,14 +16,15 @@ import numpy.typing as npt
 from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
 from gdlnn.graphs.inspection import Duplicates, Summary, find_duplicates, summarise
+from gdlnn.graphs.schema import Feature, Schema
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
+from gdlnn.graphs.structure import add_structure, with_structure_features
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gdlnn.graphs.graph import BoolArray, Graph, IntArray
-    from gdlnn.graphs.schema import Schema
 
 logger = logging.getLogger(__name__)
 
@@ -206,8 +207,6 @@ class GraphDataset:
 
     def with_schema(self, schema: Schema) -> GraphDataset:
         """Return the same data set with other names for its features and classes."""
-        result = self.take(np.arange(len(self)))
-        result.graphs = [graph._relabelled(schema, graph.name) for graph in self.graphs]
         for of, expected, got in (
             ("node", self.n_node_features, len(schema.node)),
             ("edge", self.n_edge_features, len(schema.edge)),
@@ -216,7 +215,25 @@ class GraphDataset:
                 raise GraphError(
                     f"{self._where()}: schema: expected names for {expected} {of} features, got {got}"
                 )
-        result.schema = schema
+        return self._with_graphs([graph._relabelled(schema, graph.name) for graph in self.graphs], schema)
+
+    def with_structure(self) -> GraphDataset:
+        """Return the dataset with degree and ring as further node features, computed from the graphs.
+
+        For directed graphs these are `out_degree`, `in_degree` and `ring`, on a directed cycle. Subgraphs
+        keep the values of the whole graph.
+        """
+        schema = with_structure_features(self.schema, self.directed)
+        if self.schema is None:  # features without names get numbers for names
+            unnamed = tuple(Feature(f"feature_{i}") for i in range(self.n_node_features))
+            edges = tuple(Feature(f"feature_{i}") for i in range(self.n_edge_features))
+            schema = Schema((*unnamed, *schema.node), edges)
+        return self._with_graphs(add_structure(self.graphs, schema), schema)
+
+    def _with_graphs(self, graphs: list[Graph], schema: Schema) -> GraphDataset:
+        """Return the same rows with other graphs in their places."""
+        result = self.take(np.arange(len(self)))
+        result.graphs, result.schema = graphs, schema
         result.indices = self.indices
         result.published_splits = self.published_splits
         result.skipped = self.skipped

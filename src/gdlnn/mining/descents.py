@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from concurrent.futures import Executor
 
-    from gdlnn.graphs import Graph
+    from gdlnn.graphs import Graph, Schema
     from gdlnn.mining.settings import Settings
     from gdlnn.mining.tasks import Task
 
@@ -43,6 +43,7 @@ class MiningData:
     graphs: Sequence[Graph]
     codes: Codes
     n_labels: int
+    schema: Schema | None = None
     fingerprint: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -56,18 +57,34 @@ class MiningData:
     def pack(self) -> bytes:
         """Return all that a worker needs, in small arrays."""
         return pickle.dumps(
-            (package_version(), pack_graphs(self.graphs), self.codes, self.n_labels, self.fingerprint)
+            (
+                package_version(),
+                pack_graphs(self.graphs),
+                self.codes,
+                self.n_labels,
+                self.schema,
+                self.fingerprint,
+            )
         )
 
     @classmethod
     def unpack(cls, data: bytes) -> MiningData:
         """Read what `pack` gave; a worker with another version of gdlnn is an error."""
-        version, graphs, codes, n_labels, fingerprint = pickle.loads(data)
+        version, graphs, *rest = pickle.loads(data)
         if version != package_version():
             raise WorkerError(
                 f"a worker: expected gdlnn {version}, as the caller has, got {package_version()}"
             )
-        return cls(unpack_graphs(graphs), codes, n_labels, fingerprint)
+        return cls(unpack_graphs(graphs), *rest)
+
+    def nominal(self, of: Literal["node", "edge"]) -> npt.NDArray[np.bool_]:
+        """Return which features of nodes or edges are nominal; without a schema none is."""
+        encoded = self.encoded
+        width = encoded.n_node_features if of == "node" else encoded.n_edge_features
+        features = getattr(self.schema, of) if self.schema is not None else ()
+        if len(features) != width:
+            return np.zeros(width, dtype=bool)
+        return np.array([feature.kind == "nominal" for feature in features], dtype=bool)
 
 
 class Run(Protocol):
@@ -92,6 +109,9 @@ def start_job(data: MiningData, settings: Settings, tasks: Sequence[Task], n_thr
         settings.step_budget,
         settings.final_budget,
         True,
+        settings.nominal == "value",
+        data.nominal("node"),
+        data.nominal("edge"),
         np.array([task.graph for task in tasks], dtype=np.int64),
         np.cumsum([0] + [len(task.nodes) for task in tasks], dtype=np.int64),
         np.array([node for task in tasks for node in task.nodes], dtype=np.int64),

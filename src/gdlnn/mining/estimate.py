@@ -16,6 +16,7 @@ from gdlnn.mining.descents import LocalRun, MiningData
 from gdlnn.mining.results import TaskResult
 from gdlnn.mining.settings import (
     STEP_BUDGET,
+    Nominal,
     Strategy,
     Targets,
     checked_jobs,
@@ -100,6 +101,7 @@ def estimate(
     strategy: Strategy = "greedy",
     connected: bool = True,
     targets: Targets = None,
+    nominal: Nominal = "value",
     step_budget: int = STEP_BUDGET,
     n_jobs: int | None = 1,
     seed: int = 0,
@@ -113,7 +115,7 @@ def estimate(
 
     Parameters
     ----------
-    dataset, epsilon, strategy, connected, targets, step_budget, seed, restarts
+    dataset, epsilon, strategy, connected, targets, nominal, step_budget, seed, restarts
         As for `mine`.
     n_jobs
         Threads that mine the sample. As many as will mine in the end make the estimate better: threads share
@@ -129,7 +131,7 @@ def estimate(
     wanted = whole("sample", sample, 1)
     workers = threads if n_workers is None else whole("n_workers", n_workers, 1)
     plan = make_plan(dataset, codes, choose_targets(targets, codes, settings.seed), settings)
-    data = MiningData(dataset.graphs, codes, len(labels))
+    data = MiningData(dataset.graphs, codes, len(labels), dataset.schema)
     before = _resident()
     sent = len(data.pack())
     chosen = _spread(plan, wanted)

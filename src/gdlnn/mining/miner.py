@@ -21,6 +21,7 @@ from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetI
 from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header, parse_rows
 from gdlnn.mining.settings import (
     STEP_BUDGET,
+    Nominal,
     Settings,
     Strategy,
     Targets,
@@ -54,6 +55,7 @@ def mine(
     min_support: int = 1,
     min_lift: float = 0,
     ignore: Sequence[str] = (),
+    nominal: Nominal = "value",
     step_budget: int = STEP_BUDGET,
     n_jobs: int | None = 1,
     seed: int = 0,
@@ -90,6 +92,9 @@ def mine(
     ignore
         Names of features, as in the schema, that programs do not speak of: with chirality, radicals and
         stereo left out, every program over molecules can be said in SMARTS.
+    nominal
+        "value": a condition on a nominal feature names one value, and a mutation opens it as a whole; bounds
+        that exclude nothing are left out of programs. "interval": all features are ordered, as in the paper.
     step_budget
         Most steps of one search while mining. A search that runs out counts as no match until the program
         has lost a node; the support of a finished program is counted again with a much larger budget.
@@ -122,7 +127,7 @@ def mine(
     hidden = find_hidden(dataset, ignore)
     seen = hidden.hide(dataset)
     plan = make_plan(seen, codes, rows, settings)
-    data = MiningData(seen.graphs, codes, len(labels))
+    data = MiningData(seen.graphs, codes, len(labels), seen.schema)
 
     def start(numbers: Sequence[int]) -> Run:
         tasks = [plan.tasks[number] for number in numbers]

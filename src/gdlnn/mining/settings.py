@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Strategy = Literal["greedy", "sequential"]
+Nominal = Literal["value", "interval"]
 Targets = int | float | npt.ArrayLike | None
 
 STEP_BUDGET = 20_000
@@ -38,10 +39,14 @@ class Settings:
     final_budget: int = FINAL_BUDGET
     seed: int = 0
     restarts: int = 0
+    nominal: Nominal = "value"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values."""
-        return asdict(self)
+        """Return the settings as plain JSON values; the paper's kind of condition goes without saying."""
+        values = asdict(self)
+        if self.nominal == "interval":
+            del values["nominal"]
+        return values
 
 
 def checked_settings(values: Mapping[str, Any], n_graphs: int) -> Settings:
@@ -49,6 +54,8 @@ def checked_settings(values: Mapping[str, Any], n_graphs: int) -> Settings:
     strategy = values["strategy"]
     if strategy not in get_args(Strategy):
         raise wrong("strategy", f"one of {', '.join(get_args(Strategy))}", strategy)
+    if values["nominal"] not in get_args(Nominal):
+        raise wrong("nominal", f"one of {', '.join(get_args(Nominal))}", values["nominal"])
     return Settings(
         epsilon=resolved_epsilon(values["epsilon"], n_graphs),
         strategy=strategy,
@@ -56,6 +63,7 @@ def checked_settings(values: Mapping[str, Any], n_graphs: int) -> Settings:
         step_budget=whole("step_budget", values["step_budget"], 1),
         seed=whole("seed", values["seed"], 0),
         restarts=whole("restarts", values["restarts"], 0),
+        nominal=values["nominal"],
     )
 
 

@@ -144,7 +144,8 @@ class GDLNNClassifier(GraphClassifier):
             ensemble_size=1,
             soft_labels=None,
         )
-        return cls(vocabulary=Mined(epsilon, k), head=head, **{"pooled": False, **parameters})
+        vocabulary = Mined(epsilon, k, nominal="interval")
+        return cls(vocabulary=vocabulary, head=head, **{"pooled": False, **parameters})
 
     # --- fitting ------------------------------------------------------------------------------------------
 

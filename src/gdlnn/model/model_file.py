@@ -229,6 +229,7 @@ def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
     if logarithm and str(flat["activation"]).startswith("count"):
         flat["activation"] = f"log_{flat['activation']}"
     source = {name: flat.pop(name) for name in Mined().get_params() if name in flat}
+    source["nominal"] = "interval"
     return {**flat, "vocabulary": {"kind": "Mined", **source}, "head": {"kind": "MLPHead", **head}}
 
 

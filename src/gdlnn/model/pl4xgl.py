@@ -140,7 +140,8 @@ class PL4XGLClassifier(GraphClassifier):
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         if programs is None:
-            options = {name: getattr(self, name) for name in SEARCH_PARAMETERS}
+            options = {name: getattr(self, name) for name in SEARCH_PARAMETERS if name != "nominal"}
+            options["nominal"] = "interval"
             run = RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
             programs = mine_epsilons(train, self.epsilon, options, run)[0]
         else:

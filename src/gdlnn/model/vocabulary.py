@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
     from gdlnn.gdl import Program
     from gdlnn.graphs import GraphDataset
-    from gdlnn.mining.settings import Strategy, Targets
+    from gdlnn.mining.settings import Nominal, Strategy, Targets
 
 Epsilon = float | str
 Epsilons = Epsilon | Sequence[Epsilon]
 SEARCH_PARAMETERS = (
-    *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "restarts", "step_budget"),
+    *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "nominal", "restarts"),
+    "step_budget",
 )
 """What a source passes on to `mine` under the same names."""
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
@@ -63,7 +64,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         Keep the k best of every label instead of the k best overall.
     merge_equal
         Keep only one program per set of matched training graphs.
-    strategy, connected, targets, min_support, min_lift, ignore, restarts, step_budget
+    strategy, connected, targets, min_support, min_lift, ignore, nominal, restarts, step_budget
         Passed on to `mine`.
     """
 
@@ -79,6 +80,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         min_support: int = 1,
         min_lift: float = 0,
         ignore: Sequence[str] = (),
+        nominal: Nominal = "value",
         restarts: int = 0,
         step_budget: int = STEP_BUDGET,
     ) -> None:
@@ -92,6 +94,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         self.min_support = min_support
         self.min_lift = min_lift
         self.ignore = ignore
+        self.nominal = nominal
         self.restarts = restarts
         self.step_budget = step_budget
 

@@ -175,7 +175,7 @@ def _jsonable(value: Any) -> Any:
 def _performance(
     model: GDLNNClassifier, truth: npt.NDArray[Any], proba: npt.NDArray[np.float64], labels: list[Any]
 ) -> dict[str, Any]:
-    from gdlnn.model.scores import classification_scores
+    from gdlnn.model.metrics import classification_scores
 
     classes = [plain(label) for label in model.classes_]
     said = np.asarray(model.classes_)[proba.argmax(axis=1)]

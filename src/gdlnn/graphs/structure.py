@@ -1,0 +1,125 @@
+"""Structure features: degree and ring, computed from the shape of graphs whose nodes carry labels only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdlnn.errors import GraphError
+from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.graphs.graph import Graph
+from gdlnn.graphs.schema import Feature, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gdlnn.graphs.graph import FloatArray
+
+_RING = Feature("ring", "nominal", {0.0: "no", 1.0: "yes"})
+UNDIRECTED = (Feature("degree", "ordinal"), _RING)
+"""Neighbours of a node, and whether it lies on a cycle. A self-loop adds 1 to the degree and is no ring."""
+DIRECTED = (Feature("out_degree", "ordinal"), Feature("in_degree", "ordinal"), _RING)
+"""Edges that leave and enter a node, and whether it lies on a directed cycle."""
+
+
+def structure_features(directed: bool) -> tuple[Feature, ...]:
+    """Return the features that describe the structure of directed or undirected graphs."""
+    return DIRECTED if directed else UNDIRECTED
+
+
+def wants_structure(schema: Schema | None, n_node_features: int) -> bool:
+    """Return whether structure features help by default: nodes carry labels only, and none of them yet.
+
+    They hurt where nodes carry measured quantities; and without a schema, features may be quantities.
+    """
+    if schema is None or len(schema.node) != n_node_features:
+        return n_node_features == 0
+    taken = {feature.name for feature in (*UNDIRECTED, *DIRECTED)}
+    return all(feature.kind == "nominal" and feature.name not in taken for feature in schema.node)
+
+
+def with_structure_features(schema: Schema | None, directed: bool) -> Schema:
+    """Return a schema with the structure features after its own."""
+    known = schema or Schema()
+    added = structure_features(directed)
+    for feature in added:
+        if any(feature.name == own.name for own in known.node):
+            raise GraphError(f"structure: expected no feature {feature.name!r} yet, but the schema has one")
+    return replace(known, node=(*known.node, *added))
+
+
+def n_structure_features(schema: Schema | None) -> int:
+    """Return how many of the last node features of a schema are structure features."""
+    for features in (DIRECTED, UNDIRECTED):
+        if schema is not None and schema.node[-len(features) :] == features:
+            return len(features)
+    return 0
+
+
+def structure_columns(arrays: GraphArrays) -> FloatArray:
+    """Return the structure features of all nodes, one row per node."""
+    from gdlnn import _core  # only here, so that datasets can be read and written without the core
+
+    directed = np.full(arrays.n_graphs, arrays.directed)
+    outgoing, incoming, ring = _core.structure(
+        arrays.node_offsets, np.ascontiguousarray(arrays.edges), arrays.edge_offsets, directed
+    )
+    columns = (outgoing, incoming, ring) if arrays.directed else (outgoing, ring)
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def add_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph]:
+    """Return graphs with the structure features as their last node features.
+
+    Parameters
+    ----------
+    graphs
+        Graphs of one kind.
+    schema
+        The schema of the result, as `with_structure_features` gives it.
+    """
+    if not graphs:
+        return []
+    arrays = GraphArrays.of(graphs)
+    widened = np.column_stack([arrays.node_features, structure_columns(arrays)])
+    whole = replace(arrays, node_features=widened)
+    return whole.graphs(schema, [graph.name for graph in graphs])
+
+
+def fill_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph]:
+    """Return graphs as a schema describes them: structure features that it has and they lack are computed.
+
+    Columns that are there are not computed again, so that subgraphs keep those of the whole graph.
+    """
+    listed, added = list(graphs), n_structure_features(schema)
+    if schema is None or not added:
+        return listed
+    short = len(schema.node) - added
+    lacking = [i for i, graph in enumerate(listed) if graph.n_nodes and graph.node_features.shape[1] == short]
+    for i, graph in zip(lacking, _filled([listed[i] for i in lacking], schema), strict=True):
+        listed[i] = graph
+    return listed
+
+
+def _filled(graphs: Sequence[Graph], schema: Schema) -> list[Graph]:
+    edges = len(schema.edge)
+    fitting = [graph.edge_features.shape[1] == edges or not graph.n_edges for graph in graphs]
+    if not all(fitting):  # reported with its index where graphs are checked
+        return list(graphs)
+    plain = [
+        graph if graph.edge_features.shape[1] == edges else _without_edges(graph, edges) for graph in graphs
+    ]
+    return add_structure(plain, schema)
+
+
+def _without_edges(graph: Graph, n_edge_features: int) -> Graph:
+    return Graph._trusted(
+        graph.node_features,
+        graph.edges,
+        np.zeros((0, n_edge_features)),
+        graph.directed,
+        None,
+        graph.name,
+    )

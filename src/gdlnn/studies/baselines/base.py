@@ -1,0 +1,204 @@
+"""GraphClassifier, the base of all baselines, and the two simple ones: majority class and fingerprints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gdlnn.errors import GraphError, ModelError, require
+from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.schema import label_codes
+from gdlnn.model.inputs import GraphsLike, Validation, as_graphs, as_labelled, training_and_validation
+
+if TYPE_CHECKING:
+    from gdlnn.graphs import Graph, GraphDataset, Schema
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of graphs: checks input, and turns probabilities into labels.
+
+    Subclasses are dataclasses whose fields are the parameters, and implement `_fit` and `_proba`.
+
+    Attributes
+    ----------
+    classes_
+        The labels.
+    n_node_features_, n_edge_features_
+        Numbers of features of the training graphs.
+    """
+
+    validation_fraction: float = 0.0
+    """Share to hold out if `fit` is given no validation set; 0 for baselines that need none."""
+    seed: int
+
+    def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None, *, validation: Validation = None) -> Self:
+        """Train on graphs and labels.
+
+        Parameters
+        ----------
+        X, y
+            Graphs and labels; without `y` those of the data set.
+        validation
+            The validation set for early stopping: a fraction of the training graphs, ``(graphs, y)`` or a
+            data set. It is not trained on; a baseline without early stopping does not use it.
+        """
+        data = as_labelled(X, y)
+        if not len(data):
+            raise ModelError("fit: expected at least one graph, got none")
+        train, val = training_and_validation(data, validation, self.validation_fraction, self.seed)
+        assert train.y is not None
+        self.classes_, codes = np.unique(train.y, return_inverse=True)
+        self.n_node_features_, self.n_edge_features_ = train.n_node_features, train.n_edge_features
+        self.schema_ = train.schema
+        self._fit(train, codes.astype(np.int64), val)
+        return self
+
+    def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:
+        raise NotImplementedError
+
+    def _proba(self, graphs: list[Graph]) -> FloatArray:
+        raise NotImplementedError
+
+    def predict_proba(self, X: GraphsLike) -> FloatArray:
+        """Return the probability of every class, in the order of `classes_`."""
+        graphs = self._checked(X)
+        return self._proba(graphs) if graphs else np.zeros((0, len(self.classes_)))
+
+    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
+        """Return the most probable label of every graph."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy; without `y` on the labels of the data set."""
+        from sklearn.metrics import accuracy_score
+
+        data = as_labelled(X, y, "score")
+        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
+
+    def _checked(self, X: GraphsLike) -> list[Graph]:
+        check_is_fitted(self, "classes_")
+        graphs = as_graphs(X)
+        for index, graph in enumerate(graphs):
+            for of, expected, got, rows in (
+                ("node", self.n_node_features_, graph.node_features.shape[1], graph.n_nodes),
+                ("edge", self.n_edge_features_, graph.edge_features.shape[1], graph.n_edges),
+            ):
+                if rows and expected != got:
+                    raise ModelError(
+                        f"predict: graph {index}: expected {expected} {of} feature(s), as in training, "
+                        f"got {got}"
+                    )
+        return graphs
+
+    def _codes(self, y: npt.NDArray[Any]) -> IntArray:
+        """Return the numbers of labels; a label not trained on gets -1 and counts as wrong."""
+        return label_codes(y, self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class MajorityClassifier(GraphClassifier):
+    """Predict the most frequent label of the training graphs, with the shares of labels as probabilities.
+
+    Parameters
+    ----------
+    seed
+        Part of the common interface; nothing here is random.
+    """
+
+    seed: int = 0
+
+    def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
+        self.shares_: FloatArray = np.bincount(codes, minlength=len(self.classes_)) / len(codes)
+
+    def _proba(self, graphs: list[Graph]) -> FloatArray:
+        return np.tile(self.shares_, (len(graphs), 1))
+
+
+@dataclass(eq=False, repr=False)
+class FingerprintForestClassifier(GraphClassifier):
+    """A random forest on ECFP fingerprints of molecules; with radius 2 these are ECFP4.
+
+    Fingerprints are computed from the graphs, so it works on every data set whose schema says that its
+    graphs are molecules. If the graphs hold no hydrogens, charges or rings, RDKit works them out.
+
+    Parameters
+    ----------
+    radius
+        Largest distance from the centre of an environment to its rim, in bonds.
+    n_bits
+        Length of the fingerprint.
+    n_trees
+        Number of trees.
+    class_weight
+        "balanced" gives every class the same weight, None every graph.
+    seed
+        Seed of the forest.
+    n_jobs
+        Threads.
+
+    Attributes
+    ----------
+    forest_
+        The fitted forest.
+    """
+
+    radius: int = 2
+    n_bits: int = 2048
+    n_trees: int = 500
+    class_weight: str | None = None
+    seed: int = 0
+    n_jobs: int | None = 1
+
+    def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
+        from sklearn.ensemble import RandomForestClassifier
+
+        self.forest_ = RandomForestClassifier(
+            self.n_trees, class_weight=self.class_weight, random_state=self.seed, n_jobs=self.n_jobs
+        )
+        self.forest_.fit(fingerprints(train.graphs, train.schema, self.radius, self.n_bits), codes)
+
+    def _proba(self, graphs: list[Graph]) -> FloatArray:
+        rows = fingerprints(graphs, self.schema_, self.radius, self.n_bits)
+        return np.asarray(self.forest_.predict_proba(rows))
+
+
+def fingerprints(
+    graphs: list[Graph], schema: Schema | None, radius: int = 2, n_bits: int = 2048
+) -> npt.NDArray[np.uint8]:
+    """Return one row of bits per molecule.
+
+    Raises
+    ------
+    ModelError
+        If the graphs are no molecules.
+    """
+    if schema is None or schema.domain != "molecule":
+        raise ModelError(
+            "fingerprints: expected molecules (a schema with domain 'molecule'), got other graphs"
+        )
+    purpose = "The baseline ecfp-rf"
+    chem: Any = require("rdkit.Chem", "chem", purpose)
+    generators: Any = require("rdkit.Chem.rdFingerprintGenerator", "chem", purpose)
+    generator = generators.GetMorganGenerator(radius=radius, fpSize=n_bits)
+    rows = np.zeros((len(graphs), n_bits), dtype=np.uint8)
+    for index, graph in enumerate(graphs):
+        try:
+            molecule = graph_molecule(graph, schema)
+        except GraphError as error:
+            raise ModelError(f"fingerprints: graph {index}: {error}") from error
+        chem.FastFindRings(molecule)
+        rows[index] = generator.GetFingerprintAsNumPy(molecule)
+    return rows

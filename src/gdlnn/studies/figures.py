@@ -1,0 +1,146 @@
+"""The figures of studies as SVG: accuracies of methods, curves of explanations, sums of costs."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gdlnn.errors import require
+from gdlnn.studies.methods import EXPLAINERS, METHODS, VARIANTS, find_method
+from gdlnn.studies.statistics import TITLES
+from gdlnn.studies.tables import datasets_in, methods_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from gdlnn.studies.cost import Costs
+    from gdlnn.studies.curves import Curves
+    from gdlnn.studies.statistics import Entries
+
+# Okabe and Ito's colours, which colour-blind people can tell apart; shapes say the same again.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+SHAPES = "os^Dv<>PX*hd"
+N_COLUMNS = 3
+"""Panels in a row."""
+
+
+@contextmanager
+def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> Iterator[tuple[Any, Any]]:
+    """Give a matplotlib figure and the class of its lines; the figure is then written as SVG."""
+    purpose = "The figure of a study"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matplotlib: Any = require("matplotlib", "baselines", purpose)
+        figures: Any = require("matplotlib.figure", "baselines", purpose)
+        lines: Any = require("matplotlib.lines", "baselines", purpose)
+    # Equal input gives equal bytes: no date, and a fixed salt for the names inside the file.
+    with matplotlib.rc_context({"svg.hashsalt": "gdlnn", "svg.fonttype": "none", "font.size": font_size}):
+        figure = figures.Figure(figsize=(width, height), layout="constrained")
+        yield figure, lines.Line2D
+        figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def draw_accuracy(entries: Entries, metric: str) -> bytes:
+    """Return every method's mean and interval on every data set.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed; so do the other figures.
+    """
+    datasets, methods = datasets_in(entries), methods_in(entries, (*METHODS, *VARIANTS))
+    factor = 1 if metric == "mcc" else 100
+    file = io.BytesIO()
+    with _figure(max(6.0, 2.5 + 1.25 * len(datasets)), 3.8, 9, file) as (figure, _):
+        axes = figure.add_subplot()
+        for number, method in enumerate(methods):
+            x, y, half = [], [], []
+            for place, dataset in enumerate(datasets):
+                entry = entries.get((dataset, method))
+                mean = None if entry is None else entry.means.get(metric)
+                if entry is None or mean is None:
+                    continue
+                x.append(place + 0.8 * ((number + 0.5) / len(methods) - 0.5))
+                y.append(factor * mean)
+                half.append(factor * (entry.intervals.get(metric) or 0.0))
+            axes.errorbar(
+                x,
+                y,
+                yerr=half,
+                fmt=SHAPES[number % len(SHAPES)],
+                color=COLOURS[number % len(COLOURS)],
+                markersize=4,
+                elinewidth=0.9,
+                label=find_method(method).title,
+            )
+        axes.set_xticks(range(len(datasets)), datasets)
+        axes.set_ylabel(TITLES[metric] + ("" if metric == "mcc" else ", %"))
+        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return file.getvalue()
+
+
+def draw_curves(curves: Curves) -> bytes:
+    """Return sparsity (across) against fidelity (up), a line for every explainer."""
+
+    def line(dataset: str, method: str) -> tuple[list[float], list[float]]:
+        points = curves[dataset, method].points
+        return [p.sparsity for p in points], [p.fidelity for p in points]
+
+    return _panels(curves, line, "sparsity", "fidelity")
+
+
+def draw_costs(costs: Costs) -> bytes:
+    """Return CPU seconds of fitting, predicting and explaining (up) against the graphs explained."""
+
+    def line(dataset: str, method: str) -> tuple[list[float], list[float]] | None:
+        cost = costs[dataset, method]
+        if cost.explain is None:
+            return None
+        counts = [n for n in sorted({0, 1, 3, 10, 30, 100, 300, cost.n_test}) if n <= max(1, cost.n_test)]
+        return list(counts), [cost.total(n) for n in counts]
+
+    return _panels(costs, line, "explained graphs", "CPU seconds", scale="log")
+
+
+def _panels(
+    found: Mapping[tuple[str, str], Any],
+    line: Callable[[str, str], tuple[list[float], list[float]] | None],
+    across: str,
+    up: str,
+    scale: str | None = None,
+) -> bytes:
+    """Return a panel for every data set with a line for every explainer."""
+
+    def look(method: str) -> dict[str, Any]:
+        number = list(EXPLAINERS).index(method)
+        return {"marker": SHAPES[number], "color": COLOURS[number], "label": EXPLAINERS[method].title}
+
+    datasets = datasets_in(found)
+    n_rows = max(1, -(-len(datasets) // N_COLUMNS))
+    file = io.BytesIO()
+    with _figure(9.0, 0.6 + 2.3 * n_rows, 8, file) as (figure, line_2d):
+        grid = figure.subplots(n_rows, N_COLUMNS, squeeze=False).ravel().tolist()
+        for axes, dataset in zip(grid, datasets, strict=False):
+            for method in methods_in((key for key in found if key[0] == dataset), EXPLAINERS):
+                ends = line(dataset, method)
+                if ends is not None:
+                    axes.plot(*ends, linewidth=1.0, markersize=3.5, **look(method))
+            if scale is not None:
+                axes.set_yscale(scale)
+            axes.set_title(dataset, fontsize=9)
+            axes.set_xlabel(across)
+            axes.set_ylabel(up)
+            axes.grid(color="#dddddd", linewidth=0.6)
+            for side in ("top", "right"):
+                axes.spines[side].set_visible(False)
+        for axes in grid[len(datasets) :]:
+            axes.set_visible(False)
+        handles = [line_2d([], [], markersize=4, **look(method)) for method in methods_in(found, EXPLAINERS)]
+        figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    return file.getvalue()

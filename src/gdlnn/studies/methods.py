@@ -1,0 +1,318 @@
+"""What studies compare: methods with their hyperparameters, variants for the ablation, and explainers."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from gdlnn.errors import GDLNNError
+from gdlnn.studies.inputs import MiningSpec, find_programs, load_programs, load_split
+from gdlnn.studies.pool import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gdlnn.studies.store import Configuration, RunConfig, Task
+
+Grid = Literal["quick", "paper"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A classifier that takes part in a study.
+
+    Attributes
+    ----------
+    name, title
+        The name on the command line, and the one in tables.
+    home, maker
+        Module and class (or function) that makes its estimator, imported when it is first needed.
+    quick
+        The documented configuration of the grid ``quick``.
+    space
+        The values of the grid ``paper``, by parameter.
+    fixed
+        Parameters that no grid changes.
+    random
+        Whether seeds change the result; if not, one run on a split is enough.
+    options
+        Which of ``device``, ``n_jobs`` and ``progress`` the estimator takes, beside ``seed``.
+    mining
+        How its programs are mined, as changes of `MiningSpec` beside ε; None for a method without programs.
+    """
+
+    name: str
+    title: str
+    home: str
+    maker: str
+    quick: Configuration = field(default_factory=dict)
+    space: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    fixed: Configuration = field(default_factory=dict)
+    random: bool = True
+    options: tuple[str, ...] = ()
+    mining: Mapping[str, Any] | None = None
+
+    def make(self, configuration: Configuration, seed: int, device: str, n_jobs: int) -> Any:
+        """Return an unfitted estimator."""
+        maker = getattr(importlib.import_module(self.home), self.maker)
+        given = {"device": device, "n_jobs": n_jobs, "progress": False}
+        options = {name: given[name] for name in self.options}
+        return maker(**{**self.fixed, **configuration, **options, "seed": seed})
+
+    def configurations(self, grid: Grid, limit: int | None = None) -> list[Configuration]:
+        """Return the configurations of a grid; from a larger space the same `limit` are always drawn."""
+        if grid == "quick" or not self.space:
+            return [dict(self.quick)]
+        names = list(self.space)
+        full = [dict(zip(names, values, strict=True)) for values in product(*self.space.values())]
+        if limit is None or limit >= len(full):
+            return full
+        rng = np.random.default_rng(2024)
+        return [full[i] for i in np.sort(rng.permutation(len(full))[:limit])]
+
+    def programs(self, configuration: Configuration, n_train: int) -> list[MiningSpec]:
+        """Return how the programs for a configuration are mined from so many training graphs."""
+        if self.mining is None:
+            return []
+        from gdlnn.model.vocabulary import listed_epsilons
+
+        epsilons = listed_epsilons(configuration.get("epsilon", "auto"), n_train)
+        return [replace(MiningSpec(epsilon), **self.mining) for epsilon in epsilons]
+
+
+def fit_model(method: Method, task: Task, config: RunConfig) -> tuple[Any, dict[str, float]]:
+    """Fit the model of a task on its training set; return it and what mining and fitting took, in seconds.
+
+    Programs must have been mined before.
+    """
+    (train, val, _), fingerprint = load_split(task.dataset, task.protocol, task.split, config)
+    model = method.make(task.configuration, task.seed, config.device, config.n_jobs)
+    specs = method.programs(task.configuration, len(train))
+    sets = [load_programs(find_programs(config, task.dataset, fingerprint, spec)) for spec in specs]
+    given = {"programs": sets[0] if len(sets) == 1 else sets} if sets else {}
+    clock = Clock()
+    model.fit(train, validation=val, **given)
+    wall, cpu = clock.read()
+    times = {"fit": wall, "fit_cpu": cpu}
+    if sets:
+        times["mining"] = float(sum(programs.stats.wall_seconds for programs in sets))
+        times["mining_cpu"] = float(sum(programs.stats.cpu_seconds for programs in sets))
+    return model, times
+
+
+# --- the methods ------------------------------------------------------------------------------------------
+
+GNN_SPACE: Mapping[str, Sequence[Any]] = {
+    "pooling": ("max", "mean"),
+    "learning_rate": (0.01, 0.005, 0.0005),
+    "hidden": (20, 32, 64, 128),
+    "weight_decay": (0.0, 1e-3, 5e-4, 5e-5),
+}
+"""The paper's space for graph networks; 3 layers, dropout 0.5, 500 epochs and patience 100 are fixed."""
+GNN_QUICK: Configuration = {"pooling": "mean", "learning_rate": 0.005, "hidden": 64, "weight_decay": 5e-5}
+RATES = (0.01, 0.005, 0.0005)
+EPSILONS = (0.1, 0.01, 1, "1%")
+"""The union of the values in the paper's text and in its table."""
+
+
+def flat_classifier(**flat: Any) -> Any:
+    """Return the default GDLNN, with options of search, head and classifier side by side.
+
+    The files of results name configurations in this way.
+    """
+    from gdlnn.model import GDLNNClassifier, Mined, MLPHead
+
+    return _with_options(GDLNNClassifier(Mined(), MLPHead()), flat)
+
+
+def flat_paper_classifier(**flat: Any) -> Any:
+    """Return the paper's recipe, with options as for `flat_classifier`."""
+    from gdlnn.model import GDLNNClassifier
+
+    return _with_options(GDLNNClassifier.paper(), flat)
+
+
+def _with_options(model: Any, flat: Configuration) -> Any:
+    for name, value in flat.items():
+        if name == "members":
+            model.head.ensemble_size = value
+        elif name == "log_counts":
+            model.activation = f"log_{model.activation}" if value else model.activation
+        elif name in model.get_params(deep=False):
+            model.set_params(**{name: value})
+        else:
+            part = "head" if name in model.head.get_params() else "vocabulary"
+            model.set_params(**{f"{part}__{name}": value})
+    return model
+
+
+def _network(name: str, maker: str) -> Method:
+    fixed = {"n_layers": 3, "dropout": 0.5, "epochs": 500, "patience": 100}
+    home = "gdlnn.studies.baselines.gnn"
+    return Method(name, name.upper(), home, maker, GNN_QUICK, GNN_SPACE, fixed, options=("device",))
+
+
+def _kernel(name: str, maker: str) -> Method:
+    space = {"n_iter": (1, 2, 3, 4, 5), "C": (0.1, 1.0, 10.0, 100.0)}
+    quick = {"n_iter": 4, "C": 10.0}
+    return Method(name, name.upper(), "gdlnn.studies.baselines.kernels", maker, quick, space, random=False)
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("majority", "Majority", "gdlnn.studies.baselines.base", "MajorityClassifier", random=False),
+        _network("mlp", "PoolingMLPClassifier"),
+        _network("gcn", "GCNClassifier"),
+        _network("gin", "GINClassifier"),
+        _network("gat", "GATClassifier"),
+        _kernel("wl", "WLClassifier"),
+        _kernel("wl-oa", "WLOAClassifier"),
+        Method(
+            "ecfp-rf",
+            "ECFP4 + forest",
+            "gdlnn.studies.baselines.base",
+            "FingerprintForestClassifier",
+            space={"n_bits": (1024, 2048, 4096), "n_trees": (100, 500)},
+            options=("n_jobs",),
+        ),
+        Method(
+            "pl4xgl",
+            "PL4XGL",
+            "gdlnn.model.pl4xgl",
+            "PL4XGLClassifier",
+            quick={"epsilon": 0.1},
+            space={"epsilon": EPSILONS},
+            random=False,
+            options=("n_jobs", "progress"),
+            mining={"strategy": "sequential"},
+        ),
+        Method(
+            "gdlnn",
+            "GDLNN",
+            "gdlnn.studies.methods",
+            "flat_classifier",
+            space={"learning_rate": RATES},
+            options=("device", "n_jobs", "progress"),
+            mining={},
+        ),
+        Method(
+            "gdlnn-paper",
+            "GDLNN (paper's recipe)",
+            "gdlnn.studies.methods",
+            "flat_paper_classifier",
+            quick={"epsilon": 0.1, "k": 1.0, "learning_rate": 0.005},
+            space={"epsilon": EPSILONS, "k": (0.01, 0.2, 0.4, 0.6, 0.8, 1.0), "learning_rate": RATES},
+            options=("device", "n_jobs", "progress"),
+            mining={},
+        ),
+    )
+}
+"""All methods by name, in the order of the tables."""
+
+BASE = "ablation-base"
+BASE_WORDS = "ε = 0.1, k = |D|, connected, exists, not pooled, greedy, mined"
+_UNION = (0.1, 1, "1%")
+
+
+def _variant(name: str, title: str, parameters: Configuration | None = None, **mining: Any) -> Method:
+    paper = METHODS["gdlnn-paper"]
+    quick = {**paper.quick, **(parameters or {})}
+    return replace(paper, name=name, title=title, quick=quick, space={}, mining=mining)
+
+
+VARIANTS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        _variant(BASE, f"base: {BASE_WORDS}"),
+        _variant("ablation-epsilon-1", "ε = 1", {"epsilon": 1}),
+        _variant("ablation-epsilon-1pct", "ε = 0.01·|D|", {"epsilon": "1%"}),
+        _variant("ablation-epsilon-union", "ε = 0.1, 1, 0.01·|D| together", {"epsilon": _UNION, "k": None}),
+        _variant("ablation-k-0.01", "k = 0.01·|D|", {"k": 0.01}),
+        _variant("ablation-k-0.2", "k = 0.2·|D|", {"k": 0.2}),
+        _variant("ablation-k-0.4", "k = 0.4·|D|", {"k": 0.4}),
+        _variant("ablation-unconnected", "not connected: the paper's literal rules", connected=False),
+        _variant("ablation-count", "log(1 + count), not exists", {"activation": "count", "log_counts": True}),
+        _variant("ablation-pooled", "pooled features appended", {"pooled": True}),
+        _variant("ablation-sequential", "sequential search", strategy="sequential"),
+        _variant("ablation-random", "random programs of the same number and sizes", random=True),
+        _variant(
+            "ablation-union-pooled",
+            "programs of three ε, pooled features, five members",
+            {"epsilon": _UNION, "k": None, "pooled": True, "members": 5},
+        ),
+    )
+}  # fmt: skip
+"""The paper's recipe with one choice changed at a time; the first one is the base of comparison."""
+
+
+def find_method(name: str) -> Method:
+    """Return a method by name, the variants of the ablation included."""
+    known = {**METHODS, **VARIANTS}
+    if name not in known:
+        raise GDLNNError(f"method: expected one of {', '.join(METHODS)}, got {name!r}")
+    return known[name]
+
+
+# --- the explainers ---------------------------------------------------------------------------------------
+
+N_FEATURES = (5, 10, 20, 50, 100, 200, 500, 1000)
+"""How many programs LIME names, as in the paper: from 5 to 1000."""
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Sizes of explanations of graph networks, as shares of a graph's nodes."""
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """A model with a way to explain it.
+
+    Attributes
+    ----------
+    name, title
+        The name on the command line, and the one in tables and figures.
+    model
+        The method that is explained, a name in `METHODS`.
+    way
+        "programs": LIME over programs, swept over their number. "smallest": the smallest sufficient subgraph
+        of programs, no sweep. "deciding": one program, no sweep. "network": nodes of a graph for a graph
+        network, swept over their share.
+    one_by_one
+        Whether every graph is a cell of its own, since one takes long.
+    """
+
+    name: str
+    title: str
+    model: str
+    way: Literal["programs", "smallest", "deciding", "network"]
+    one_by_one: bool = False
+
+    @property
+    def method(self) -> Method:
+        """The method that is explained."""
+        return find_method(self.model)
+
+    @property
+    def settings(self) -> Sequence[float]:
+        """The values of the sweep."""
+        return {"programs": N_FEATURES, "network": SHARES}.get(self.way, (1,))
+
+
+EXPLAINERS: dict[str, Explainer] = {
+    explainer.name: explainer
+    for explainer in (
+        Explainer("gdlnn", "GDLNN + LIME", "gdlnn", "programs"),
+        Explainer("gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest"),
+        Explainer("gdlnn-paper", "GDLNN (paper's recipe) + LIME", "gdlnn-paper", "programs"),
+        Explainer("pl4xgl", "PL4XGL", "pl4xgl", "deciding"),
+        Explainer("subgraphx", "GIN + SubgraphX", "gin", "network", one_by_one=True),
+        Explainer("gnnexplainer", "GIN + GNNExplainer", "gin", "network"),
+        Explainer("gradients", "GIN + integrated gradients", "gin", "network"),
+    )
+}
+"""All explainers by name, in the order of the tables."""
+RIVAL = "subgraphx"
+"""The explainer that GDLNN is compared with."""

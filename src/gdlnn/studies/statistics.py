@@ -1,0 +1,245 @@
+"""From the cells of an accuracy study to numbers: means, intervals, ranks and tests of significance.
+
+- Runs on several splits (``repeated``, ``cv``): the corrected resampled t-test of Nadeau and Bengio (2003).
+  Its variance is multiplied by 1/n + n_test/n_train, since training sets overlap.
+- Runs on one split (``paper``, ``scaffold``): test graphs are the sample. For each, the share of runs that
+  were right is compared by a sign-flip randomisation test; with one run of each method this is McNemar's
+  exact test.
+- Across data sets: Wilcoxon's signed-rank test on the means (Demšar 2006).
+- Several comparisons: Holm's correction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.model.metrics import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gdlnn.studies.store import Result
+
+N_FLIPS = 20_000
+TITLES = dict(zip(METRICS, ("Accuracy", "Balanced accuracy", "ROC-AUC", "MCC"), strict=True))
+"""What tables and figures call the metrics."""
+
+
+# --- tests ------------------------------------------------------------------------------------------------
+
+
+def t_interval(values: Sequence[float], level: float = 0.95) -> float | None:
+    """Return the half-width of the t-interval of the mean, or None for a single value."""
+    from scipy.stats import t
+
+    n = len(values)
+    if n < 2:
+        return None
+    return float(t.ppf(0.5 + level / 2, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
+
+
+def corrected_t_test(differences: Sequence[float], n_train: int, n_test: int) -> float | None:
+    """Return the two-sided p of the corrected resampled t-test, or None for fewer than two differences."""
+    from scipy.stats import t
+
+    n = len(differences)
+    if n < 2:
+        return None
+    mean, variance = float(np.mean(differences)), float(np.var(differences, ddof=1))
+    if variance == 0:
+        return 1.0 if mean == 0 else 0.0
+    statistic = mean / math.sqrt(variance * (1 / n + n_test / n_train))
+    return float(2 * t.sf(abs(statistic), n - 1))
+
+
+def sign_flip_test(first: npt.ArrayLike, second: npt.ArrayLike, seed: int = 0) -> float:
+    """Return the two-sided p of the paired randomisation test on per-graph values of two methods.
+
+    If all differences have the same size, as with one run of each method, the p is exact (binomial: McNemar's
+    test); else it comes from `N_FLIPS` random flips.
+    """
+    from scipy.stats import binomtest
+
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    differences = differences[np.abs(differences) > 1e-12]
+    if not len(differences):
+        return 1.0
+    if np.ptp(np.abs(differences)) < 1e-12:
+        return float(binomtest(int((differences > 0).sum()), len(differences)).pvalue)
+    rng = np.random.default_rng(seed)
+    signs = rng.integers(0, 2, (N_FLIPS, len(differences)), dtype=np.int8) * 2 - 1
+    sums = np.abs(signs @ differences)
+    as_far = int((sums >= abs(differences.sum()) - 1e-9).sum())
+    return (as_far + 1) / (N_FLIPS + 1)
+
+
+def wilcoxon(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return the two-sided p of Wilcoxon's signed-rank test over data sets, or None for fewer than five."""
+    from scipy.stats import wilcoxon as test
+
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    if len(differences) < 5 or not np.any(differences):
+        return None
+    return float(test(differences, zero_method="zsplit", method="approx").pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number by Holm's method."""
+    order = np.argsort(p_values)
+    corrected = np.empty(len(p_values))
+    largest = 0.0
+    for place, index in enumerate(order):
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - place)))
+        corrected[index] = largest
+    return [float(value) for value in corrected]
+
+
+# --- summaries --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method on a data set.
+
+    Attributes
+    ----------
+    cells
+        Those that went well, of the grid with the most configurations.
+    means, intervals
+        By metric; an interval is the half-width of the 95 % t-interval over the runs, None for a single one.
+    reasons
+        Why other cells failed.
+    """
+
+    dataset: str
+    method: str
+    cells: list[Result]
+    means: dict[str, float | None] = field(default_factory=dict)
+    intervals: dict[str, float | None] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def n_configurations(self) -> int:
+        """Number of configurations that the best one was chosen from."""
+        return int(self.cells[0]["n_configurations"]) if self.cells else 0
+
+    def mean_time(self, name: str) -> float:
+        """Return the mean of a time over the runs, in seconds."""
+        if name == "selection":
+            return float(np.mean([cell.get("selection_seconds", 0.0) for cell in self.cells]))
+        return float(np.mean([cell["times"][name] for cell in self.cells]))
+
+
+Entries = dict[tuple[str, str], Entry]
+"""By data set and method."""
+
+
+def summarise(cells: Iterable[Result]) -> Entries:
+    """Return the entries of a study by data set and method."""
+    groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for cell in cells:
+        groups[cell["dataset"], cell["method"]].append(cell)
+    return {key: _entry(*key, group) for key, group in groups.items()}
+
+
+def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
+    fine = [cell for cell in group if cell["status"] == "ok"]
+    reasons = tuple(dict.fromkeys(cell["reason"] for cell in group if cell["status"] != "ok"))
+    if not fine:
+        return Entry(dataset, method, [], reasons=reasons)
+    most = max(cell["n_configurations"] for cell in fine)
+    entry = Entry(dataset, method, [c for c in fine if c["n_configurations"] == most], reasons=reasons)
+    for metric in METRICS:
+        values = [cell["metrics"][metric] for cell in entry.cells]
+        known = [value for value in values if value is not None]
+        entry.means[metric] = float(np.mean(known)) if known else None
+        entry.intervals[metric] = t_interval(known) if known else None
+    return entry
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two methods on one data set: the difference of a metric, and the p of it being chance."""
+
+    dataset: str
+    first: str
+    second: str
+    difference: float
+    p: float | None
+    corrected: float | None = None
+
+
+def compare(
+    entries: Entries, first: str, others: Sequence[str], metric: str = "accuracy"
+) -> list[Comparison]:
+    """Compare one method with others on every data set they share; p-values are corrected over all."""
+    found = []
+    for dataset in dict.fromkeys(name for name, _ in entries):
+        mine = entries.get((dataset, first))
+        for other in others:
+            theirs = entries.get((dataset, other))
+            if other != first and mine is not None and theirs is not None and mine.cells and theirs.cells:
+                comparison = _compare(mine, theirs, metric)
+                if comparison is not None:
+                    found.append(comparison)
+    corrected = iter(holm([item.p for item in found if item.p is not None]))
+    return [item if item.p is None else replace(item, corrected=next(corrected)) for item in found]
+
+
+def _compare(mine: Entry, theirs: Entry, metric: str) -> Comparison | None:
+    """Compare on the splits that both have; None if there are none, or if the data differ."""
+    splits = sorted({cell["split"] for cell in mine.cells} & {cell["split"] for cell in theirs.cells})
+    differences, sizes = [], (1, 1)
+    for split in splits:
+        a = [cell for cell in mine.cells if cell["split"] == split]
+        b = [cell for cell in theirs.cells if cell["split"] == split]
+        if {cell["fingerprint"] for cell in a} != {cell["fingerprint"] for cell in b}:
+            return None
+        values = [
+            [c["metrics"][metric] for c in cells if c["metrics"][metric] is not None] for cells in (a, b)
+        ]
+        if not all(values):
+            continue
+        differences.append(float(np.mean(values[0]) - np.mean(values[1])))
+        sizes = (a[0]["sizes"][0], a[0]["sizes"][2])
+    if not differences:
+        return None
+    p: float | None = None
+    if len(splits) > 1:
+        p = corrected_t_test(differences, *sizes)
+    elif metric == "accuracy":
+        # The other metrics are no means over graphs, so that flipping graphs says nothing about them.
+        p = sign_flip_test(_share_right(mine.cells), _share_right(theirs.cells))
+    return Comparison(mine.dataset, mine.method, theirs.method, float(np.mean(differences)), p)
+
+
+def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:
+    """Return for every test graph the share of runs that were right."""
+    runs = [np.asarray(cell["truth"]) == np.asarray(cell["predicted"]) for cell in cells]
+    return np.asarray(np.mean(runs, axis=0), dtype=np.float64)
+
+
+def average_ranks(entries: Entries, metric: str = "accuracy") -> dict[str, float]:
+    """Return the mean rank of every method over the data sets on which all of them ran; 1 is the best."""
+    from scipy.stats import rankdata
+
+    datasets = list(dict.fromkeys(name for name, _ in entries))
+    tables = {
+        method: [
+            entry.means.get(metric) if (entry := entries.get((dataset, method))) is not None else None
+            for dataset in datasets
+        ]
+        for method in dict.fromkeys(name for _, name in entries)
+    }
+    ran = {name: values for name, values in tables.items() if any(v is not None for v in values)}
+    shared = [i for i in range(len(datasets)) if all(values[i] is not None for values in ran.values())]
+    if not shared:
+        return {}
+    ranks = np.mean([rankdata([-float(ran[name][i] or 0) for name in ran]) for i in shared], axis=0)
+    return dict(zip(ran, ranks.tolist(), strict=True))
