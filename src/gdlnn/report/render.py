@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from gdlnn.drawing import write_text
+from gdlnn.drawing.pages import render
 from gdlnn.report.build import ReportOptions, build_report, silent
-from gdlnn.report.sections import (
-    about_section,
-    data_section,
-    global_section,
-    headline,
-    performance_section,
-)
+from gdlnn.report.charts import calibration_chart, learning_chart
 
 if TYPE_CHECKING:
     import os
@@ -29,38 +23,24 @@ if TYPE_CHECKING:
 
 def render_report(report: dict[str, Any]) -> str:
     """Return the page of a report: one file, nothing fetched."""
-    folder = resources.files("gdlnn.report") / "page"
-
-    def read(name: str) -> str:
-        return (folder / name).read_text(encoding="utf-8")
-
-    return Template(read("page.html")).substitute(
-        title=escape(report["title"]),
-        made_by=escape(report["made_by"]),
-        subtitle=escape(_subtitle(report)),
-        style=read("page.css"),
-        headline=headline(report),
-        data=data_section(report),
-        performance=performance_section(report),
-        overall=global_section(report),
-        about=about_section(report),
+    names = {item["label"]: item["name"] for item in report["classes"]}
+    return render(
+        "gdlnn.report/page.html",
+        title=f"{report['title']} · GDLNN report",
+        report=report,
+        rows={row["index"]: row for row in report["programs"]},
+        class_name=lambda label: names.get(label, str(label)),
+        calibration_chart=Markup(calibration_chart(report["performance"]["calibration"])),
+        learning_chart=Markup(learning_chart(report["learning_curve"])),
         json=embedded_json(report),
-        script=read("draw.js") + read("card.js") + read("page.js"),
     )
 
 
-def embedded_json(report: dict[str, Any]) -> str:
+def embedded_json(report: dict[str, Any]) -> Markup:
     """Return the JSON as it may stand inside a page: no text in it can end the element or open another."""
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _subtitle(report: dict[str, Any]) -> str:
-    held, training = report["data"]["held_out"], report["data"]["training"]
-    return (
-        f"A classifier of {report['model']['n_programs']} readable programs, mined from {training['graphs']} "
-        f"graphs and tried on {held['graphs']} that it had not seen."
-    )
+    # Jinja's `tojson` also escapes apostrophes, of which the diagrams have very many.
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def write_report(
