@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from gdlnn.server import bodies, pages
 from gdlnn.server.guard import Guard
@@ -33,10 +34,9 @@ expected, got. No request names a file or a path; files are sent as text.
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": bodies.ErrorAnswer, "description": words}
     for status, words in {
-        400: "Not JSON, or not text",
+        400: "Not JSON, not text, or (in plain text) not a host name of this server",
         408: "The request came too slowly",
         413: "The body is too large",
-        421: "The server is not addressed under this name",
         422: "The request cannot be answered as it is",
         500: "The server failed; its log says why",
         503: "Too busy, or the answer took too long",
@@ -79,7 +79,8 @@ def make_app(
     examples, smiles
         A data set whose first graphs the page offers, as on the command line, and its column of SMILES.
     hosts
-        The names under which the server may be addressed; empty: any.
+        The names under which the server may be addressed; empty: any. Other names are how a page from
+        elsewhere would reach a server on loopback.
     """
     return app_over(make_pool(model, limits, n_workers=n_workers, examples=examples, smiles=smiles), hosts)
 
@@ -125,7 +126,9 @@ def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
     _add_api(app, pool)
     _add_schemas(app)
     pages.add_pages(app)
-    return Guard(app, pool.limits, hosts)
+    if hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
+    return Guard(app, pool.limits)
 
 
 def _failure(status: int, reason: str, **headers: str) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""What every request passes before anything looks into it: host, size and speed of the body; and headers.
+"""What every request passes before anything looks into it: size and speed of the body; and headers.
 
 A plain ASGI middleware: whole bodies are read here, within the limits, so that nothing behind it waits for
 a client. Slow headers and slow readers are ended in `connections`.
@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, MutableMapping
+    from collections.abc import MutableMapping
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -45,13 +45,10 @@ class Guard:
         What is guarded.
     limits
         The limits.
-    hosts
-        The names under which the server may be addressed; empty: any. Other names are how a page from
-        elsewhere would reach a server on loopback.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, hosts: Collection[str] = ()) -> None:
-        self.app, self.limits, self.hosts = app, limits, frozenset(hosts)
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self.app, self.limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -60,20 +57,12 @@ class Guard:
             return
         answer = self._with_headers(send)
         try:
-            headers = dict(scope["headers"])
-            self._check_host(headers)
-            body = await self._body(headers, receive)
+            body = await self._body(dict(scope["headers"]), receive)
         except _RefusedError as refused:
             await _refuse(answer, refused)
             return
         if body is not None:
             await self.app(scope, _given(body, receive), answer)
-
-    def _check_host(self, headers: dict[bytes, bytes]) -> None:
-        host = headers.get(b"host", b"").decode("latin-1").lower()
-        name = host[: host.rindex("]") + 1] if "]" in host else host.partition(":")[0]
-        if self.hosts and name not in self.hosts:
-            raise _RefusedError(421, f"host: expected one of {', '.join(sorted(self.hosts))}, got {name!r}")
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """Return the whole body, or None where the client has left."""
