@@ -13,8 +13,8 @@ from gdlnn import Graph, GraphDataset, ServerError, load_model
 from gdlnn.explain import counterfactual
 from gdlnn.graphs import Schema
 from gdlnn.server.limits import Limits
+from gdlnn.server.listening import LOOPBACK_NAMES
 from gdlnn.server.reading import Reader
-from gdlnn.server.running import LOOPBACK_NAMES
 from reference.report_models import three_classes
 from reference.server_models import MOLECULES, molecules_file, motifs_file
 

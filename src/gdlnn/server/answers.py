@@ -12,8 +12,7 @@ from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
 from gdlnn.report.programs import diagram, shown_program
-from gdlnn.server.examples import given_examples, own_examples
-from gdlnn.server.reading import FileKind, Reader, Row
+from gdlnn.server.reading import FileKind, Reader, Row, given_examples, own_examples
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -152,26 +151,16 @@ class Answers:
 
     def _predictions(self, rows: list[Row]) -> dict[str, Any]:
         seen = self.model.represent([row.graph for row in rows if row.graph is not None])
-        labels = [plain(label) for label in self.model.classes_]
+        predictions = iter(seen.predictions())
         answers: list[dict[str, Any]] = []
-        position = 0
         for row in rows:
             told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
             if row.graph is None:
                 answers.append(told | {"error": row.reason})
                 continue
-            chances = seen.probabilities[position].tolist()
-            best = int(seen.codes[position])
-            told |= {
-                "label": labels[best],
-                "class_name": self.schema.class_name(labels[best]),
-                "probability": chances[best],
-                "probabilities": chances,
-                "matched_nothing": bool(seen.matched_nothing[position]),
-                "error": None,
-            }
-            answers.append(told)
-            position += 1
+            said = next(predictions)
+            names = {"class_name": self.schema.class_name(said.label), "error": None}
+            answers.append(told | said._asdict() | names)
         return {"classes": self._classes(), "rows": answers}
 
     def _classes(self) -> list[dict[str, Any]]:
