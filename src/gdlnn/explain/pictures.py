@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from gdlnn.drawing.graph_picture import Highlights, graph_picture
+from gdlnn.drawing.graph_picture import Highlights, LegendRow, draw_legend, graph_picture
 from gdlnn.drawing.molecule_picture import picture
 from gdlnn.drawing.pages import render
 from gdlnn.drawing.program_picture import draw_program
-from gdlnn.drawing.svg import FAINT, INK, QUIET, colour, document, num, text, weight_text, wrapped
+from gdlnn.drawing.svg import INK, QUIET, colour, document, moved_down, text, weight_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
     from gdlnn.explain.counterfactual import Counterfactual
     from gdlnn.explain.explanation import Explanation
     from gdlnn.explain.global_explanation import GlobalExplanation, GlobalProgram
+    from gdlnn.gdl.program import Program
 
 WIDTH, HEIGHT = 560, 380
-_HEAD, _LETTERS = 34, 74
+_HEAD = 34
 
 
 def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     """Return the picture of an explanation as SVG."""
     numbers = program_colours(explanation)
-    body = [f"<g transform='translate(0 {_HEAD})'>"]
-    body += picture(explanation.graph, highlights(explanation, numbers), WIDTH, HEIGHT)
-    body.append("</g>")
+    body = moved_down(picture(explanation.graph, highlights(explanation, numbers), WIDTH, HEIGHT), _HEAD)
     name = explanation.class_name(explanation.target)
     body.append(text(14, 23, f"{name} ({explanation.target_probability:.1%})", 16, INK, weight="bold"))
     size = f"{len(explanation.nodes)} of {explanation.graph.n_nodes} nodes"
@@ -40,15 +39,26 @@ def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     return document(WIDTH, height, body, explanation.describe())
 
 
+def _legend(explanation: Explanation, numbers: dict[int, int], top: float) -> tuple[list[str], float]:
+    rows = [
+        LegendRow(numbers.get(i), weight, _words(explanation, program))
+        for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True))
+    ]
+    return draw_legend(rows, explanation.subgraph_line(), WIDTH, top)
+
+
+def _words(explanation: Explanation, program: Program) -> str:
+    return program.describe(explanation.schema, directed=explanation.graph.directed)
+
+
 def draw_counterfactual(counterfactual: Counterfactual) -> str:
     """Return the picture of a counterfactual as SVG: the nodes to remove are crossed out."""
     graph = counterfactual.graph
     names = graph.schema.class_name if graph.schema else str
     title = f"{names(counterfactual.prediction)} → {names(counterfactual.new_prediction)}"
     nodes = frozenset(counterfactual.nodes)
-    body = [f"<g transform='translate(0 {_HEAD})'>"]
-    body += graph_picture(graph, Highlights(nodes=nodes, removed=nodes), WIDTH, HEIGHT)
-    body += ["</g>", text(14, 23, title, 16, INK, weight="bold")]
+    body = moved_down(graph_picture(graph, Highlights(nodes=nodes, removed=nodes), WIDTH, HEIGHT), _HEAD)
+    body.append(text(14, 23, title, 16, INK, weight="bold"))
     return document(WIDTH, _HEAD + HEIGHT, body, f"{title} without the nodes {sorted(nodes)}")
 
 
@@ -72,39 +82,6 @@ def highlights(explanation: Explanation, numbers: dict[int, int]) -> Highlights:
             if number not in edges.setdefault(pair, []):
                 edges[pair].append(number)
     return Highlights(frozenset(explanation.nodes), nodes, edges)
-
-
-def _legend(explanation: Explanation, numbers: dict[int, int], top: float) -> tuple[list[str], float]:
-    """Return a row per program: colour or an empty ring, weight as a bar, state and words."""
-    body = [f"<line x1='14' y1='{num(top)}' x2='{WIDTH - 14}' y2='{num(top)}' stroke='{FAINT}'/>"]
-    largest = max((abs(w) for w in explanation.weights), default=1.0) or 1.0
-    y = top + 8
-    for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True)):
-        words = program.describe(explanation.schema, directed=explanation.graph.directed)
-        lines = wrapped(words, _LETTERS, 3)
-        if i in numbers:
-            body.append(
-                f"<circle cx='24' cy='{num(y + 10)}' r='8' fill='{colour(numbers[i])}' stroke='{INK}'/>"
-            )
-        else:
-            body.append(
-                f"<circle cx='24' cy='{num(y + 10)}' r='8' fill='none' stroke='{QUIET}' "
-                "stroke-dasharray='3 2'/>"
-            )
-        body.append(text(38, y + 14, f"P{i + 1}", 12, INK, weight="bold"))
-        length = 46 * abs(weight) / largest
-        fill = INK if weight > 0 else QUIET
-        body.append(f"<rect x='62' y='{num(y + 4)}' width='{num(max(length, 1))}' height='5' fill='{fill}'/>")
-        state = "present" if i in numbers else "absent"
-        body.append(text(62, y + 22, weight_text(weight), 10, INK))
-        body.append(text(118, y + 12, f"{state}, speaks {'for' if weight > 0 else 'against'}", 10, QUIET))
-        for number, words_line in enumerate(lines):
-            body.append(text(118, y + 25 + 13 * number, words_line, 11, INK))
-        y += 32 + 13 * max(len(lines) - 1, 0)
-    for part in wrapped(explanation.subgraph_line(), _LETTERS + 16, 3):
-        body.append(text(14, y + 14, part, 11, QUIET))
-        y += 14
-    return body, y + 14
 
 
 # --- pages ------------------------------------------------------------------------------------------------
@@ -153,7 +130,7 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
                 "fill": colour(numbers[i]) if i in numbers else "",
                 "state": "present" if i in numbers else "absent",
                 "weight": weight_text(weight),
-                "words": program.describe(explanation.schema, directed=explanation.graph.directed),
+                "words": _words(explanation, program),
                 "class_name": explanation.class_name(explanation.labels[i]),
                 "gdl": str(program),
             }

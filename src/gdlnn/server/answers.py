@@ -10,8 +10,7 @@ from gdlnn.explain.explanation import plain
 from gdlnn.graphs import Schema
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
-from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
-from gdlnn.report.programs import diagram, shown_program
+from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
 from gdlnn.server.reading import FileKind, Reader, Row, given_examples, own_examples
 from gdlnn.version import package_version
 
