@@ -16,6 +16,7 @@ from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.datasets.tu import save_tu
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +160,9 @@ def convert(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
-    fragments: opt.Fragments = "keep",
+    features: opt.Features = "default",
+    fragments: opt.Fragments = "all",
+    standardize: opt.Standardize = "none",
     drop_duplicates: Annotated[bool, typer.Option(help="Leave one graph of each group of twins.")] = False,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -167,7 +170,8 @@ def convert(
     """Write a data set in another format."""
     if output.suffix:  # else a folder to make, which must not be there yet
         opt.check_output(output, dataset)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, fragments=fragments)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
     if drop_duplicates:
         data = data.drop_duplicates()
     _write(data, output)

@@ -72,7 +72,7 @@ def explain(
         opt.check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=loaded.reading_)
     data = opt.part_of(data, split, part, seed)
     rows = _rows(data, index, every)
     if output is not None and output.suffix.lower() == ".svg" and len(rows) != 1:

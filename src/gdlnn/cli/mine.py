@@ -14,6 +14,7 @@ from gdlnn.cli.app import INTERRUPTED
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
 
@@ -66,6 +67,9 @@ def mine(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    features: opt.Features = "default",
+    fragments: opt.Fragments = "all",
+    standardize: opt.Standardize = "none",
     root: opt.Root = None,
     show: Annotated[int, typer.Option(help="Print a table of so many of the best programs.")] = 5,
     as_json: opt.Json = False,
@@ -81,7 +85,8 @@ def mine(
         opt.check_output(output, dataset)
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
     graphs = opt.part_of(data, split, part, seed)
     if estimate or output is None:

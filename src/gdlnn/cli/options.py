@@ -40,7 +40,14 @@ Root = Annotated[Path | None, typer.Option(help="A folder to search before GDLNN
 Smiles = Annotated[str | None, typer.Option(help="The column with the SMILES.")]
 Label = Annotated[str | None, typer.Option(help="The column with the label.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
-Fragments = Annotated[Literal["keep", "largest"], typer.Option(help="What to do with salts.")]
+Features = Annotated[
+    Literal["default", "ogb"],
+    typer.Option(help="Features of atoms and bonds; ogb: the 9 and 3 of the Open Graph Benchmark."),
+]
+Fragments = Annotated[Literal["all", "largest"], typer.Option(help="What to keep of salts and mixtures.")]
+Standardize = Annotated[
+    Literal["none", "parent"], typer.Option(help="Read molecules as they are, or their neutral parent.")
+]
 Split = Annotated[
     SplitKind, typer.Option(help="How to split the data set; auto: as published, else at random.")
 ]

@@ -50,7 +50,6 @@ def predict(
     output: Annotated[Path, opt.output("The .csv or .jsonl file to write.")],
     smiles: opt.Smiles = None,
     id_: opt.Id = None,
-    fragments: opt.Fragments = "keep",
     root: opt.Root = None,
     jobs: opt.Jobs = -1,
     dask: Annotated[str | None, opt.dask("Predict")] = None,
@@ -73,13 +72,13 @@ def predict(
     info = fitted.programs_.info
     widths = (info.n_node_features, info.n_edge_features)
     data = batched_dataset(
-        dataset, BATCH, smiles=smiles, id=id_, root=root, fragments=fragments, widths=widths
+        dataset, BATCH, smiles=smiles, id=id_, root=root, reading=fitted.reading_, widths=widths
     )
     table = PredictionTable(fitted, data.name, data.has_smiles, as_lines=output.suffix.lower() == ".jsonl")
     with ExitStack() as stack:
         saved = None
         if checkpoint is not None:
-            options = {"smiles": smiles, "id": id_, "fragments": fragments, "batch": BATCH}
+            options = {"smiles": smiles, "id": id_, "batch": BATCH}
             saved = stack.enter_context(prediction_checkpoint(checkpoint, model, dataset, options, table))
         executor = stack.enter_context(opt.executor_of(dask, "" if quiet else "predicting"))
         advance = stack.enter_context(_progress(not quiet and not as_json))

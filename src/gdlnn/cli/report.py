@@ -45,7 +45,7 @@ def report(
     make_technique(technique)  # refuses a wrong name before any work is done
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=fitted.reading_)
     held_out = opt.part_of(data, split, part, seed)
     options = ReportOptions(technique, n_features, seed, graphs, counterfactuals)
     made = write_report(fitted, held_out, output, options, title=title, say=opt.timed_messages(quiet))

@@ -12,6 +12,7 @@ from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import Schema
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
@@ -62,13 +63,19 @@ def train(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    features: opt.Features = "default",
+    fragments: opt.Fragments = "all",
+    standardize: opt.Standardize = "none",
     root: opt.Root = None,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
 ) -> None:
     """Train a model on a data set and write it into one file."""
     opt.check_output(output, dataset)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(
+        dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2, reading=reading
+    )
     if data.y is None:
         raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
     parts = {"train": data} if split == "none" else dict(zip(PARTS, data.split(split, seed), strict=True))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import MiningError
+from gdlnn.graphs.structure import n_structure_features
 from gdlnn.mining.settings import non_negative, whole
 
 if TYPE_CHECKING:
@@ -170,6 +171,8 @@ class ProgramSet(Sequence[MinedProgram]):
         stats: MiningStats | None = None,
         stopped_by: str | None = None,
     ) -> None:
+        if n_structure_features(info.schema):  # so that programs can be asked about graphs without them
+            items = [replace(item, program=item.program.with_schema(info.schema)) for item in items]
         self._items = tuple(items)
         self.info = info
         self.stats = stats or MiningStats()

@@ -19,7 +19,7 @@ from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.text import read_columns, read_header
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
 from gdlnn.graphs import Graph
-from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
+from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,11 +59,6 @@ class Row:
     reason: str = ""
 
 
-def reads_smiles(schema: Schema | None) -> bool:
-    """Whether a model can be asked about SMILES: its features are those that SMILES are read into."""
-    return schema is not None and (schema.node, schema.edge) == (MOLECULE_SCHEMA.node, MOLECULE_SCHEMA.edge)
-
-
 class Reader:
     """Reads what clients send for one model.
 
@@ -77,7 +72,8 @@ class Reader:
 
     def __init__(self, schema: Schema | None, info: SetInfo, limits: Limits) -> None:
         self.schema, self.info, self.limits = schema, info, limits
-        self.takes_smiles = reads_smiles(schema)
+        self.reading = MoleculeReader.of_schema(schema)
+        self.takes_smiles = self.reading is not None
 
     def smiles(self, texts: Iterable[str], names: Iterable[str] = ()) -> list[Row]:
         """Read SMILES, one row each; one that does not parse keeps its reason."""
@@ -175,7 +171,12 @@ class Reader:
         if molecule.GetNumAtoms() > self.limits.nodes:
             reason = f"expected at most {self.limits.nodes} atoms, got {molecule.GetNumAtoms()}"
             return Row(number, shown, text, None, reason)
-        return Row(number, shown, text, molecule_graph(molecule, schema=self.schema, name=shown))
+        assert self.reading is not None
+        try:
+            graph = self.reading.graph(molecule, schema=self.schema, name=shown)
+        except GraphError as error:
+            return Row(number, shown, text, None, str(error))
+        return Row(number, shown, text, graph)
 
     def _graph(self, item: dict[str, Any], name: str) -> Graph:
         nodes, edges, features = item["nodes"], item.get("edges") or [], item.get("edge_features")
@@ -279,7 +280,7 @@ def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
     of each class.
     """
     schema = model.schema_
-    if reads_smiles(schema):
+    if MoleculeReader.of_schema(schema) is not None:
         return [{"name": name, "smiles": smiles} for name, smiles in MOLECULES]
     found: dict[Any, dict[str, Any]] = {}
     for number, item in enumerate(model.programs_, 1):
