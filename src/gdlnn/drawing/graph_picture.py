@@ -138,7 +138,7 @@ def _cross(x: float, y: float, size: float) -> list[str]:
 
 
 def node_label(graph: Graph, node: int, column: int = 0, longest: int = 5) -> str:
-    """Return what is written on a node: a feature, the first by default, shortened where it is long."""
+    """Return the label of a node: the value of a feature, cut to three characters if it is too long."""
     if not graph.node_features.shape[1]:
         return ""
     value = float(graph.node_features[node, column])
@@ -160,7 +160,7 @@ _LETTERS = 74
 
 
 class LegendRow(NamedTuple):
-    """A program of a legend: the number of its colour where it is present, its weight, and its words."""
+    """A program of a legend: its colour's number (None if it is absent), its weight, and its words."""
 
     number: int | None
     weight: float
@@ -168,9 +168,9 @@ class LegendRow(NamedTuple):
 
 
 def draw_legend(rows: Sequence[LegendRow], note: str, width: float, top: float) -> tuple[list[str], float]:
-    """Return a row per program and a note below `top`, and where they end.
+    """Return the parts of a legend that begins at `top`, and the height at which it ends.
 
-    A row has its colour, or an empty ring, the weight as a bar, state and words.
+    Each program has a row: its colour (an empty ring if absent), weight, state and words. The note is last.
     """
     body = [f"<line x1='14' y1='{num(top)}' x2='{num(width - 14)}' y2='{num(top)}' stroke='{FAINT}'/>"]
     largest = max((abs(row.weight) for row in rows), default=1.0) or 1.0

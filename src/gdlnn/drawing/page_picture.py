@@ -1,4 +1,4 @@
-"""Graphs as numbers: where nodes go and what is written on them. A page draws them, in light and in dark."""
+"""Graphs as JSON values that the script of a page draws: positions and labels of nodes, kinds of edges."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ _BONDS = {"single": 1, "double": 2, "triple": 3, "aromatic": 4}
 
 
 def page_picture(graph: Graph, nodes: Sequence[int]) -> dict[str, Any]:
-    """Return a graph as the page draws it: nodes with places and labels, edges with kinds.
+    """Return a graph as the page draws it: nodes with positions and labels, edges with kinds.
 
-    A graph of more than `MOST_NODES` nodes is cut to what lies near `nodes`, those of an explanation, and
-    says so.
+    Parameters
+    ----------
+    graph
+        The graph.
+    nodes
+        Nodes to keep in view. Of a graph with more than `MOST_NODES` nodes only those near them are drawn.
     """
     kept = _near(graph, nodes)
     part = graph if len(kept) == graph.n_nodes else graph.subgraph(kept)
@@ -84,7 +88,7 @@ def _as_chemists_do(graph: Graph) -> FloatArray:
 
 
 def _labels(graph: Graph, chemical: bool) -> list[str]:
-    """Return what is written on each node: atoms other than carbon, or the first feature."""
+    """Return the label of each node: atoms other than carbon, or the first feature."""
     column = 0
     if chemical and graph.schema is not None:
         column = next(i for i, feature in enumerate(graph.schema.node) if feature.name == "atom")

@@ -1,6 +1,6 @@
-"""Pages: HTML made of the packages' templates, with everything escaped that is not marked as markup.
+"""HTML pages from Jinja2 templates, with autoescape.
 
-A name such as `gdlnn.report/page.html` is a file in the folder `page` of a package.
+A template is named by package and file: `gdlnn.report/page.html` is in the folder `page` of `gdlnn.report`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from markupsafe import Markup
 
 
 def page_file(name: str) -> str:
-    """Return the text of a file of a page, as it is."""
+    """Return the text of a template, style sheet or script."""
     package, _, file = name.partition("/")
     return (resources.files(package) / "page" / file).read_text(encoding="utf-8")
 
 
 def render(template: str, /, **values: Any) -> str:
-    """Return the page of a template; strings among the values are escaped, `Markup` is not."""
+    """Return a template filled in with values. Strings are escaped, `Markup` is inserted unchanged."""
     return _ENVIRONMENT.get_template(template).render(values)
 
 
@@ -29,5 +29,6 @@ _ENVIRONMENT = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    keep_trailing_newline=True,
 )
 _ENVIRONMENT.globals["file"] = lambda name: Markup(page_file(name))

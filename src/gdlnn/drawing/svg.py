@@ -20,7 +20,7 @@ Place = tuple[float, float]
 # without the yellow that vanishes on white.
 COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#D55E00", "#0072B2")
 INK, QUIET, FAINT, PAPER = "#1a1a1a", "#8c8c8c", "#d4d4d4", "#ffffff"
-# What a page calls them, whose ink and paper change places in the dark.
+# CSS variables of our pages, which have other values in dark mode.
 PAGE_COLOURS = {INK: "var(--ink)", QUIET: "var(--quiet)", PAPER: "var(--card)"}
 FONT = "font-family='DejaVu Sans, Verdana, Helvetica, Arial, sans-serif'"
 
@@ -93,7 +93,7 @@ def document(width: float, height: float, body: list[str], title: str) -> str:
 
 
 def in_page_colours(svg: str) -> str:
-    """Return a picture without a ground and in the colours of the page it stands on."""
+    """Return an SVG picture without background, in the CSS colours of the page that shows it."""
     svg = svg.replace(f"{_GROUND}\n", "")
     for code, variable in PAGE_COLOURS.items():
         svg = svg.replace(f"'{code}'", f"'{variable}'")
@@ -101,7 +101,7 @@ def in_page_colours(svg: str) -> str:
 
 
 def moved_down(body: Sequence[str], by: float) -> list[str]:
-    """Return parts of a picture, moved down."""
+    """Return the parts of a picture, moved down by so many units."""
     return [f"<g transform='translate(0 {num(by)})'>", *body, "</g>"]
 
 

@@ -91,12 +91,13 @@ _PAGE = "gdlnn.explain/explain.html"
 
 def explanation_page(explanations: Sequence[Explanation], title: str = "Explanations") -> str:
     """Return a page with a section per explanation."""
-    return render(_PAGE, title=title, graphs=[_shown_graph(e) for e in explanations], classes=[])
+    graphs = [_shown_graph(explanation) for explanation in explanations]
+    return render(_PAGE, whole=True, title=title, graphs=graphs, classes=[])
 
 
 def explanation_section(explanation: Explanation) -> str:
     """Return one explanation as a piece of a page, styles included: what a notebook shows."""
-    return render(_PAGE, title="", graphs=[_shown_graph(explanation)], classes=[])
+    return render(_PAGE, whole=False, graphs=[_shown_graph(explanation)], classes=[])
 
 
 def global_page(found: GlobalExplanation, n: int = 10) -> str:
@@ -110,11 +111,11 @@ def global_page(found: GlobalExplanation, n: int = 10) -> str:
         }
         for label, programs in found.classes.items()
     ]
-    return render(_PAGE, title="What the model goes by", graphs=[], classes=classes)
+    return render(_PAGE, whole=True, title="What the model goes by", graphs=[], classes=classes)
 
 
 def _shown_graph(explanation: Explanation) -> dict[str, Any]:
-    """Return what the page says of an explained graph."""
+    """Return the values that the page shows for an explained graph."""
     numbers = program_colours(explanation)
     return {
         "name": explanation.graph.name or "graph",
@@ -140,7 +141,7 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
 
 
 def _shown_program(found: GlobalExplanation, item: GlobalProgram) -> dict[str, Any]:
-    """Return what the page says of a program that decides for a class."""
+    """Return the values that the page shows for a program of a class."""
     directed = bool(found.explanations) and found.explanations[0].graph.directed
     return {
         "diagram": Markup(draw_program(item.program, found.schema, directed=directed)),

@@ -1,6 +1,6 @@
-"""Collect what a report says, as plain JSON values, and write it as one HTML file.
+"""Collect the contents of a report as plain JSON values, and write them as one HTML file.
 
-How it looks is decided in the templates, styles and scripts in `page/`.
+Its layout is in the template, styles and scripts in `page/`.
 """
 
 from __future__ import annotations

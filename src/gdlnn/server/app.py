@@ -1,7 +1,6 @@
-"""The application: routes, which failure becomes which status, and pages. Models are asked in workers.
+"""The application: routes, error statuses and pages. Models run in worker processes.
 
-The pages fetch nothing from elsewhere: styles and drawings are the report's own, what only the server's page
-needs stands in `page/`.
+The pages load nothing from other hosts. They share the report's styles and scripts; `page/` has the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a client may ask for at most, and the guard that holds every request to it.
+"""Limits on requests, and the middleware that enforces those on bodies.
 
-Every limit is an option of `gdlnn serve`. The guard reads whole bodies, within the limits, so that nothing
-behind it waits for a client; slow headers and slow readers are ended in `listening`.
+Every limit is an option of `gdlnn serve`. The middleware reads whole bodies, so that nothing behind it waits
+for a client. Slow headers and clients that do not read the answer are dealt with in `listening`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""serve(): bind, run, stop; and connections that end when a client is too slow.
+"""serve(): listen, answer until stopped, and close the connections of clients that are too slow.
 
-A stop lets requests that are being answered end. uvicorn would wait for a client as long as it takes to say
-what it wants and to take the answer; here that has an end. Bodies are waited for in `limits`.
+A stop lets running requests finish. uvicorn has no time limit for headers and for clients that do not read
+the answer; `PatientProtocol` has. Time limits for bodies are in `limits`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def serve(
     host, port
         Where to listen; port 0 takes any that is free.
     say
-        Told the address once requests are answered; by default nobody is.
+        Called with the address as soon as requests are answered.
     """
     limits = limits or Limits()
     hosts = LOOPBACK_NAMES if is_loopback(host) else ()

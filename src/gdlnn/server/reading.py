@@ -1,4 +1,4 @@
-"""Graphs and clients: what they send (SMILES, JSON graphs, files as text), and examples they may try.
+"""Graphs that clients send (SMILES, JSON graphs, files as text), and examples for them to try.
 
 No request names a path, and nothing is unpickled.
 """

@@ -1,7 +1,7 @@
-"""Workers: processes that hold the model, the pool through which the server asks them, and their messages.
+"""Worker processes that hold the model, the pool through which the server asks them, and their messages.
 
-A worker is started by the server, answers one question after another from its standard input and ends when
-that closes. Whatever hangs, crashes or grows in it can be ended without harm to the server.
+A worker reads requests from its standard input, answers one at a time, and exits when the input closes. A
+worker that hangs, crashes or uses too much memory can be killed and replaced; the server keeps running.
 """
 
 from __future__ import annotations
