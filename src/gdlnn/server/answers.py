@@ -16,6 +16,7 @@ from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from gdlnn.explain import Counterfactual
+    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Feature, Graph, GraphDataset
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
@@ -75,14 +76,7 @@ class Answers:
         for item, program, label, present in zip(
             answer["programs"], found.programs, found.labels, found.matched, strict=True
         ):
-            item |= {
-                "label": label,
-                "class_name": self.schema.class_name(label),
-                "matched": present,
-                "gdl": str(program),
-                **shown_program(program, self.model.schema_, self.directed),
-                "diagram": diagram(program, self.model.schema_, self.directed),
-            }
+            item |= {"matched": present, **self._program(program, label)}
         if asked["enough"]:
             answer["enough"] = self._enough(seen, asked)
         if asked["counterfactual"]:
@@ -115,12 +109,8 @@ class Answers:
             "programs": [
                 {
                     "index": strong.column,
-                    "label": plain(strong.label),
-                    "class_name": self.schema.class_name(plain(strong.label)),
                     "strength": strong.strength,
-                    "gdl": str(strong.mined.program),
-                    **shown_program(strong.mined.program, self.model.schema_, self.directed),
-                    "diagram": diagram(strong.mined.program, self.model.schema_, self.directed),
+                    **self._program(strong.mined.program, plain(strong.label)),
                 }
                 for strong in strongest_programs(self.model, _STRONGEST)
             ],
@@ -131,8 +121,8 @@ class Answers:
         (found,) = explain(self.model, seen, asked["technique"], "smallest", seed=asked["seed"])
         (card,) = enough_cards(self.model, [found])
         programs = found.programs if card["found"] else ()
-        shown = [shown_program(program, self.model.schema_, self.directed) for program in programs]
-        return card | {"words": [item["words"] for item in shown]}
+        words = [program.describe(self.model.schema_, directed=self.directed) for program in programs]
+        return card | {"words": words}
 
     def _counterfactual(self, graph: Graph) -> Counterfactual | None:
         """Look for a few nodes whose removal changes the prediction; what is left is still a graph."""
@@ -161,6 +151,16 @@ class Answers:
             names = {"class_name": self.schema.class_name(said.label), "error": None}
             answers.append(told | said._asdict() | names)
         return {"classes": self._classes(), "rows": answers}
+
+    def _program(self, program: Program, label: Any) -> dict[str, Any]:
+        """Return what is shown of a program that was mined for a class."""
+        return {
+            "label": label,
+            "class_name": self.schema.class_name(label),
+            "gdl": str(program),
+            **shown_program(program, self.model.schema_, self.directed),
+            "diagram": diagram(program, self.model.schema_, self.directed),
+        }
 
     def _classes(self) -> list[dict[str, Any]]:
         labels = [plain(label) for label in self.model.classes_]
