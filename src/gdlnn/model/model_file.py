@@ -19,6 +19,7 @@ from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
+from gdlnn.mining.program_text import to_text
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
@@ -66,7 +67,7 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     }
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
-        PROGRAMS: model.programs_.to_text().encode(),
+        PROGRAMS: to_text(model.programs_, words=False).encode(),
         WEIGHTS: save(tensors),
     }
     write_members(Path(path), members.items())

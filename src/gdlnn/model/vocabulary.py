@@ -231,7 +231,7 @@ def _rescored(programs: ProgramSet, epsilon: float) -> Iterable[MinedProgram]:
         else:
             matched = item.n_matched
             of_label = round(item.score * (matched + own))
-            yield replace(item, score=of_label / (matched + epsilon))
+            yield item.replace(score=of_label / (matched + epsilon))
 
 
 def _one_of(group: list[MinedProgram]) -> MinedProgram:
@@ -240,17 +240,17 @@ def _one_of(group: list[MinedProgram]) -> MinedProgram:
         return group[0]
     best = max(group, key=lambda item: (item.complete, item.score))  # the first of equals
     targets: np.ndarray[Any, Any] = np.unique(np.concatenate([item.targets for item in group]))
-    return replace(best, targets=targets)
+    return best.replace(targets=targets)
 
 
 def _without_equals(items: Sequence[MinedProgram]) -> list[MinedProgram]:
     """Keep one program per support, in the place of the first of them."""
     groups: dict[bytes, list[MinedProgram]] = {}
     for item in items:
-        groups.setdefault(item.support.tobytes(), []).append(item)
+        groups.setdefault(item.support_key, []).append(item)
     kept = []
     for group in groups.values():
         best = min(group, key=lambda item: (-item.score, len(item.program.nodes), len(item.program.edges)))
         targets = np.unique(np.concatenate([item.targets for item in group]))
-        kept.append(best if len(group) == 1 else replace(best, targets=targets))
+        kept.append(best if len(group) == 1 else best.replace(targets=targets))
     return kept
