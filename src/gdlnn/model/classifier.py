@@ -155,6 +155,7 @@ class GDLNNClassifier(GraphClassifier):
             early_stopping=True,
             ensemble_size=1,
             soft_labels=None,
+            linear_share=0,
         )
         vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
         return cls(vocabulary=vocabulary, head=head, **{"structure": False, "pooled": False, **parameters})
@@ -265,7 +266,7 @@ class GDLNNClassifier(GraphClassifier):
         """Return an unfitted head with what it takes over from the classifier."""
         head = clone(self.head) if hasattr(self.head, "fit") else None
         if isinstance(self.head, str) and self.head in ("mlp", "linear"):
-            head = MLPHead() if self.head == "mlp" else MLPHead(hidden=(), ensemble_size=1)
+            head = MLPHead() if self.head == "mlp" else MLPHead(hidden=(), ensemble_size=1, linear_share=0)
         if head is None or not hasattr(head, "predict"):
             expected = "mlp, linear, MLPHead(...) or a scikit-learn classifier"
             raise ModelError(f"head: expected {expected}, got {self.head!r}")

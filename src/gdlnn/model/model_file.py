@@ -231,6 +231,7 @@ def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a file of version 1 as version 2 has them."""
     flat = dict(given)
     head: dict[str, Any] = {new: flat.pop(old) for old, new in _VERSION_1_HEAD.items() if old in flat}
+    head["linear_share"] = 0
     if flat.pop("head") == "linear":
         head |= {"hidden": [], "ensemble_size": 1}
     logarithm = flat.pop("log_counts", False)
@@ -276,6 +277,8 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     n_features = len(model.layer_.get_feature_names_out())
     widths = (n_features, *head.hidden, len(model.classes_))
     expected = head.ensemble_size * sum((a + 1) * b for a, b in pairwise(widths)) + 2 * n_features
+    if head.share_of_linear:
+        expected += (n_features + 1) * len(model.classes_)
     got = sum(tensor.size for tensor in tensors.values())
     if got != expected:  # before anything is allocated for what the file merely claims
         raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
@@ -283,7 +286,10 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
         Perceptron(n_features, head.hidden, len(model.classes_), head.dropout)
         for _ in range(head.ensemble_size)
     ]
-    network = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), members)
+    linear = Perceptron(n_features, (), len(model.classes_)) if head.share_of_linear else None
+    network = HeadNetwork(
+        torch.zeros(n_features), torch.ones(n_features), members, linear, head.share_of_linear
+    )
     network.load_state_dict({key: torch.from_numpy(value) for key, value in tensors.items()})
     head.network_ = network.to(choose_device(head.device)).eval()
     head.classes_ = np.arange(len(model.classes_))
