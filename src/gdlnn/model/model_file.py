@@ -23,7 +23,7 @@ from gdlnn.mining.program_text import to_text
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
-from gdlnn.model.vocabulary import Mined
+from gdlnn.model.vocabulary import Mined, Neighbourhoods
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ _VERSION_1_HEAD = {
     "teacher": "soft_labels",
 }
 """Parameters of version 1 that belong to the head, and what they are called there."""
+_PARTS = (Mined, Neighbourhoods, MLPHead)
+"""Parameters of a classifier that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
 
 
@@ -101,8 +103,10 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     for name, value in estimator.get_params(deep=False).items():
         if name in _LEFT_OUT:
             continue
-        if isinstance(value, Mined | MLPHead):
+        if isinstance(value, _PARTS):
             plain[name] = {"kind": type(value).__name__, **_plain_parameters(value)}
+        elif isinstance(value, list | tuple) and value and all(isinstance(one, _PARTS) for one in value):
+            plain[name] = [{"kind": type(one).__name__, **_plain_parameters(one)} for one in value]
         elif name == "class_weight" and isinstance(value, Mapping):  # labels are no keys for JSON
             plain[name] = [[_plain(label), weight] for label, weight in value.items()]
         else:
@@ -219,12 +223,18 @@ def _read_parameters(kind: type[Any], given: Mapping[str, Any], name: str) -> di
         if key == "class_weight" and isinstance(value, list):
             parameters[key] = dict(_tuples(value))
         elif isinstance(value, Mapping):
-            inner = {"Mined": Mined, "MLPHead": MLPHead}[value["kind"]]
-            options = {option: item for option, item in value.items() if option != "kind"}
-            parameters[key] = inner(**_read_parameters(inner, options, name))
+            parameters[key] = _read_part(value, name)
+        elif isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+            parameters[key] = [_read_part(one, name) for one in value]
         else:
             parameters[key] = _tuples(value)
     return parameters
+
+
+def _read_part(value: Mapping[str, Any], name: str) -> Any:
+    kind = {part.__name__: part for part in _PARTS}[value["kind"]]
+    options = {option: item for option, item in value.items() if option != "kind"}
+    return kind(**_read_parameters(kind, options, name))
 
 
 def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
