@@ -1,0 +1,413 @@
+"""What conditions on atoms and bonds say, and what follows from them in every molecule that RDKit accepts.
+
+Words, SMARTS and named groups all ask the same question: which conditions of a program follow from the others?
+The answer is by rules, not by examples: an aromatic bond has aromatic ends, an aromatic atom lies on a ring
+and has at most three connections, a neutral carbon has at most four bonds. Atoms with dative bonds and
+isotopes of hydrogen that are atoms of their own are left aside.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from gdlnn.errors import ProgramError
+from gdlnn.gdl.canonical import merged_edges
+from gdlnn.graphs.molecules import ELEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gdlnn.gdl.program import Interval, Intervals, Program
+    from gdlnn.graphs import Feature, Schema
+
+SINGLE, DOUBLE, TRIPLE, AROMATIC, OTHER = "-", "=", "#", ":", "other"
+TYPES = (OTHER, SINGLE, DOUBLE, TRIPLE, AROMATIC)
+BOND_NAMES = {"single": SINGLE, "double": DOUBLE, "triple": TRIPLE, "aromatic": AROMATIC, "other": OTHER}
+KEYS = ("charge", "hydrogens", "degree", "connections", "aromatic", "ring")
+"""What is known of an atom as a range of whole numbers. Connections are neighbours and hydrogens."""
+AROMATIC_ELEMENTS = frozenset({5, 6, 7, 8, 14, 15, 16, 33, 34, 52})
+_ORDERS = {OTHER: 0, SINGLE: 1, DOUBLE: 2, TRIPLE: 3, AROMATIC: 1}
+# Most bonds of an element, by its charge; other charges of these elements do not occur.
+_VALENCES: dict[int, dict[int, int]] = {
+    5: {-1: 4, 0: 3, 1: 2},
+    6: {-2: 2, -1: 3, 0: 4, 1: 3, 2: 2},
+    7: {-2: 1, -1: 2, 0: 3, 1: 4},
+    8: {-2: 0, -1: 1, 0: 2, 1: 3},
+    9: {-1: 0, 0: 1, 1: 2},
+    17: {-1: 0, 0: 1, 1: 6, 2: 5, 3: 4},
+    35: {-1: 0, 0: 1, 1: 6, 2: 5, 3: 4},
+}
+# Conditions are left out in this order where they follow from the rest.
+_LEAVE_OUT = ("degree", "connections", "ring", "aromatic", "hydrogens", "charge")
+
+Range = tuple[float, float]
+Ranges = dict[str, Range]
+Other = tuple["Feature", "Interval"]
+
+
+@dataclass
+class Atom:
+    """The conditions on one atom.
+
+    Attributes
+    ----------
+    elements
+        Atomic numbers (0 is a dummy atom), or None for any element.
+    stated
+        Ranges of whole numbers by key, see `KEYS`.
+    others
+        Conditions on features that nothing is known about here.
+    """
+
+    elements: frozenset[int] | None = None
+    stated: Ranges = field(default_factory=dict)
+    others: tuple[Other, ...] = ()
+
+    @property
+    def element(self) -> int | None:
+        """The atomic number, where it is certain."""
+        return next(iter(self.elements)) if self.elements and len(self.elements) == 1 else None
+
+
+@dataclass
+class Bond:
+    """The conditions on one bond: the types it may have, and those on other features."""
+
+    types: frozenset[str] = frozenset(TYPES)
+    others: tuple[Other, ...] = ()
+
+    @property
+    def order(self) -> int:
+        """Least number of bonds it counts for."""
+        return min((_ORDERS[kind] for kind in self.types), default=0)
+
+
+class Site(NamedTuple):
+    """Where an atom stands in a pattern: neighbours, their least bond orders, and what these bring."""
+
+    n: int
+    orders: int
+    aromatic: bool
+    cycle: bool
+
+
+@dataclass
+class Pattern:
+    """Atoms and bonds with their conditions.
+
+    Attributes
+    ----------
+    bonds
+        By the numbers of both atoms, the smaller first.
+    strict
+        Whether atoms are described by charge and hydrogens, so that valences can be counted.
+    implicit
+        Whether hydrogens that are atoms of their own are left out of the count, as in the Open Graph
+        Benchmark.
+    """
+
+    atoms: list[Atom]
+    bonds: dict[tuple[int, int], Bond]
+    strict: bool = True
+    implicit: bool = False
+
+    def __post_init__(self) -> None:
+        self.neighbours: list[dict[int, Bond]] = [{} for _ in self.atoms]
+        for (u, v), bond in self.bonds.items():
+            self.neighbours[u][v] = self.neighbours[v][u] = bond
+        self.cyclic = on_cycles(len(self.atoms), list(self.bonds))
+
+    def site(self, v: int, among: frozenset[int] | None = None) -> Site:
+        """Return where an atom stands, in the whole pattern or among some of its atoms."""
+        near = [bond for u, bond in self.neighbours[v].items() if among is None or u in among]
+        aromatic = any(bond.types == {AROMATIC} for bond in near)
+        return Site(len(near), sum(bond.order for bond in near), aromatic, v in self.cyclic)
+
+    def closed(self, v: int) -> Ranges:
+        """Return all that is known of an atom from its own conditions and its bonds."""
+        return closure(self.atoms[v].elements, self.atoms[v].stated, self.site(v), self.strict)
+
+    def possible(self) -> bool:
+        """Whether no atom is known to be impossible."""
+        return all(low <= high for v in range(len(self.atoms)) for low, high in self.closed(v).values())
+
+    def needed(self) -> list[Ranges]:
+        """Return the conditions of every atom without those that follow from the others."""
+        kept = [
+            dict(_needed(atom.elements, tuple(atom.stated.items()), self.site(v), self.strict))
+            for v, atom in enumerate(self.atoms)
+        ]
+        self._leave_out_rings(kept)
+        return kept
+
+    def _leave_out_rings(self, kept: list[Ranges]) -> None:
+        """Leave out conditions on rings that follow from the neighbours'."""
+        asked = [v for v, ranges in enumerate(kept) if "ring" in ranges]
+        if not asked:
+            return
+        known = []
+        for v, atom in enumerate(self.atoms):
+            rest = {key: value for key, value in kept[v].items() if key != "ring"}
+            known.append(closure(atom.elements, rest, self.site(v), self.strict))
+        given = {v: kept[v]["ring"] for v in asked}
+        for v in asked:
+            others = {u: ring for u, ring in given.items() if u != v}
+            found = self._rings(others, known)[v]
+            if _inside(found, given[v]):
+                del given[v], kept[v]["ring"]
+
+    def _rings(self, given: Mapping[int, Range], known: list[Ranges]) -> list[Range]:
+        """Return which atoms lie on a ring, as far as it follows from what is given of some."""
+        rings = [_both(r["ring"], given[v]) if v in given else r["ring"] for v, r in enumerate(known)]
+        changed = True
+        while changed:
+            changed = False
+            for v, near in enumerate(self.neighbours):
+                if known[v]["degree"][1] > len(near):
+                    continue  # there are neighbours outside the pattern
+                possible = [u for u in near if rings[u][1] == 1]
+                if len(possible) < 2 and rings[v][1] == 1:
+                    rings[v], changed = (rings[v][0], 0.0), True
+                if len(possible) == 2 and rings[v][0] == 1:
+                    for u in possible:
+                        if rings[u][0] == 0:
+                            rings[u], changed = (1.0, rings[u][1]), True
+        return rings
+
+
+def _both(first: Range, second: Range) -> Range:
+    return max(first[0], second[0]), min(first[1], second[1])
+
+
+def _inside(inner: Range, outer: Range) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def closure(
+    elements: frozenset[int] | None, stated: Mapping[str, Range], site: Site, strict: bool
+) -> Ranges:
+    """Return all that is known of an atom: what is stated and what follows from that and its bonds."""
+    return _closure(elements, tuple(stated.items()), site, strict)
+
+
+@lru_cache(maxsize=1 << 15)
+def _closure(
+    elements: frozenset[int] | None, stated: tuple[tuple[str, Range], ...], site: Site, strict: bool
+) -> Ranges:
+    element = next(iter(elements)) if elements and len(elements) == 1 else None
+    r: Ranges = {
+        "charge": (-math.inf, math.inf),
+        "hydrogens": (0.0, math.inf),
+        "degree": (float(site.n), math.inf),
+        "connections": (float(site.n), math.inf),
+        "aromatic": (1.0 if site.aromatic else 0.0, 1.0),
+        "ring": (1.0 if site.cycle else 0.0, 1.0),
+    }
+    for key, value in stated:
+        r[key] = _both(r[key], value)
+    if strict and elements is not None and not elements & AROMATIC_ELEMENTS:
+        r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
+    while True:
+        before = tuple(r.values())
+        _rings_and_counts(r, strict)
+        if strict and element in _VALENCES:
+            _valence(r, _VALENCES[element], site)
+        if tuple(r.values()) == before or any(low > high for low, high in r.values()):
+            return r
+
+
+def _rings_and_counts(r: Ranges, strict: bool) -> None:
+    if r["aromatic"][0] == 1:
+        r["ring"] = _both(r["ring"], (1.0, 1.0))
+        if strict:
+            r["connections"] = _both(r["connections"], (0.0, 3.0))
+    if r["ring"][0] == 1:
+        r["degree"] = _both(r["degree"], (2.0, math.inf))
+    if r["degree"][1] <= 1:
+        r["ring"] = _both(r["ring"], (0.0, 0.0))
+    if r["ring"][1] == 0:
+        r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
+    if not strict:
+        return
+    (hl, hh), (dl, dh), (xl, xh) = r["hydrogens"], r["degree"], r["connections"]
+    r["connections"] = _both((xl, xh), (hl + dl, hh + dh))
+    r["degree"] = _both((dl, dh), (xl - hh, xh - hl))
+    r["hydrogens"] = _both((hl, hh), (xl - dh, xh - dl))
+    if r["connections"][0] > 3:
+        r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
+
+
+def _valence(r: Ranges, valences: Mapping[int, int], site: Site) -> None:
+    """Count bonds: those of the pattern by their order, the others at least once."""
+    further = max(0.0, r["degree"][0] - site.n)
+    used = r["hydrogens"][0] + site.orders + further
+    low, high = r["charge"]
+    charges = [charge for charge, most in valences.items() if most >= used and low <= charge <= high]
+    if not charges:
+        return  # no such atom: nothing more is said of it
+    r["charge"] = (float(min(charges)), float(max(charges)))
+    most = max(valences[charge] for charge in charges)
+    r["degree"] = _both(r["degree"], (0.0, site.n + most - site.orders - r["hydrogens"][0]))
+    r["hydrogens"] = _both(r["hydrogens"], (0.0, most - site.orders - further))
+
+
+@lru_cache(maxsize=1 << 15)
+def _needed(
+    elements: frozenset[int] | None, stated: tuple[tuple[str, Range], ...], site: Site, strict: bool
+) -> Ranges:
+    kept = dict(stated)
+    if any(low > high for low, high in closure(elements, kept, site, strict).values()):
+        return kept  # matches nothing: everything follows, so that nothing may be left out
+    for key in _LEAVE_OUT:
+        if key in kept:
+            rest = {k: value for k, value in kept.items() if k != key}
+            if _inside(closure(elements, rest, site, strict)[key], kept[key]):
+                kept = rest
+    return kept
+
+
+def on_cycles(n: int, edges: Sequence[tuple[int, int]]) -> frozenset[int]:
+    """Return the nodes that lie on a cycle of an undirected graph; loops are none."""
+    near: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for number, (u, v) in enumerate(edges):
+        if u != v:
+            near[u].append((v, number))
+            near[v].append((u, number))
+    depth, low, found = [-1] * n, [0] * n, set()
+    for start in range(n):
+        if depth[start] >= 0:
+            continue
+        depth[start] = low[start] = 0
+        stack = [(start, -1, iter(near[start]))]
+        while stack:
+            u, came, rest = stack[-1]
+            for v, number in rest:
+                if number == came:
+                    continue
+                if depth[v] < 0:
+                    depth[v] = low[v] = depth[u] + 1
+                    stack.append((v, number, iter(near[v])))
+                    break
+                low[u] = min(low[u], depth[v])
+            else:
+                stack.pop()
+                if stack:
+                    parent = stack[-1][0]
+                    low[parent] = min(low[parent], low[u])
+                    if low[u] <= depth[parent]:  # the edge to the parent is no bridge
+                        found |= {u, parent}
+    return frozenset(found)
+
+
+# --- from programs ----------------------------------------------------------------------------------------
+
+
+def is_chemical(schema: Schema | None) -> bool:
+    """Whether a schema describes molecules and names their atoms by element."""
+    return (
+        schema is not None
+        and schema.domain == "molecule"
+        and any(f.name == "atom" and f.values and set(f.values.values()) <= _SYMBOLS for f in schema.node)
+    )
+
+
+_SYMBOLS = frozenset(ELEMENTS)
+
+
+def read_pattern(program: Program, schema: Schema) -> Pattern:
+    """Return what a program says of atoms and bonds. The schema must be chemical, see `is_chemical`."""
+    names = {feature.name for feature in schema.node}
+    implicit = "hybridisation" in names  # the Open Graph Benchmark's features: degree counts hydrogens
+    atoms = [
+        read_atom(node.intervals, schema.node, implicit, f"node {node.variable}") for node in program.nodes
+    ]
+    bonds = {
+        ends: read_bond(vector, schema.edge, f"edge ({', '.join(program.variables[v] for v in ends)})")
+        for ends, vectors in merged_edges(program).items()
+        for vector in vectors
+    }
+    return Pattern(atoms, bonds, {"hydrogens", "charge"} <= names, implicit)
+
+
+def read_atom(
+    intervals: Intervals | None, features: Sequence[Feature], implicit: bool, where: str = "node"
+) -> Atom:
+    """Return what the intervals of a node say."""
+    elements, stated, others = None, {}, []
+    for feature, interval in _pairs(intervals, features, where):
+        if feature.name == "atom":
+            inside = frozenset(_NUMBERS[name] for value, name in feature.values.items() if value in interval)
+            if len(inside) == len(feature.values):
+                continue
+            if 0.0 in interval and all(value == _NUMBERS[name] for value, name in feature.values.items()):
+                inside |= {0}  # atomic numbers as they are: 0 is a dummy atom
+            if inside:
+                elements = inside
+            else:
+                others.append((feature, interval))
+        elif (found := _range(feature, interval, implicit)) is not None:
+            if found[1] is not None:
+                stated[found[0]] = found[1]
+        else:
+            others.append((feature, interval))
+    return Atom(elements, stated, tuple(others))
+
+
+_NUMBERS = {name: number for number, name in enumerate(ELEMENTS, 1)}
+
+
+def _range(feature: Feature, interval: Interval, implicit: bool) -> tuple[str, Range | None] | None:
+    """Return the key of a feature and the range of whole numbers; None in place of one that says nothing."""
+    low, high = interval
+    if feature.name in ("aromatic", "ring") and list(feature.values.values()) == ["no", "yes"]:
+        inside = [float(name == "yes") for value, name in sorted(feature.values.items()) if value in interval]
+        if not inside:
+            return None
+        return feature.name, None if len(inside) == 2 else (inside[0], inside[0])
+    if feature.name == "charge":
+        shift = next((value - int(name) for value, name in feature.values.items() if _is_whole(name)), 0.0)
+        low, high = low - shift, high - shift
+    elif feature.name in ("hydrogens", "degree"):
+        low = max(low, 0.0)
+        if low == 0 and high == math.inf:
+            return feature.name, None
+    else:
+        return None
+    low, high = (math.ceil(low) if math.isfinite(low) else low), (math.floor(high) if math.isfinite(high) else high)
+    if low > high:
+        return None
+    key = "connections" if feature.name == "degree" and implicit else feature.name
+    return key, (float(low), float(high))
+
+
+def _is_whole(text: str) -> bool:
+    return text.lstrip("+-").isdigit()
+
+
+def read_bond(intervals: Intervals | None, features: Sequence[Feature], where: str = "edge") -> Bond:
+    """Return what the intervals of an edge say."""
+    types, others = frozenset(TYPES), []
+    for feature, interval in _pairs(intervals, features, where):
+        if feature.name == "bond" and feature.values and set(feature.values.values()) <= set(BOND_NAMES):
+            inside = frozenset(BOND_NAMES[name] for value, name in feature.values.items() if value in interval)
+            if not inside:
+                others.append((feature, interval))
+            elif len(inside) < len(feature.values):
+                types = inside
+        else:
+            others.append((feature, interval))
+    return Bond(types, tuple(others))
+
+
+def _pairs(
+    intervals: Intervals | None, features: Sequence[Feature], where: str
+) -> list[tuple[Feature, Interval]]:
+    if intervals is None:
+        return []
+    if len(intervals) != len(features):
+        raise ProgramError(f"{where}: expected {len(features)} intervals, got {len(intervals)}")
+    pairs = zip(features, intervals, strict=True)
+    return [(f, i) for f, i in pairs if i.lower != -math.inf or i.upper != math.inf]
