@@ -31,7 +31,7 @@ KEYS = ("charge", "hydrogens", "degree", "connections", "aromatic", "ring")
 AROMATIC_ELEMENTS = frozenset({5, 6, 7, 8, 14, 15, 16, 33, 34, 52})
 _ORDERS = {OTHER: 0, SINGLE: 1, DOUBLE: 2, TRIPLE: 3, AROMATIC: 1}
 # Most bonds of an element, by its charge; other charges of these elements do not occur.
-_VALENCES: dict[int, dict[int, int]] = {
+VALENCES: dict[int, dict[int, int]] = {
     5: {-1: 4, 0: 3, 1: 2},
     6: {-2: 2, -1: 3, 0: 4, 1: 3, 2: 2},
     7: {-2: 1, -1: 2, 0: 3, 1: 4},
@@ -156,7 +156,7 @@ class Pattern:
         for v in asked:
             others = {u: ring for u, ring in given.items() if u != v}
             found = self._rings(others, known)[v]
-            if _inside(found, given[v]):
+            if inside(found, given[v]):
                 del given[v], kept[v]["ring"]
 
     def _rings(self, given: Mapping[int, Range], known: list[Ranges]) -> list[Range]:
@@ -182,7 +182,8 @@ def _both(first: Range, second: Range) -> Range:
     return max(first[0], second[0]), min(first[1], second[1])
 
 
-def _inside(inner: Range, outer: Range) -> bool:
+def inside(inner: Range, outer: Range) -> bool:
+    """Whether every number of a range lies in another."""
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
@@ -213,8 +214,8 @@ def _closure(
     while True:
         before = tuple(r.values())
         _rings_and_counts(r, strict)
-        if strict and element in _VALENCES:
-            _valence(r, _VALENCES[element], site)
+        if strict and element in VALENCES:
+            _valence(r, VALENCES[element], site)
         if tuple(r.values()) == before or any(low > high for low, high in r.values()):
             return r
 
@@ -264,7 +265,7 @@ def _needed(
     for key in _LEAVE_OUT:
         if key in kept:
             rest = {k: value for k, value in kept.items() if k != key}
-            if _inside(closure(elements, rest, site, strict)[key], kept[key]):
+            if inside(closure(elements, rest, site, strict)[key], kept[key]):
                 kept = rest
     return kept
 
@@ -339,13 +340,13 @@ def read_atom(
     elements, stated, others = None, {}, []
     for feature, interval in _pairs(intervals, features, where):
         if feature.name == "atom":
-            inside = frozenset(_NUMBERS[name] for value, name in feature.values.items() if value in interval)
-            if len(inside) == len(feature.values):
+            names = frozenset(_NUMBERS[name] for value, name in feature.values.items() if value in interval)
+            if len(names) == len(feature.values):
                 continue
             if 0.0 in interval and all(value == _NUMBERS[name] for value, name in feature.values.items()):
-                inside |= {0}  # atomic numbers as they are: 0 is a dummy atom
-            if inside:
-                elements = inside
+                names |= {0}  # atomic numbers as they are: 0 is a dummy atom
+            if names:
+                elements = names
             else:
                 others.append((feature, interval))
         elif (found := _range(feature, interval, implicit)) is not None:
@@ -363,10 +364,10 @@ def _range(feature: Feature, interval: Interval, implicit: bool) -> tuple[str, R
     """Return the key of a feature and the range of whole numbers; None in place of one that says nothing."""
     low, high = interval
     if feature.name in ("aromatic", "ring") and list(feature.values.values()) == ["no", "yes"]:
-        inside = [float(name == "yes") for value, name in sorted(feature.values.items()) if value in interval]
-        if not inside:
+        flags = [float(name == "yes") for value, name in sorted(feature.values.items()) if value in interval]
+        if not flags:
             return None
-        return feature.name, None if len(inside) == 2 else (inside[0], inside[0])
+        return feature.name, None if len(flags) == 2 else (flags[0], flags[0])
     if feature.name == "charge":
         shift = next((value - int(name) for value, name in feature.values.items() if _is_whole(name)), 0.0)
         low, high = low - shift, high - shift
@@ -392,11 +393,11 @@ def read_bond(intervals: Intervals | None, features: Sequence[Feature], where: s
     types, others = frozenset(TYPES), []
     for feature, interval in _pairs(intervals, features, where):
         if feature.name == "bond" and feature.values and set(feature.values.values()) <= set(BOND_NAMES):
-            inside = frozenset(BOND_NAMES[name] for value, name in feature.values.items() if value in interval)
-            if not inside:
+            kinds = frozenset(BOND_NAMES[name] for value, name in feature.values.items() if value in interval)
+            if not kinds:
                 others.append((feature, interval))
-            elif len(inside) < len(feature.values):
-                types = inside
+            elif len(kinds) < len(feature.values):
+                types = kinds
         else:
             others.append((feature, interval))
     return Bond(types, tuple(others))

@@ -1,0 +1,426 @@
+"""Named groups of molecules: the table of names, and where a pattern is known to have one of them.
+
+A name stands for atoms of a pattern only where their conditions imply the group's, and the group's imply
+theirs: every match of the pattern has the group there, and every such group is a match. Both are decided by
+the rules of `gdlnn.gdl.atoms`. Atoms of a group are neutral unless they have a charge in the table.
+
+The table has the groups of RDKit's functional group hierarchy and more. Its notation is a small part of
+SMARTS: ``D`` neighbours, ``X`` neighbours and hydrogens, ``H`` hydrogens, ``R`` and ``R0`` rings; a bond
+without a sign is aromatic between aromatic atoms and single elsewhere. An atom in braces must be there but is
+no part of the group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from gdlnn.gdl.atoms import AROMATIC, SINGLE, Atom, Bond, Pattern, closure, inside
+from gdlnn.graphs.molecules import ELEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gdlnn.gdl.atoms import Ranges
+
+TABLE = """
+phenyl group: c1[cH][cH][cH][cH][cH]1
+para-phenylene ring: c1[cH][cH]c[cH][cH]1
+meta-phenylene ring: c1[cH]c[cH][cH][cH]1
+ortho-phenylene ring: c1c[cH][cH][cH][cH]1
+indole ring: n1ccc2ccccc21
+benzimidazole ring: n1cnc2ccccc21
+benzofuran ring: o1ccc2ccccc21
+benzothiophene ring: s1ccc2ccccc21
+quinoline ring: n1cccc2ccccc21
+isoquinoline ring: c1nccc2ccccc21
+purine ring: n1cnc2ncnc2c1
+naphthalene ring: c1cccc2ccccc21
+benzene ring: c1ccccc1
+pyridine ring: [nD2H0]1ccccc1
+pyridinium ring: [n+]1ccccc1
+pyrimidine ring: [nD2H0]1c[nD2H0]ccc1
+pyrazine ring: [nD2H0]1cc[nD2H0]cc1
+pyridazine ring: [nD2H0]1[nD2H0]cccc1
+triazine ring: [nD2H0]1c[nD2H0]c[nD2H0]c1
+imidazole ring: n1cncc1
+pyrazole ring: n1nccc1
+pyrrole ring: n1cccc1
+furan ring: o1cccc1
+thiophene ring: s1cccc1
+thiazole ring: s1cncc1
+isothiazole ring: s1nccc1
+oxazole ring: o1cncc1
+isoxazole ring: o1nccc1
+thiadiazole ring: s1cnnc1
+oxadiazole ring: o1cnnc1
+1,2,4-triazole ring: n1ncnc1
+1,2,3-triazole ring: n1nncc1
+tetrazole ring: n1nnnc1
+piperidine ring: [NX3]1[CX4][CX4][CX4][CX4][CX4]1
+piperazine ring: [NX3]1[CX4][CX4][NX3][CX4][CX4]1
+morpholine ring: O1[CX4][CX4][NX3][CX4][CX4]1
+thiomorpholine ring: [SD2]1[CX4][CX4][NX3][CX4][CX4]1
+pyrrolidine ring: [NX3]1[CX4][CX4][CX4][CX4]1
+azetidine ring: [NX3]1[CX4][CX4][CX4]1
+aziridine ring: [NX3]1[CX4][CX4]1
+tetrahydropyran ring: O1[CX4][CX4][CX4][CX4][CX4]1
+tetrahydrofuran ring: O1[CX4][CX4][CX4][CX4]1
+1,3-dioxolane ring: O1[CX4]O[CX4][CX4]1
+oxetane ring: O1[CX4][CX4][CX4]1
+epoxide: O1[CX4][CX4]1
+beta-lactam ring: N1[CX4][CX4]C1=O
+cyclohexane ring: [CX4]1[CX4][CX4][CX4][CX4][CX4]1
+cyclopentane ring: [CX4]1[CX4][CX4][CX4][CX4]1
+cyclobutane ring: [CX4]1[CX4][CX4][CX4]1
+cyclopropane ring: [CX4]1[CX4][CX4]1
+cyclohexene ring: C1=C[CX4][CX4][CX4][CX4]1
+cyclopentene ring: C1=C[CX4][CX4][CX4]1
+phosphate group: P(=O)(O)(O)O
+phosphonate group: P(=O)(O)(O){#6}
+tert-butyl group: C([CH3])([CH3])[CH3]
+trifluoromethyl group: C(F)(F)F
+trichloromethyl group: C(Cl)(Cl)Cl
+guanidine group: C(=N)([NX3])[NX3]
+sulfonamide group: S(=O)(=O)[NX3]
+sulfonyl chloride: S(=O)(=O)Cl
+sulfonic acid: S(=O)(=O)[OH]
+sulfonate group: S(=O)(=O)[O-]
+sulfonate ester: S(=O)(=O)[OD2H0]
+urea group: C(=O)([NX3])[NX3]
+thiourea group: C(=S)([NX3])[NX3]
+carbamate group: C(=O)([NX3])[OD2H0]
+carbonate group: C(=O)([OD2H0])[OD2H0]
+imide group: C(=O)[NX3]C=O
+anhydride: C(=O)OC=O
+hydrazide: C(=O)[NX3][NX3]
+hydroxamic acid: C(=O)[NX3][OH]
+sulfone group: S(=O)(=O)({#6}){#6}
+sulfonyl group: S(=O)=O
+nitro group: [N+](=O)[O-]
+nitro group: N(=O)=O
+azide group: N=[N+]=[N-]
+diazo group: C=[N+]=[N-]
+isocyanate group: N=C=O
+isothiocyanate group: N=C=S
+carbodiimide group: N=C=N
+thiocyanate group: SC#N
+carboxylic acid: C(=O)[OH]
+carboxylate group: C(=O)[O-]
+acid chloride: C(=O)Cl
+amide group: C(=O)([NX3]){#6}
+formamide group: [CH](=O)[NX3]
+ester group: C(=O)([OD2H0]{C}){#6}
+ester group: C(=O)([OD2H0]{c}){#6}
+thioester group: C(=O)([SD2H0]){#6}
+thioamide group: C(=S)([NX3]){#6}
+amidine group: C(=[ND2])([NX3]){#6}
+hydrazone group: C=[ND2H0][NX3]
+oxime group: C=[ND2H0][OH]
+oxime ether: C=[ND2H0][OD2H0]
+azoxy group: [N+]([O-])=N
+isopropyl group: [CH]([CH3])[CH3]
+acetal group: [CX4]([OD2H0])[OD2H0]
+hemiacetal group: [CX4]([OH])[OD2H0]
+boronic acid: B([OH])[OH]
+enol ether: C=C[OD2H0]
+enamine: C=C[NX3]
+methylenedioxy group: [OR][CH2R][OR]
+aldehyde group: [CH](=O){#6}
+ketone group: C(=O)({#6}){#6}
+nitroso group: [ND2]=O
+azo group: [ND2R0]=[ND2R0]
+diazonium group: [N+]#N
+hydrazine group: [NX3][NX3]
+nitrile group: C#[ND1H0]
+isonitrile group: [N+]#[C-]
+N-oxide: [n+][O-]
+N-oxide: [N+D4][O-]
+peroxide: [OD2H0][OD2H0]
+hydroperoxide: [OD2H0][OH]
+disulfide: [SD2H0][SD2H0]
+sulfoxide group: [SD3]=O
+phosphoryl group: P=O
+thiocarbonyl group: C=S
+carbonyl group: C=O
+imine: C=[ND2H0]
+methoxy group: [OD2H0][CH3]
+ethoxy group: [OD2H0][CH2][CH3]
+ethyl group: [CH2X4][CH3]
+vinyl group: [CH]=[CH2]
+terminal alkyne: C#[CH]
+quaternary ammonium nitrogen: [ND4+]
+primary aromatic amine: [NH2]{c}
+primary amine: [NH2]{CX4}
+secondary amine: [NHD2]({CX4}){CX4}
+tertiary amine: [ND3H0]({CX4})({CX4}){CX4}
+phenolic hydroxyl: [OH]{c}
+hydroxyl group: [OH]{CX4}
+ether oxygen: [OD2H0]({CX4}){CX4}
+sulfide sulfur: [SD2H0]({#6}){#6}
+thiol group: [SHD1]
+methyl group: [CH3]
+halogen: [F,Cl,Br,I]
+"""
+
+_PIECE = re.compile(r"\[[^\]]*\]|\{[^}]*\}|[A-Z][a-z]?|[a-z]|[-=#:]|[()]|\d")
+_WORD = re.compile(r"#(\d+)|([HDX])(\d?)|(R0?)|([+-]\d?)|([A-Z][a-z]?|[a-z])")
+_AROMATIC_SYMBOLS = {"b", "c", "n", "o", "p", "s"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """A named group.
+
+    Attributes
+    ----------
+    pattern, charged
+        The atoms of the group, and after them those that must be beside it; and the same where atoms without a
+        charge in the table may have any.
+    n
+        Number of atoms of the group itself.
+    room
+        Atoms that can have further neighbours.
+    alike
+        Whether these are the same up to symmetry.
+    """
+
+    name: str
+    pattern: Pattern
+    charged: Pattern
+    n: int
+    room: tuple[int, ...]
+    alike: bool
+    elements: Counter[int]
+
+    def label(self, v: int) -> str:
+        """Return what an atom of the group is called: by its element, or with its place where that is not enough."""
+        element = self.pattern.atoms[v].element
+        same = [u for u in range(self.n) if self.pattern.atoms[u].element == element]
+        symbol = ELEMENTS[element - 1] if element else "X"
+        return symbol if len(same) == 1 else f"{symbol}{v + 1}"
+
+
+class Found(NamedTuple):
+    """A group in a pattern.
+
+    Attributes
+    ----------
+    atoms
+        Those of the pattern, in the order of the group's own.
+    counted
+        Whether the pattern says of every atom how many neighbours it has, and the name alone does not.
+    rings
+        Of its atoms, by their place in the group, whether they lie on a ring, where the name does not tell.
+    charged
+        Whether charges are left open.
+    """
+
+    group: Group
+    atoms: tuple[int, ...]
+    counted: bool
+    rings: dict[int, bool]
+    charged: bool
+
+
+def _read(line: str) -> Group:
+    name, _, text = line.partition(": ")
+    atoms: list[Atom] = []
+    outside: list[bool] = []
+    ends: dict[tuple[int, int], Bond] = {}
+    stack: list[int] = []
+    rings: dict[str, tuple[int, str]] = {}
+    last, sign = -1, ""
+
+    def join(u: int, v: int, kind: str) -> None:
+        both = all(atoms[w].stated.get("aromatic") == (1.0, 1.0) for w in (u, v))
+        ends[min(u, v), max(u, v)] = Bond(frozenset({kind or (AROMATIC if both else SINGLE)}))
+
+    for piece in _PIECE.findall(text):
+        if piece == "(":
+            stack.append(last)
+        elif piece == ")":
+            last = stack.pop()
+        elif piece.isdigit():
+            if piece in rings:
+                join(*rings.pop(piece)[:1], last, sign)
+            else:
+                rings[piece] = (last, sign)
+            sign = ""
+        elif piece in ("-", "=", "#", ":"):
+            sign = piece
+        else:
+            atoms.append(_read_atom(piece.strip("[]{}")))
+            outside.append(piece[0] == "{")
+            if last >= 0:
+                join(last, len(atoms) - 1, sign)
+            last, sign = len(atoms) - 1, ""
+    order = sorted(range(len(atoms)), key=lambda v: outside[v])
+    place = {v: i for i, v in enumerate(order)}
+    bonds = {(min(place[u], place[v]), max(place[u], place[v])): bond for (u, v), bond in ends.items()}
+    n = outside.count(False)
+    charged = Pattern([atoms[v] for v in order], bonds)
+    neutral = [Atom(a.elements, {"charge": (0.0, 0.0)} | a.stated) for a in charged.atoms[:n]]
+    pattern = Pattern(neutral + charged.atoms[n:], bonds)
+    elements = Counter(atom.element for atom in charged.atoms if atom.element)
+    within = frozenset(range(n))
+    room = tuple(v for v in range(n) if pattern.closed(v)["degree"][1] > pattern.site(v, within).n)
+    images = {way[room[0]] for way in _embeddings(pattern, pattern, n)} if room else set()
+    return Group(name, pattern, charged, n, room, set(room) <= images, elements)
+
+
+def _read_atom(text: str) -> Atom:
+    elements: set[int] = set()
+    stated: Ranges = {}
+    for number, letter, count, ring, charge, symbol in _WORD.findall(text):
+        if number:
+            elements.add(int(number))
+        elif letter:
+            key = {"H": "hydrogens", "D": "degree", "X": "connections"}[letter]
+            stated[key] = (float(count or 1),) * 2
+        elif ring:
+            stated["ring"] = (float(ring == "R"),) * 2
+        elif charge:
+            value = float(charge[1:] or 1)
+            stated["charge"] = (value if charge[0] == "+" else -value,) * 2
+        else:
+            elements.add(ELEMENTS.index(symbol.capitalize()) + 1)
+            stated["aromatic"] = (float(symbol in _AROMATIC_SYMBOLS),) * 2
+    return Atom(frozenset(elements) or None, stated)
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """Return the groups of the table, in the order in which they are looked for."""
+    return tuple(_read(line) for line in TABLE.strip().splitlines())
+
+
+# --- where they are ---------------------------------------------------------------------------------------
+
+
+def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
+    """Return the groups that the atoms of a pattern are known to form, none sharing an atom with another.
+
+    `needed` are the conditions that do not follow from others, see `Pattern.needed`.
+    """
+    taken: set[int] = set()
+    found: list[Found] = []
+    known = [pattern.closed(v) for v in range(len(pattern.atoms))]
+    if any(low > high for ranges in known for low, high in ranges.values()):
+        return []
+    elements = Counter(atom.element for atom in pattern.atoms if atom.element)
+    for group in groups():
+        if not group.elements <= elements:
+            continue
+        for small in (group.pattern, group.charged) if pattern.strict else (group.charged,):
+            for atoms in _embeddings(small, pattern, group.n, known, taken):
+                own = atoms[: group.n]
+                if taken & set(own) or not _same_bonds(small, own, pattern):
+                    continue
+                for counted in (False, True):
+                    rings = _said(small, own, pattern, needed, known if counted else None)
+                    if rings is not None:
+                        own = _best(small, own, pattern, known)
+                        rings = _said(small, own, pattern, needed, known if counted else None) or {}
+                        charged = pattern.strict and small is group.charged
+                        found.append(Found(group, own, counted, rings, charged))
+                        taken |= set(own)
+                        break
+    return found
+
+
+def _fits(wanted: Atom, have: Atom, known: Ranges) -> bool:
+    """Whether every atom with these conditions is one that the group asks for."""
+    if wanted.elements is not None and (have.elements is None or not have.elements <= wanted.elements):
+        return False
+    return all(inside(known[key], value) for key, value in wanted.stated.items())
+
+
+def _embeddings(
+    small: Pattern, large: Pattern, n: int, known: list[Ranges] | None = None, taken: set[int] | None = None
+) -> Iterator[tuple[int, ...]]:
+    """Yield the ways to lay one pattern into another so that what the small one asks for is known to hold.
+
+    The first n atoms of the small pattern must not be laid on taken ones.
+    """
+    known = known or [large.closed(v) for v in range(len(large.atoms))]
+    order, chosen = _search_order(small), {}
+
+    def extend(depth: int) -> Iterator[tuple[int, ...]]:
+        if depth == len(order):
+            yield tuple(chosen[v] for v in range(len(order)))
+            return
+        v = order[depth]
+        placed = [u for u in small.neighbours[v] if u in chosen]
+        candidates = large.neighbours[chosen[placed[0]]] if placed else range(len(large.atoms))
+        for w in sorted(candidates):
+            if w in chosen.values() or (v < n and taken and w in taken):
+                continue
+            if not _fits(small.atoms[v], large.atoms[w], known[w]):
+                continue
+            if all(
+                chosen[u] in large.neighbours[w]
+                and large.neighbours[w][chosen[u]].types <= small.neighbours[v][u].types
+                for u in placed
+            ):
+                chosen[v] = w
+                yield from extend(depth + 1)
+                del chosen[v]
+
+    yield from extend(0)
+
+
+def _search_order(pattern: Pattern) -> list[int]:
+    order = [0]
+    for v in order:
+        order += [u for u in pattern.neighbours[v] if u not in order]
+    return order
+
+
+def _said(
+    small: Pattern,
+    own: tuple[int, ...],
+    pattern: Pattern,
+    needed: list[Ranges],
+    counts: list[Ranges] | None,
+) -> dict[int, bool] | None:
+    """Return what must be said of rings so that the name implies all that is needed of its atoms.
+
+    Bonds to other atoms are told, and with `counts` the number of neighbours of every atom. None where the
+    name leaves out more.
+    """
+    rings = {}
+    for v, w in enumerate(own):
+        atom, wanted = pattern.atoms[w], small.atoms[v]
+        if atom.others or atom.elements != wanted.elements:
+            return None
+        said = {"ring": small.closed(v)["ring"]} | wanted.stated
+        if counts is not None:
+            if counts[w]["degree"][0] != counts[w]["degree"][1]:
+                return None
+            said["degree"] = counts[w]["degree"]
+        follows = closure(wanted.elements, said, pattern.site(w), pattern.strict)
+        missing = [key for key, value in needed[w].items() if not inside(follows[key], value)]
+        if missing not in ([], ["ring"]):
+            return None
+        if missing:
+            rings[v] = needed[w]["ring"][0] == 1
+    return rings
+
+
+def _same_bonds(small: Pattern, own: tuple[int, ...], pattern: Pattern) -> bool:
+    """Whether the atoms have no other bonds between them than the group's, and those say nothing else."""
+    among = {frozenset(ends) for ends in pattern.bonds if set(ends) <= set(own)}
+    named = [(own[u], own[v]) for u, v in small.bonds if max(u, v) < len(own)]
+    return among == set(map(frozenset, named)) and not any(pattern.neighbours[u][v].others for u, v in named)
+
+
+def _best(small: Pattern, own: tuple[int, ...], pattern: Pattern, known: list[Ranges]) -> tuple[int, ...]:
+    """Return the way to number the group's atoms that puts attachments first, the same for every order."""
+    n, members = len(own), set(own)
+    attached = {w for w in own if known[w]["degree"][0] > len(members & set(pattern.neighbours[w]))}
+    ways = [way[:n] for way in _embeddings(small, pattern, n, known) if set(way[:n]) == members]
+    return min(ways, key=lambda way: ([i for i, w in enumerate(way) if w in attached], way))
