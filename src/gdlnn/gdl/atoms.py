@@ -340,6 +340,9 @@ def read_atom(
     elements, stated, others = None, {}, []
     for feature, interval in _pairs(intervals, features, where):
         if feature.name == "atom":
+            if interval.lower == interval.upper and interval.lower in feature.values:
+                elements = frozenset({_NUMBERS[feature.values[interval.lower]]})
+                continue
             names = frozenset(_NUMBERS[name] for value, name in feature.values.items() if value in interval)
             if len(names) == len(feature.values):
                 continue

@@ -2,7 +2,8 @@
 
 A name stands for atoms of a pattern only where their conditions imply the group's, and the group's imply
 theirs: every match of the pattern has the group there, and every such group is a match. Both are decided by
-the rules of `gdlnn.gdl.atoms`. Atoms of a group are neutral unless they have a charge in the table.
+the rules of `gdlnn.gdl.atoms`. Atoms of a group are neutral unless they have a charge in the table, and its
+aromatic carbons have three connections.
 
 The table has the groups of RDKit's functional group hierarchy and more. Its notation is a small part of
 SMARTS: ``D`` neighbours, ``X`` neighbours and hydrogens, ``H`` hydrogens, ``R`` and ``R0`` rings; a bond
@@ -178,8 +179,8 @@ class Group:
     Attributes
     ----------
     pattern, charged
-        The atoms of the group, and after them those that must be beside it; and the same where atoms without a
-        charge in the table may have any.
+        The atoms of the group, and after them those that must be beside it; and the same where atoms have no
+        other conditions than in the table, so that they may be charged.
     n
         Number of atoms of the group itself.
     room
@@ -194,7 +195,7 @@ class Group:
     n: int
     room: tuple[int, ...]
     alike: bool
-    elements: Counter[int]
+    kinds: Counter[tuple[int, bool]]
 
     def label(self, v: int) -> str:
         """Return what an atom of the group is called: by its element, or with its place where that is not enough."""
@@ -263,13 +264,26 @@ def _read(line: str) -> Group:
     bonds = {(min(place[u], place[v]), max(place[u], place[v])): bond for (u, v), bond in ends.items()}
     n = outside.count(False)
     charged = Pattern([atoms[v] for v in order], bonds)
-    neutral = [Atom(a.elements, {"charge": (0.0, 0.0)} | a.stated) for a in charged.atoms[:n]]
+    neutral = [Atom(a.elements, _usual(a) | a.stated) for a in charged.atoms[:n]]
     pattern = Pattern(neutral + charged.atoms[n:], bonds)
-    elements = Counter(atom.element for atom in charged.atoms if atom.element)
     within = frozenset(range(n))
     room = tuple(v for v in range(n) if pattern.closed(v)["degree"][1] > pattern.site(v, within).n)
     images = {way[room[0]] for way in _embeddings(pattern, pattern, n)} if room else set()
-    return Group(name, pattern, charged, n, room, set(room) <= images, elements)
+    return Group(name, pattern, charged, n, room, set(room) <= images, _kinds(pattern, [pattern.closed(v) for v in range(len(atoms))]))
+
+
+def _kinds(pattern: Pattern, known: list[Ranges]) -> Counter[tuple[int, bool]]:
+    """Count the atoms whose element and aromaticity are certain."""
+    pairs = zip(pattern.atoms, known, strict=True)
+    return Counter(
+        (atom.element, r["aromatic"][0] == 1) for atom, r in pairs if atom.element and r["aromatic"][0] == r["aromatic"][1]
+    )
+
+
+def _usual(atom: Atom) -> Ranges:
+    """Return what a chemist takes for granted: no charge, and three connections of an aromatic carbon."""
+    aromatic = atom.element == 6 and atom.stated.get("aromatic") == (1.0, 1.0)
+    return {"charge": (0.0, 0.0)} | ({"connections": (3.0, 3.0)} if aromatic else {})
 
 
 def _read_atom(text: str) -> Atom:
@@ -311,9 +325,11 @@ def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
     known = [pattern.closed(v) for v in range(len(pattern.atoms))]
     if any(low > high for ranges in known for low, high in ranges.values()):
         return []
-    elements = Counter(atom.element for atom in pattern.atoms if atom.element)
+    kinds = _kinds(pattern, known)
     for group in groups():
-        if not group.elements <= elements:
+        if len(group.pattern.cyclic) > len(pattern.cyclic):
+            continue
+        if pattern.strict and any(kinds[kind] < n for kind, n in group.kinds.items()):
             continue
         for small in (group.pattern, group.charged) if pattern.strict else (group.charged,):
             for atoms in _embeddings(small, pattern, group.n, known, taken):
@@ -347,7 +363,8 @@ def _embeddings(
     The first n atoms of the small pattern must not be laid on taken ones.
     """
     known = known or [large.closed(v) for v in range(len(large.atoms))]
-    order, chosen = _search_order(small), {}
+    order = _search_order(tuple(map(tuple, small.neighbours)))
+    chosen: dict[int, int] = {}
 
     def extend(depth: int) -> Iterator[tuple[int, ...]]:
         if depth == len(order):
@@ -373,10 +390,11 @@ def _embeddings(
     yield from extend(0)
 
 
-def _search_order(pattern: Pattern) -> list[int]:
+@cache
+def _search_order(near: tuple[tuple[int, ...], ...]) -> list[int]:
     order = [0]
     for v in order:
-        order += [u for u in pattern.neighbours[v] if u not in order]
+        order += [u for u in near[v] if u not in order]
     return order
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdlnn.gdl.atoms import VALENCES, closure
@@ -121,21 +121,25 @@ class Phrase:
         """Return ``two ring nitrogens``."""
         return f"{number_word(n)} {self._with(self.plural)}"
 
+    def without(self, adjective: str) -> Phrase:
+        """Return the phrase without an adjective."""
+        return replace(self, adjectives=tuple(word for word in self.adjectives if word != adjective))
+
     @property
     def bare(self) -> str:
         """The phrase for a place in a row whose heading has said what is in it."""
         if not self.generic:
             return self.text
-        return self._with("") or "any"
+        return self._with("").removeprefix("with ") or "any"
 
 
 # --- features by name -------------------------------------------------------------------------------------
 
 
-def node_phrase(intervals: Intervals | None, features: tuple[Feature, ...] | None) -> Phrase:
-    """Return the phrase for a node of any graph."""
+def node_phrase(intervals: Intervals | None, features: tuple[Feature, ...] | None, what: str) -> Phrase:
+    """Return the phrase for a node of any graph; `what` it is called."""
     values = feature_words(intervals, features)
-    return Phrase((), "node", "nodes", f"with {values}" if values else "", generic=True)
+    return Phrase((), what, f"{what}s", f"with {values}" if values else "", generic=True)
 
 
 def feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | None) -> str:
@@ -143,7 +147,7 @@ def feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | N
     if intervals is None:
         return ""
     if features is None:
-        names = ["value"] if len(intervals) == 1 else [f"feature {i + 1}:" for i in range(len(intervals))]
+        names = ["value"] if len(intervals) == 1 else [f"feature {i + 1} of" for i in range(len(intervals))]
         pairs = zip(names, intervals, strict=True)
         parts = [f"{name} {_range(interval)}" for name, interval in pairs if interval != ANY]
     else:
@@ -326,10 +330,10 @@ def _formula(pattern: Pattern, v: int, needed: Ranges, known: Ranges) -> Phrase:
             sp = number == 6 and site.orders == site.n
             adjectives.append({1: "sp2", 2: "sp"}.get(left, "unsaturated") if sp else "unsaturated")
         if left > (2 if number == 6 else 1):
-            adjectives.append(f"{number_word(degree)}-connected")
+            adjectives.insert(0, f"{number_word(degree)}-connected")
     else:
         usual = usual if aromatic else _USUAL.get(number, 0) - hydrogens
         if degree != max(usual, site.n):
-            adjectives.append(f"{number_word(degree)}-connected")
+            adjectives.insert(0, f"{number_word(degree)}-connected")
     details = [words for feature, interval in atom.others if (words := condition_words(interval, feature))]
     return Phrase(tuple(adjectives), noun, noun, f"with {listed(details, 'and')}" if details else "")

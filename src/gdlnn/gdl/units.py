@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, TYPES, is_chemical, read_pattern
@@ -85,8 +85,9 @@ class Units:
     """
 
     def __init__(self, program: Program, schema: Schema | None, directed: bool) -> None:
+        self.directed = directed
         self.chemical = is_chemical(schema) and not directed
-        self.what = "atom" if self.chemical else "node"
+        self.what = "atom" if schema is not None and schema.domain == "molecule" else "node"
         self.exact = False
         self.ways: dict[tuple[int, int], list[Way]] = {}
         found: list[Found] = []
@@ -100,13 +101,16 @@ class Units:
             self._bonds(program, pattern)
         else:
             features = schema.node if schema else None
-            self.phrases = [node_phrase(node.intervals, features) for node in program.nodes]
+            self.phrases = [node_phrase(node.intervals, features, self.what) for node in program.nodes]
             self._edges(program, schema, directed)
         self.near: list[list[int]] = [[] for _ in self.phrases]
         for u, v in self.ways:
             if v not in self.near[u]:
                 self.near[u].append(v)
-        self.loops = [v for v in range(len(self.phrases)) if (v, v) in self.ways]
+        for v, phrase in enumerate(self.phrases):
+            if (v, v) in self.ways:
+                by = self.ways[v, v][0].row
+                self.phrases[v] = replace(phrase, details=f"{phrase.details} joined to itself {by}".strip())
         self.units = self._parts(found)
         self._link()
 
@@ -138,7 +142,7 @@ class Units:
     def _parts(self, found: list[Found]) -> list[Unit]:
         units = [Unit(group.atoms, _group_phrase(group, self._further(group)), group) for group in found]
         taken = {v for unit in units for v in unit.members}
-        while ring := self._smallest_ring(taken):
+        while not self.directed and (ring := self._smallest_ring(taken)):
             units.append(Unit(tuple(ring), None))
             taken |= set(ring)
         units += [Unit((v,), phrase) for v, phrase in enumerate(self.phrases) if v not in taken]
@@ -252,9 +256,12 @@ def _all_exact(pattern: Pattern) -> bool:
 
 
 def _edge_way(words: str, values: str) -> Way:
-    if not values:
-        return Way(words)
-    return Way(f"{words} (by an edge with {values})", f"by an edge with {values}:")
+    by = f"by an edge with {values}" if values else ""
+    row = "preceding it" if words == "preceded by" else ""
+    row = f"({', '.join(filter(None, (row, by)))})" if row or by else ""
+    if not by:
+        return Way(words, row)
+    return Way(f"joined {by} to" if words == "next to" else f"{words.removesuffix(' by')}, {by}, by", row)
 
 
 def _bond_way(bond: Bond, aromatic: bool) -> Way:

@@ -40,7 +40,7 @@ def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
     parts: list[str] = []
     for members in _components(units):
         unit = units.units[members[0]]
-        if len(members) == 1 and unit.phrase is not None and not set(unit.members) & set(units.loops):
+        if len(members) == 1 and unit.phrase is not None:
             singles[unit.phrase] += 1
         else:
             parts.append(_Component(units, members).sentence())
@@ -102,22 +102,32 @@ class _Component:
     def _end(self) -> int:
         """Return the end of a path to begin at: of a directed one, where its edges begin."""
         ends = [u for u in self.members if len(self._unit(u).links) == 1] or self.members[:1]
-        return next((u for u in ends if self._unit(u).links[0].way.words.startswith("followed")), ends[0])
+        middle = self._middle(ends)
+        forward = (u for u in ends for link in self._unit(u).links if link.way.words.startswith("followed"))
+        return next(forward, ends[0]) if middle is None else middle
+
+    def _middle(self, ends: list[int]) -> int | None:
+        """Return the middle of three where both sides are the same."""
+        if len(self.members) != 3 or len(ends) != 2:
+            return None
+        first, last = (self._unit(u) for u in ends)
+        same = first.phrase == last.phrase and first.links[0].way == last.links[0].way
+        return first.links[0].other if same else None
 
     def _grow(self) -> None:
         """Grow the tree breadth first."""
         order, done = [self.root], {self.root}
-        told: Counter[tuple[int, int, str]] = Counter()
+        told: set[tuple[int, int, str]] = set()
         for u in order:
             for link in self._unit(u).links:
-                key = (*sorted((link.here, link.there)), _neutral(link.way))
+                key = _edge(link)
                 if link.other not in done:
                     done.add(link.other)
                     order.append(link.other)
                     self.children[u].append(link)
-                    told[key] += 1
-                elif not told[key]:
-                    told[key] += 1
+                    told.add(key)
+                elif key not in told:
+                    told.add(key)
                     self.closures.append((u, link))
         depth = {}
         for u in reversed(order):
@@ -143,11 +153,6 @@ class _Component:
         ends = [
             f"{self._reference(u, link.here)} is {link.way.words} {self._reference(link.other, link.there)}"
             for u, link in self.closures
-        ]
-        ends += [
-            f"{self._reference(self.all.unit_of[v], v)} has an edge to itself"
-            for v in self.all.loops
-            if self.all.unit_of[v] in self.children
         ]
         return "; ".join([text, *ends])
 
@@ -206,6 +211,8 @@ class _Component:
             said = [f"{self._label(unit, link)} {self._hanging([link])}" for link in links]
             return f"{text} ({'; '.join(said)})"
         hanging = self._hanging(links)
+        if unit.found is not None and hanging.startswith("attached to "):
+            hanging = f"on {hanging.removeprefix('attached to ')}"
         return f"{text} {hanging}" if top or len(links) == 1 and self._last(u) else f"{text} ({hanging})"
 
     def _last(self, u: int) -> bool:
@@ -247,33 +254,37 @@ class _Component:
 
     def _ring_text(self, unit: Unit, u: int, entry: int) -> str:
         nodes = self._order(unit, entry)
+        phrases = [self.all.phrases[v] for v in nodes]
+        aromatic = "aromatic " if self.all.exact and all("aromatic" in p.adjectives for p in phrases) else ""
         items = []
         for i, v in enumerate(nodes):
-            way = self.all.ways[nodes[i - 1], v][0]
-            items.append(self._item(self.all.phrases[v].bare, way if i else None, self._on(u, v)))
-        closing = self.all.ways[nodes[-1], nodes[0]][0].row
-        close = f" ({closing} to the first)" if closing else ""
-        what = "" if self.all.exact else f" {self.all.what}"
-        head = f"{number_word(len(nodes))}-membered{what} ring" if self.all.chemical else f"ring of {number_word(len(nodes))} nodes"
+            text = (phrases[i].without("aromatic") if aromatic else phrases[i]).bare
+            way = self.all.ways[nodes[i - 1], v][0] if i else None
+            items.append(self._item(text, way, self._on(u, v)))
+        closing = self.all.ways[nodes[-1], nodes[0]][0]
+        said = closing.row if not self.all.exact or closing.sign != "–" else ""
+        close = f" ({said.strip('()')} to the first)" if said else ""
+        n = number_word(len(nodes))
+        head = f"{n}-membered {aromatic}ring" if self.all.exact else f"ring of {n} {self.all.what}s"
         return f"{head}{self._name(u)}: {listed(_runs(items), 'and')}{close}"
 
     def _on(self, u: int, v: int) -> list[Link]:
         return [link for link in self.children[u] if link.here == v]
 
     def _item(self, text: str, way: Way | None, hanging: list[Link]) -> str:
-        before = f"{way.row} " if way and way.row and not self.all.exact else ""
-        if not hanging:
-            return f"{before}{text}"
-        said = "".join(f"({self._branch(link)})" for link in hanging) if self.all.exact else f" ({self._hanging(hanging)})"
-        return f"{before}{text}{said}"
+        """Say one of a row or ring, with how it is joined to the one before and what hangs on it."""
+        if self.all.exact:
+            sign = "" if way is None or way.sign == "–" else way.sign
+            return f"{sign}{text}" + "".join(f"({self._branch(link)})" for link in hanging)
+        before = f"{way.row} " if way and way.row else ""
+        return f"{before}{text}" + (f" ({self._hanging(hanging)})" if hanging else "")
 
     # --- rows ---------------------------------------------------------------------------------------------
 
     def _rows(self) -> bool:
         """Whether the component is large enough to be told as a row."""
-        return len(self.members) >= _LONG and all(
-            self._unit(u).phrase is not None and self._unit(u).found is None for u in self.members
-        )
+        plain = all(self._unit(u).phrase is not None and self._unit(u).found is None for u in self.members)
+        return plain and len(self.members) >= _LONG and len(self._longest()) >= _LONG
 
     def _row(self) -> str:
         """Say the longest path through the tree as a row, with what hangs on it in brackets."""
@@ -350,7 +361,7 @@ class _Component:
         """Write a unit and what hangs on it: the longest branch last, the others in brackets."""
         unit = self._unit(u)
         if unit.phrase is None:
-            return f"a {self._ring_text(unit, u, came.there)}"
+            return f"[{self._ring_text(unit, u, came.there)}]"
         text = f"{unit.phrase.text.removesuffix(' group')}{self._name(u)}{self._at(unit, came)}"
         links = sorted(self.children[u], key=lambda link: self.size[link.other])
         if not links:
@@ -361,9 +372,14 @@ class _Component:
         return f"{text}{side}{links[-1].way.sign}{self._formula(links[-1].other, links[-1])}"
 
 
-def _neutral(way: Way) -> str:
-    """Return what both ends of a link call it."""
-    return way.words.replace("preceded", "followed")
+def _edge(link: Link) -> tuple[int, int, str]:
+    """Return what both ends of a link call the same."""
+    words = link.way.words
+    if words.startswith("preceded"):
+        return link.there, link.here, words.replace("preceded", "followed")
+    if words.startswith("followed"):
+        return link.here, link.there, words
+    return min(link.here, link.there), max(link.here, link.there), words
 
 
 def _many(text: str, n: int, phrase: Phrase | None) -> str:
