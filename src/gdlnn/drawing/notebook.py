@@ -13,6 +13,7 @@ from gdlnn.graphs import Graph, Schema
 
 if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
+    from gdlnn.mining.program_set import MinedProgram
 
 WIDTH, HEIGHT = 420, 280
 MOST_NODES = 300
@@ -42,9 +43,10 @@ def model_html(model: Any) -> str:
     programs = model.programs_
     told = f"{len(programs)} programs mined from {programs.info.n_graphs} graphs; classes: {classes}."
     rows = []
-    for program, label, words in _strongest(model):
-        diagram = draw_program(program, model.schema_, directed=programs.info.directed)
-        said = program.describe(model.schema_, directed=programs.info.directed)
+    for mined, label, words in _strongest(model):
+        directed = programs.info.directed
+        diagram = draw_program(mined.program, model.schema_, directed=directed, example=mined.example)
+        said = mined.program.describe(model.schema_, directed=directed)
         rows.append(
             f"<tr><td>{diagram}</td><td style='text-align:left'>{escape(schema.class_name(label))}"
             f" ({words})<br>{escape(said)}</td></tr>"
@@ -53,14 +55,14 @@ def model_html(model: Any) -> str:
     return f"<p><b>{escape(type(model).__name__)}</b>: {escape(told)}</p>{table}"
 
 
-def _strongest(model: Any) -> list[tuple[Program, Any, str]]:
+def _strongest(model: Any) -> list[tuple[MinedProgram, Any, str]]:
     """Return programs with the class each speaks for, and how strongly in words."""
     if not hasattr(model, "head_"):  # PL4XGL: the score is what decides
         best = model.programs_.top(MOST_PROGRAMS)
-        return [(mined.program, mined.label, f"score {mined.score:.3f}") for mined in best]
+        return [(mined, mined.label, f"score {mined.score:.3f}") for mined in best]
     from gdlnn.model.program_effects import strongest_programs
 
     return [
-        (mined.program, label, f"log odds +{strength:.2f}, in {mined.n_matched} training graphs")
+        (mined, label, f"log odds +{strength:.2f}, in {mined.n_matched} training graphs")
         for _, mined, label, strength in strongest_programs(model, MOST_PROGRAMS)
     ]

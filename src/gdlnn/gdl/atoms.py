@@ -86,11 +86,22 @@ class Bond:
 
 
 class Site(NamedTuple):
-    """Where an atom stands in a pattern: neighbours, their least bond orders, and what these bring."""
+    """Where an atom stands in a pattern.
+
+    Attributes
+    ----------
+    n, orders
+        Its neighbours, and the least that their bonds count for.
+    aromatic, maybe
+        Whether some bond is aromatic, and how many may be.
+    cycle
+        Whether it lies on a cycle of the pattern.
+    """
 
     n: int
     orders: int
     aromatic: bool
+    maybe: int
     cycle: bool
 
 
@@ -124,7 +135,8 @@ class Pattern:
         """Return where an atom stands, in the whole pattern or among some of its atoms."""
         near = [bond for u, bond in self.neighbours[v].items() if among is None or u in among]
         aromatic = any(bond.types == {AROMATIC} for bond in near)
-        return Site(len(near), sum(bond.order for bond in near), aromatic, v in self.cyclic)
+        maybe = sum(AROMATIC in bond.types for bond in near)
+        return Site(len(near), sum(bond.order for bond in near), aromatic, maybe, v in self.cyclic)
 
     def closed(self, v: int) -> Ranges:
         """Return all that is known of an atom from its own conditions and its bonds."""
@@ -216,6 +228,8 @@ def _closure(
         _rings_and_counts(r, strict)
         if strict and element in VALENCES:
             _valence(r, VALENCES[element], site)
+        if strict and site.maybe + r["degree"][1] - site.n < 2:  # an aromatic atom has two aromatic bonds
+            r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
         if tuple(r.values()) == before or any(low > high for low, high in r.values()):
             return r
 

@@ -146,7 +146,7 @@ disulfide: [SD2H0][SD2H0]
 sulfoxide group: [SD3]=O
 phosphoryl group: P=O
 thiocarbonyl group: C=S
-carbonyl group: C=O
+carbonyl group: [#6]=O
 imine: C=[ND2H0]
 methoxy group: [OD2H0][CH3]
 ethoxy group: [OD2H0][CH2][CH3]
@@ -216,15 +216,15 @@ class Found(NamedTuple):
         Whether the pattern says of every atom how many neighbours it has, and the name alone does not.
     rings
         Of its atoms, by their place in the group, whether they lie on a ring, where the name does not tell.
-    charged
-        Whether charges are left open.
+    usual
+        Whether the pattern asks for what a chemist takes for granted of the group, such as no charge.
     """
 
     group: Group
     atoms: tuple[int, ...]
     counted: bool
     rings: dict[int, bool]
-    charged: bool
+    usual: bool
 
 
 def _read(line: str) -> Group:
@@ -331,7 +331,7 @@ def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
             continue
         if pattern.strict and any(kinds[kind] < n for kind, n in group.kinds.items()):
             continue
-        for small in (group.pattern, group.charged) if pattern.strict else (group.charged,):
+        for small in (group.charged, group.pattern) if pattern.strict else (group.charged,):
             for atoms in _embeddings(small, pattern, group.n, known, taken):
                 own = atoms[: group.n]
                 if taken & set(own) or not _same_bonds(small, own, pattern):
@@ -341,8 +341,7 @@ def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
                     if rings is not None:
                         own = _best(small, own, pattern, known)
                         rings = _said(small, own, pattern, needed, known if counted else None) or {}
-                        charged = pattern.strict and small is group.charged
-                        found.append(Found(group, own, counted, rings, charged))
+                        found.append(Found(group, own, counted, rings, small is group.pattern))
                         taken |= set(own)
                         break
     return found

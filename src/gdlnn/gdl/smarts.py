@@ -210,8 +210,8 @@ def _atom(atom: Atom, needed: Ranges, aromatic: Range, site: Site, pattern: Patt
             words.append(_number(key, needed[key], context, pattern.implicit))
     words.sort(key=lambda word: "HhDXR+-".find(word.lstrip("!")[:1]))
     symbol = _symbol(atom, aromatic, "aromatic" in needed)
-    if not symbol and words and words[0] == "H":
-        words[0] = "H1"  # alone it is the element
+    if symbol and "," not in symbol and words and words[0] == "H1":
+        words[0] = "H"  # alone it would be the element
     words = [*([symbol] if symbol else []), *words, *dict.fromkeys(others)]
     if not words:
         return "*"
@@ -256,7 +256,7 @@ def _number(key: str, wanted: Range, context: Range, implicit: bool) -> str:
         letter = {"hydrogens": "h" if implicit else "H", "degree": "D", "connections": "X"}[key]
 
         def letters(n: int) -> str:
-            return "H" if letter == "H" and n == 1 else f"{letter}{n}"
+            return f"{letter}{n}"
 
     low, high = max(wanted[0], context[0]), min(wanted[1], context[1])
     if low > high:  # contradicts the rest: the program matches nothing
@@ -319,8 +319,11 @@ def _written(chosen: Pattern, others: list[Words], ways: dict[Ends, Alternative]
     for v, atom in enumerate(chosen.atoms):
         aromatic = atom.stated.get("aromatic", chosen.closed(v)["aromatic"])
         texts.append(_atom(atom, needed[v], aromatic, chosen.site(v), chosen, words[v]))
-        said = needed[v] | ({"aromatic": aromatic} if aromatic[0] == aromatic[1] else {})
-        known.append(closure(atom.elements, said, chosen.site(v), chosen.strict))
+        written = atom.element and aromatic[0] == aromatic[1]
+        said = needed[v] | ({"aromatic": aromatic} if written else {})
+        # Signs are left out by what is known without them: any such bond may be aromatic.
+        maybe = sum(bool(bond.types & {SINGLE, AROMATIC}) for bond in chosen.neighbours[v].values())
+        known.append(closure(atom.elements, said, chosen.site(v)._replace(maybe=maybe), chosen.strict))
     tree = _tree(chosen)
 
     def bond(u: int, v: int) -> str:

@@ -140,7 +140,9 @@ class Units:
     # --- parts --------------------------------------------------------------------------------------------
 
     def _parts(self, found: list[Found]) -> list[Unit]:
-        units = [Unit(group.atoms, _group_phrase(group, self._further(group)), group) for group in found]
+        units = [
+            Unit(group.atoms, _group_phrase(group, self._further(group), self.exact), group) for group in found
+        ]
         taken = {v for unit in units for v in unit.members}
         while not self.directed and (ring := self._smallest_ring(taken)):
             units.append(Unit(tuple(ring), None))
@@ -282,10 +284,11 @@ def _bond_way(bond: Bond, aromatic: bool) -> Way:
     return Way(words + extra, f"{names[0]}-bonded{extra}", sign or f"–{names[0]}-bonded ")
 
 
-def _group_phrase(found: Found, further: list[str] | None) -> Phrase:
+def _group_phrase(found: Found, further: list[str] | None, exact: bool) -> Phrase:
     """Return the name of a group with what it does not say: rings, charges and further neighbours."""
     name = found.group.name
     adjectives = ["otherwise unsubstituted"] if further == [] else []
+    adjectives += ["neutral"] if found.usual and not exact else []
     if len(set(found.rings.values())) == 1 and _same_for_all(found):
         adjectives.append("ring" if next(iter(found.rings.values())) else "chain")
         rings: list[str] = []
@@ -296,8 +299,6 @@ def _group_phrase(found: Found, further: list[str] | None) -> Phrase:
     if further:
         rings.append(f"further substituted at {listed(further, 'and')}")
     details = [f"({', '.join(rings)})"] if rings else []
-    if found.charged:
-        details.append("of any charge")
     return Phrase(tuple(adjectives), name, f"{name}s", " ".join(details))
 
 

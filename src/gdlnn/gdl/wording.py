@@ -266,7 +266,7 @@ class _Component:
         close = f" ({said.strip('()')} to the first)" if said else ""
         n = number_word(len(nodes))
         head = f"{n}-membered {aromatic}ring" if self.all.exact else f"ring of {n} {self.all.what}s"
-        return f"{head}{self._name(u)}: {listed(_runs(items), 'and')}{close}"
+        return f"{head}{self._name(u)}: {listed(self._runs(items), 'and')}{close}"
 
     def _on(self, u: int, v: int) -> list[Link]:
         return [link for link in self.children[u] if link.here == v]
@@ -278,6 +278,16 @@ class _Component:
             return f"{sign}{text}" + "".join(f"({self._branch(link)})" for link in hanging)
         before = f"{way.row} " if way and way.row else ""
         return f"{before}{text}" + (f" ({self._hanging(hanging)})" if hanging else "")
+
+    def _runs(self, items: list[str]) -> list[str]:
+        """Return items with equal neighbours counted: ``three any``."""
+        runs: list[tuple[str, int]] = []
+        for item in items:
+            if runs and runs[-1][0] == item and (self.all.chemical or item == "any"):
+                runs[-1] = (item, runs[-1][1] + 1)
+            else:
+                runs.append((item, 1))
+        return [item if n == 1 else f"{number_word(n)} {item}" for item, n in runs]
 
     # --- rows ---------------------------------------------------------------------------------------------
 
@@ -302,7 +312,7 @@ class _Component:
             assert phrase is not None
             text = f"{phrase.bare}{self._name(u)}"
             items.append(self._item(text, way, links))
-        return f"{number_word(len(path))} consecutive {self.all.what}s: {listed(_runs(items), 'and')}"
+        return f"{number_word(len(path))} consecutive {self.all.what}s: {listed(self._runs(items), 'and')}"
 
     def _longest(self) -> list[int]:
         """Return a longest path of the tree, from the end that the links point away from."""
@@ -387,14 +397,3 @@ def _many(text: str, n: int, phrase: Phrase | None) -> str:
     if n == 1:
         return text
     return phrase.many(n) if phrase is not None else f"{number_word(n)} times {text}"
-
-
-def _runs(items: list[str]) -> list[str]:
-    """Return items with equal neighbours counted: ``three any``."""
-    runs: list[tuple[str, int]] = []
-    for item in items:
-        if runs and runs[-1][0] == item:
-            runs[-1] = (item, runs[-1][1] + 1)
-        else:
-            runs.append((item, 1))
-    return [item if n == 1 else f"{number_word(n)} {item}" for item, n in runs]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,18 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from gdlnn.gdl.program import Program
-    from gdlnn.graphs import Schema
+    from gdlnn.graphs import GraphDataset, Schema
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+
+class Example(NamedTuple):
+    """A molecule that a program matches: its SMILES, and for each variable the atom that it stands for."""
+
+    smiles: str
+    atoms: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +53,8 @@ class MinedProgram:
         Mutations between the first of them and the program.
     complete
         Whether the support is certain: False where a search ran out of budget, which counts as no match.
+    example
+        A molecule to draw the program by, see `ProgramSet.with_examples`.
     """
 
     program: Program
@@ -55,6 +64,7 @@ class MinedProgram:
     targets: IntArray = field(repr=False)
     steps: int
     complete: bool = True
+    example: Example | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.support.setflags(write=False)
@@ -68,9 +78,9 @@ class MinedProgram:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MinedProgram):
             return NotImplemented
-        mine = (self.program, self.label, self.score, self.steps, self.complete)
+        mine = (self.program, self.label, self.score, self.steps, self.complete, self.example)
         return (
-            mine == (other.program, other.label, other.score, other.steps, other.complete)
+            mine == (other.program, other.label, other.score, other.steps, other.complete, other.example)
             and np.array_equal(self.support, other.support)
             and np.array_equal(self.targets, other.targets)
         )
@@ -288,6 +298,25 @@ class ProgramSet(Sequence[MinedProgram]):
         )
 
     # --- showing ------------------------------------------------------------------------------------------
+
+    def with_examples(self, dataset: GraphDataset) -> ProgramSet:
+        """Return the same programs, each with a molecule to draw it by; of other graphs the set itself.
+
+        The example is the smallest of the first molecules that the program matches.
+
+        Parameters
+        ----------
+        dataset
+            The graphs that the programs were mined from.
+        """
+        from gdlnn.mining.examples import find_example
+
+        if self.info.n_graphs != len(dataset):
+            raise MiningError(
+                f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
+            )
+        found = ((item, item.example or find_example(item, dataset.graphs)) for item in self._items)
+        return self._with(item if example is None else replace(item, example=example) for item, example in found)
 
     def summary(self) -> str:
         """Return a few lines: how many programs of which label from how many targets, and the best score."""

@@ -19,7 +19,7 @@ from gdlnn.gdl.printer import format_programs
 from gdlnn.gdl.program import NamedProgram, Program
 from gdlnn.graphs import Schema
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.program_set import MinedProgram, ProgramSet, SetInfo
+from gdlnn.mining.program_set import Example, MinedProgram, ProgramSet, SetInfo
 from gdlnn.mining.results import format_rows, parse_rows
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def to_text(programs: ProgramSet) -> str:
         }
         if not item.complete:
             metadata["complete"] = False
+        if item.example is not None:
+            metadata |= {"example": item.example.smiles, "atoms": list(item.example.atoms)}
         lines.append("")
         if info.schema is not None:
             words = item.program.describe(info.schema, directed=info.directed)
@@ -185,7 +187,18 @@ def _read_item(item: NamedProgram, info: SetInfo, where: str) -> MinedProgram:
     score = float(_entry(metadata, "score", (float, int), where))
     steps = int(_entry(metadata, "steps", (int,), where))
     complete = bool(metadata.get("complete", True))
-    return MinedProgram(item.program, label, score, support, targets.astype(np.int64), steps, complete)
+    example = _read_example(metadata, len(item.program.nodes), where)
+    return MinedProgram(item.program, label, score, support, targets.astype(np.int64), steps, complete, example)
+
+
+def _read_example(metadata: Mapping[str, Any], n_nodes: int, where: str) -> Example | None:
+    if "example" not in metadata:
+        return None
+    smiles = _entry(metadata, "example", (str,), where)
+    atoms = _entry(metadata, "atoms", (list,), where)
+    if len(atoms) != n_nodes or not all(type(v) is int and v >= 0 for v in atoms):
+        raise MiningError(f"{where}: atoms: expected {n_nodes} numbers, one for each variable")
+    return Example(smiles, tuple(atoms))
 
 
 def _entry(metadata: Mapping[str, Any], key: str, kinds: tuple[type, ...], where: str) -> Any:
