@@ -10,11 +10,11 @@ import pytest
 
 from gdlnn.datasets import load_sdf, load_smiles
 from gdlnn.errors import DatasetError
+from gdlnn.graphs import GraphDataset
+from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from gdlnn.graphs import GraphDataset
 
 pytest.importorskip("rdkit")
 
@@ -41,10 +41,35 @@ def test_a_table(tmp_path: Path) -> None:
     assert dataset.graphs[0].name == "a"
     ethanol = dataset.graphs[0]
     assert ethanol.edges.tolist() == [[0, 1], [1, 2]]
-    assert ethanol.node_features.tolist()[2] == [8, 0, 2, 5, 1, 0, 4, 0, 0]
+    assert ethanol.node_features.tolist()[2] == [8, 0, 1, 1, 0, 0]
     assert dataset.graphs[2].n_nodes == 5
     assert dataset.schema is not None
+    assert dataset.schema.node[1].value_name(dataset.graphs[2].node_features[0, 1]) == "+1"
+
+
+def test_features_of_the_open_graph_benchmark(tmp_path: Path) -> None:
+    dataset = load_smiles(write(tmp_path / "drugs.csv", TABLE), label="toxic", features="ogb")
+    assert dataset.graphs[0].node_features.tolist()[2] == [8, 0, 2, 5, 1, 0, 4, 0, 0]
+    assert dataset.schema is not None
     assert dataset.schema.node[3].value_name(dataset.graphs[2].node_features[0, 3]) == "+1"
+
+
+def test_how_molecules_are_read_is_kept(tmp_path: Path) -> None:
+    table = write(tmp_path / "drugs.csv", TABLE)
+    dataset = load_smiles(table, label="toxic", fragments="largest", standardize="parent")
+    acetic_acid = dataset.graphs[2]
+    assert acetic_acid.n_nodes == 4
+    assert set(acetic_acid.node_features[:, 1]) == {0}  # no charge
+    dataset.save(tmp_path / "drugs.gdlds")
+    reading = MoleculeReader("default", "largest", "parent")
+    assert reading == dataset.reading == dataset.take([0]).reading
+    assert reading == GraphDataset.load(tmp_path / "drugs.gdlds").reading
+
+
+def test_the_largest_of_equal_fragments_does_not_depend_on_their_order(tmp_path: Path) -> None:
+    table = write(tmp_path / "x.csv", "smiles\nCCO.CCN\nCCN.CCO\n")
+    one, other = load_smiles(table, fragments="largest").graphs
+    assert sorted(one.node_features.tolist()) == sorted(other.node_features.tolist())
 
 
 def test_without_a_label_there_is_none(tmp_path: Path) -> None:
@@ -73,7 +98,7 @@ def test_other_tables(tmp_path: Path, name: str, content: bytes) -> None:
 
 def test_salts_keep_their_fragments_or_the_largest(tmp_path: Path) -> None:
     table = write(tmp_path / "x.csv", TABLE)
-    assert load_smiles(table, fragments="keep").graphs[2].n_nodes == 5
+    assert load_smiles(table, fragments="all").graphs[2].n_nodes == 5
     largest = load_smiles(table, fragments="largest").graphs[2]
     assert largest.n_nodes == 4
     assert set(largest.node_features[:, 0]) == {6, 8}
@@ -125,7 +150,9 @@ def test_labels_may_be_words(tmp_path: Path) -> None:
             {},
             r"x\.csv, line 2 to 3: a quote is not closed before the end of the file",
         ),
-        (TABLE, {"fragments": "first"}, r"fragments: expected keep or largest, got 'first'"),
+        (TABLE, {"features": "all"}, r"features: expected default or ogb, got 'all'"),
+        (TABLE, {"standardize": "yes"}, r"standardize: expected none or parent, got 'yes'"),
+        (TABLE, {"fragments": "first"}, r"fragments: expected all or largest, got 'first'"),
     ],
 )
 def test_bad_tables(tmp_path: Path, content: str | bytes, options: dict[str, str], message: str) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdlnn import Feature, Program, ProgramError, Schema
-from gdlnn.graphs.molecules import MOLECULE_SCHEMA
+from gdlnn.graphs.molecules import OGB_SCHEMA
 from reference.strategies import intervals, programs, schemas
 
 MOLECULE = Schema(
@@ -206,11 +206,11 @@ def test_large_programs_are_described_in_time() -> None:
 
 def test_values_in_an_order_that_people_know_are_told_by_their_last() -> None:
     program = Program.parse(
-        "node x <atom <= C, hybridisation <= sp3> node y <atom >= N> edge (x, y)", MOLECULE_SCHEMA
+        "node x <atom <= C, hybridisation <= sp3> node y <atom >= N> edge (x, y)", OGB_SCHEMA
     )
-    assert program.describe(MOLECULE_SCHEMA) == (
+    assert program.describe(OGB_SCHEMA) == (
         "Molecules that contain an atom up to carbon with hybridisation up to sp3, which is bonded to an "
         "atom from nitrogen on."
     )
-    few = Program.parse("node x <atom <= Li>", MOLECULE_SCHEMA)
-    assert few.describe(MOLECULE_SCHEMA) == "Molecules that contain a hydrogen, He or lithium."
+    few = Program.parse("node x <atom <= Li>", OGB_SCHEMA)
+    assert few.describe(OGB_SCHEMA) == "Molecules that contain a hydrogen, He or lithium."

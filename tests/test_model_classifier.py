@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -16,10 +16,25 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
-from gdlnn import GDLNNClassifier, Graph, GraphDataset, Mined, MLPHead, ModelError, make_ba_2motifs, mine
+from gdlnn import (
+    Feature,
+    GDLNNClassifier,
+    Graph,
+    GraphDataset,
+    Mined,
+    MLPHead,
+    ModelError,
+    Schema,
+    load_model,
+    make_ba_2motifs,
+    mine,
+)
 from gdlnn.model.inputs import training_and_validation
 from gdlnn.model.program_effects import strongest_programs
 from reference.models import classifier
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def quick(**parameters: Any) -> GDLNNClassifier:
@@ -161,7 +176,10 @@ def test_k_keeps_the_best(motifs: GraphDataset) -> None:
 def test_graphs_outside_what_was_learnt_are_flagged(fitted: GDLNNClassifier) -> None:
     lonely = Graph(np.zeros((0, 1)), [])
     assert fitted.matched_nothing([lonely]).tolist() == [True]
-    assert fitted.predict([lonely])[0] in fitted.classes_
+    features = np.zeros((1, len(fitted.get_feature_names_out())))  # no program, and an empty graph pools to 0
+    said = fitted.head_probabilities(features)
+    np.testing.assert_array_equal(fitted.predict_proba([lonely]), said)
+    assert fitted.predict([lonely])[0] == fitted.classes_[said[0].argmax()]
 
 
 def test_the_strongest_programs_speak_for_their_class(fitted: GDLNNClassifier, motifs: GraphDataset) -> None:
@@ -287,3 +305,77 @@ def test_pooled_features_come_along_where_a_feature_is_a_quantity(quantity: bool
     assert (model.transform(graphs).shape[1] > len(model.programs_)) == expected
     with pytest.raises(ModelError, match="pooled: expected True, False or auto, got 'yes'"):
         quick(pooled="yes").fit(graphs, y)
+
+
+# --- what graphs are made of ------------------------------------------------------------------------------
+
+
+def labelled_graphs() -> GraphDataset:
+    """Rings and paths of nodes of two colours; only the ring feature tells the classes apart."""
+    schema = Schema(node=(Feature("colour", "nominal", {0.0: "red", 1.0: "blue"}),))
+    graphs, labels = [], []
+    for size in range(3, 13):
+        path = [[i, i + 1] for i in range(size - 1)]
+        for edges, label in ((path, 0), ([*path, [0, size - 1]], 1)):
+            colours = [[float(i % 2)] for i in range(size)]
+            graphs.append(Graph(colours, edges, schema=schema))
+            labels.append(label)
+    return GraphDataset(graphs, labels, schema)
+
+
+def test_structure_joins_where_nodes_carry_labels_only(tmp_path: Path) -> None:
+    data = labelled_graphs()
+    model = quick().fit(data)
+    assert model.schema_ is not None
+    assert [f.name for f in model.schema_.node] == ["colour", "degree", "ring"]
+    assert any("ring = yes" in item.program.to_text(model.schema_) for item in model.programs_)
+    # Columns are computed for graphs that lack them, and those that are there are taken as they are.
+    np.testing.assert_array_equal(model.predict_proba(data), model.predict_proba(data.with_structure()))
+    program = model.programs_[0].program
+    assert program.matches(data.graphs[0]) == program.matches(data.with_structure().graphs[0])
+    part = data.with_structure().graphs[1].subgraph([0, 1])
+    assert part.node_features[:, 2].tolist() == [1, 1]  # still on the ring of the whole graph
+    model.save(tmp_path / "m.gdlnn")
+    again = load_model(tmp_path / "m.gdlnn")
+    np.testing.assert_array_equal(again.predict_proba(data), model.predict_proba(data))
+    assert quick(structure=False).fit(data).schema_ == data.schema
+    with pytest.raises(ModelError, match="structure: expected True, False or auto, got 'yes'"):
+        quick(structure="yes").fit(data)
+
+
+def test_structure_stays_out_of_measured_features_and_of_the_paper() -> None:
+    data = labelled_graphs()
+    measured = Schema(node=(Feature("size", "numeric"),))
+    sizes = GraphDataset([Graph(g.node_features, g.edges) for g in data.graphs], data.y, measured)
+    model = quick().fit(sizes)
+    assert model.schema_ == measured
+    assert quick(structure=True).fit(sizes).schema_ is not None
+    paper = GDLNNClassifier.paper(epochs=1, progress=False).fit(data)
+    assert paper.schema_ == data.schema
+
+
+def test_a_value_that_training_never_had_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    model = quick().fit(labelled_graphs())
+    green = Graph([[2.0], [0.0]], [[0, 1]])
+    with caplog.at_level("WARNING"):
+        model.predict([green])
+        model.predict([green, green])
+    said = [record.getMessage() for record in caplog.records if "no training graph" in record.getMessage()]
+    assert said == ["node feature 'colour': no training graph has 2; no condition on it matches there"]
+
+
+def test_a_schema_that_contradicts_the_training_graphs_is_refused() -> None:
+    model = quick().fit(labelled_graphs())
+    for feature, expected in (
+        (
+            Feature("shade", "nominal"),
+            "expected the node features of training, colour, degree, ring, got shade",
+        ),
+        (
+            Feature("colour", "nominal", {0.0: "blue"}),
+            "'colour': expected the value 0 to be called 'red', as in training, got 'blue'",
+        ),
+    ):
+        graph = Graph([[0.0], [1.0]], [[0, 1]], schema=Schema(node=(feature,)))
+        with pytest.raises(ModelError, match=expected):
+            model.predict([graph])

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from gdlnn import GraphDataset
+from gdlnn.drawing import page_picture as page_pictures
 from gdlnn.errors import DatasetError
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
-from gdlnn.report import pictures as report_pictures
 from reference.report_models import motifs, three_classes
 
 if TYPE_CHECKING:
@@ -175,10 +175,10 @@ def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
 def test_a_large_graph_is_cut_to_what_lies_near(
     monkeypatch: pytest.MonkeyPatch, fitted: tuple[GDLNNClassifier, GraphDataset]
 ) -> None:
-    monkeypatch.setattr(report_pictures, "MOST_NODES", 12)
+    monkeypatch.setattr(page_pictures, "MOST_NODES", 12)
     model, test = fitted
     for explanation in model.explain(test[:4], technique="lime_present"):
-        drawn = report_pictures.picture(explanation)
+        drawn = page_pictures.page_picture(explanation.graph, explanation.nodes)
         assert len(drawn["xy"]) == len(drawn["labels"]) == len(drawn["ids"]) == 12
         assert set(explanation.nodes[:12]) <= set(drawn["ids"])
         assert drawn["n_nodes"] == explanation.graph.n_nodes
@@ -210,7 +210,7 @@ def test_molecules_are_drawn_as_chemists_do() -> None:
     explanation = Explanation(
         graph, 0, 1.0, 0, 1.0, nothing, nothing, nothing, nothing, nothing, nothing, nothing, "none"
     )
-    drawn = report_pictures.picture(explanation)
+    drawn = page_pictures.page_picture(explanation.graph, explanation.nodes)
     assert drawn["kind"] == "molecule"
     assert drawn["labels"] == [""] * 7 + ["O", "O"]
     assert sorted(drawn["bonds"]) == [1, 1, 2, *[4] * 6]

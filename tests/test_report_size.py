@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gdlnn import load_dataset
 from gdlnn.report import ReportOptions, build_report, render_report
-from gdlnn.report.programs import LONGEST_SMARTS
+from gdlnn.report.cards import LONGEST_SMARTS
 from reference.models import quick
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gdlnn import matching
-from gdlnn.cli.datasets import TechniqueOption
+from gdlnn.cli.options import Technique
 from gdlnn.explain import DEFAULT_TECHNIQUE, TECHNIQUES, explain_model
 from gdlnn.model import layer, pl4xgl
 from gdlnn.report import ReportOptions, build_report
@@ -90,7 +90,7 @@ def test_a_representation_is_taken_apart() -> None:
 def test_techniques_have_one_registry_and_one_default() -> None:
     assert set(get_args(TechniqueName)) == set(TECHNIQUES)
     assert ExplainBody.model_fields["technique"].default == DEFAULT_TECHNIQUE
-    _, option = get_args(TechniqueOption)
+    _, option = get_args(Technique)
     assert option.show_default == DEFAULT_TECHNIQUE
     named = option.help.rstrip(".").replace(" or ", ", ").split(", ")
     assert set(named) == set(TECHNIQUES)

@@ -13,6 +13,7 @@ from gdlnn import Graph, GraphDataset, ServerError, load_model
 from gdlnn.explain import counterfactual
 from gdlnn.graphs import Schema
 from gdlnn.server.limits import Limits
+from gdlnn.server.listening import LOOPBACK_NAMES
 from gdlnn.server.reading import Reader
 from reference.report_models import three_classes
 from reference.server_models import MOLECULES, molecules_file, motifs_file
@@ -325,7 +326,18 @@ def test_other_addresses_and_methods(client: TestClient) -> None:
     assert client.get("/../../etc/passwd").status_code == 404
     assert client.get("/docs").status_code == 404
     elsewhere = client.get("/health", headers={"host": "evil.example"})
-    assert elsewhere.status_code == 421
+    assert elsewhere.status_code == 400
+
+
+def test_a_loopback_server_answers_under_its_own_names_only() -> None:
+    client = TestClient(make_app("no model is needed", hosts=LOOPBACK_NAMES))  # no worker is started
+    own = ["127.0.0.1", "127.0.0.1:8000", "localhost:8000", "LOCALHOST", "[::1]", "[::1]:8000"]
+    others = ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8000", "[::2]:8000", ""]
+    for hosts, status in ((own, 200), (others, 400)):
+        for host in hosts:
+            answer = client.get("/openapi.json", headers={"host": host})
+            assert answer.status_code == status, host
+            assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_limits_that_cannot_be() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
-from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
+from gdlnn.graphs.molecules import OGB_SCHEMA, molecule_graph
 from gdlnn.matching import match
 
 if TYPE_CHECKING:
@@ -42,20 +42,20 @@ MOLECULES = [
         "*CC",
     ),
 ]
-NODE = [feature.name for feature in MOLECULE_SCHEMA.node]
-EDGE = [feature.name for feature in MOLECULE_SCHEMA.edge]
+NODE = [feature.name for feature in OGB_SCHEMA.node]
+EDGE = [feature.name for feature in OGB_SCHEMA.edge]
 
 
 def vector(names: list[str], conditions: dict[str, tuple[float, float]]) -> list[tuple[float, float]]:
     return [conditions.get(name, (-np.inf, np.inf)) for name in names]
 
 
-def agree(program: Program, molecules: list[Any], schema: Schema = MOLECULE_SCHEMA) -> bool:
+def agree(program: Program, molecules: list[Any], schema: Schema = OGB_SCHEMA) -> bool:
     """Whether the SMARTS of a program finds what the program matches."""
     pattern = Chem.MolFromSmarts(program.to_smarts(schema))
     assert pattern is not None, program.to_smarts(schema)
     found = [molecule.HasSubstructMatch(pattern) for molecule in molecules]
-    return found == [program.matches(molecule_graph(molecule)) for molecule in molecules]
+    return found == [program.matches(molecule_graph(molecule, "ogb")) for molecule in molecules]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_every_interval_that_has_words(molecules: list[Any]) -> None:
                 if interval[1] == -1 or (name == "hybridisation" and interval[0] in (5, 6)):
                     continue
                 program = Program([("x", vector(NODE, {name: interval}))])
-                assert agree(program, molecules), program.to_smarts(MOLECULE_SCHEMA)
+                assert agree(program, molecules), program.to_smarts(OGB_SCHEMA)
                 checked += 1
     assert checked > 200
 
@@ -100,7 +100,7 @@ def test_conjugated_or_not(molecules: list[Any]) -> None:
             edge = ("x", "y", vector(EDGE, {"bond": kind, "conjugated": (conjugated, conjugated)}))
             for node in ({}, {"atom": (7.0, 8.0)}, {"ring": (1.0, 1.0)}):
                 program = Program([("x", vector(NODE, node)), ("y", None)], [edge])
-                assert agree(program, molecules), program.to_smarts(MOLECULE_SCHEMA)
+                assert agree(program, molecules), program.to_smarts(OGB_SCHEMA)
 
 
 def test_too_many_ways_to_be_conjugated() -> None:
@@ -108,8 +108,8 @@ def test_too_many_ways_to_be_conjugated() -> None:
     bond = vector(EDGE, {"conjugated": (1, 1)})
     chain = Program([(x, None) for x in names], [(names[i - 1], names[i], bond) for i in range(1, 6)])
     with pytest.raises(ProgramError, match="at most 256 ways for bonds to be conjugated or not, got 3125"):
-        chain.to_smarts(MOLECULE_SCHEMA)
-    assert chain.to_smarts(MOLECULE_SCHEMA, exact=False).count("~") == 5
+        chain.to_smarts(OGB_SCHEMA)
+    assert chain.to_smarts(OGB_SCHEMA, exact=False).count("~") == 5
 
 
 def test_rings_branches_and_pieces(molecules: list[Any]) -> None:
@@ -120,13 +120,13 @@ def test_rings_branches_and_pieces(molecules: list[Any]) -> None:
     pieces = Program([("a", vector(NODE, {"charge": (6, 6)})), ("b", vector(NODE, {"charge": (4, 4)}))])
     for program in (ring, star, pieces):
         assert agree(program, molecules)
-    assert pieces.to_smarts(MOLECULE_SCHEMA) == "[+1].[-1]" or "." in pieces.to_smarts(MOLECULE_SCHEMA)
+    assert pieces.to_smarts(OGB_SCHEMA) == "[+1].[-1]" or "." in pieces.to_smarts(OGB_SCHEMA)
 
 
 def test_whole_molecules_find_themselves(molecules: list[Any]) -> None:
     for molecule in molecules:
-        program = Program.from_graph(molecule_graph(molecule))
-        pattern = Chem.MolFromSmarts(program.to_smarts(MOLECULE_SCHEMA, exact=False))
+        program = Program.from_graph(molecule_graph(molecule, "ogb"))
+        pattern = Chem.MolFromSmarts(program.to_smarts(OGB_SCHEMA, exact=False))
         assert molecule.HasSubstructMatch(pattern)
 
 
@@ -146,12 +146,12 @@ def test_whole_molecules_find_themselves(molecules: list[Any]) -> None:
 )
 def test_refusals(program: Program, words: str) -> None:
     with pytest.raises(ProgramError, match=words):
-        program.to_smarts(MOLECULE_SCHEMA)
+        program.to_smarts(OGB_SCHEMA)
 
 
 def test_a_looser_smarts_leaves_out_what_cannot_be_said() -> None:
     program = Program([("x", vector(NODE, {"chirality": (1, 1), "atom": (6, 6)}))])
-    assert program.to_smarts(MOLECULE_SCHEMA, exact=False) == "[#6]"
+    assert program.to_smarts(OGB_SCHEMA, exact=False) == "[#6]"
 
 
 def test_schemas_with_atoms_and_bonds_alone() -> None:
@@ -177,11 +177,11 @@ def share_said_exactly(mined: ProgramSet, data: GraphDataset) -> float:
     table = match(mined.programs, sample)
     exported = 0
     for column, item in enumerate(mined):
-        looser = Chem.MolFromSmarts(item.program.to_smarts(MOLECULE_SCHEMA, exact=False))
+        looser = Chem.MolFromSmarts(item.program.to_smarts(OGB_SCHEMA, exact=False))
         found = np.array([molecule.HasSubstructMatch(looser) for molecule in parsed])
         assert not (table[:, column] & ~found).any()
         try:
-            exact = Chem.MolFromSmarts(item.program.to_smarts(MOLECULE_SCHEMA))
+            exact = Chem.MolFromSmarts(item.program.to_smarts(OGB_SCHEMA))
         except ProgramError:
             continue
         exported += 1

@@ -182,8 +182,8 @@ def test_a_stopped_prediction_goes_on(
     assert run(*words) == 0
     assert "(10 rows were done before)" in capsys.readouterr().out
     assert out.read_bytes() == expected
-    assert run(*words, "--fragments", "largest") == 2
-    assert "differs in fragments ('keep' there, 'largest' now)" in capsys.readouterr().err
+    assert run(*words, "--smiles", "structure") == 2
+    assert "differs in smiles (None there, 'structure' now)" in capsys.readouterr().err
     checkpoint.write_bytes(b"")
     MOTIFS[:20].save(data)
     assert run(*words) == 0

@@ -110,6 +110,13 @@ class Matches:
         """Return the programs that match a graph."""
         return self.programs[self.start[graph] : self.start[graph + 1]]
 
+    def by_program(self) -> list[IntArray]:
+        """Return the graphs that each program matches, rising."""
+        order = np.argsort(self.programs, kind="stable")
+        rows = np.repeat(np.arange(len(self)), np.diff(self.start))[order]
+        cuts = np.cumsum(np.bincount(self.programs, minlength=self.n_programs))[:-1]
+        return list(np.split(rows, cuts)) if self.n_programs else []
+
     def table(self) -> BoolArray:
         """Return graphs × programs: where a program matches."""
         return self._table(self.start, self.programs)

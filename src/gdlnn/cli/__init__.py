@@ -1,4 +1,4 @@
-"""The command line: one file per command, gathered here."""
+"""The command line: one file per command. What they share is in `options` and `app`."""
 
 from gdlnn.cli import datasets, demo, evaluate, explain, mine, predict, report, serve, train
 from gdlnn.cli.app import app, main

@@ -1,15 +1,177 @@
-"""The app that commands are added to, its global options, and what a failure looks like."""
+"""The app that commands are added to: options of every command, and how a command ends.
+
+Every command takes --verbose and --debug, before its name or after it. Errors that are no fault of the
+program become one line and exit code 2. SIGTERM and SIGHUP end a command as Ctrl-C does, without a
+half-written file.
+"""
 
 from __future__ import annotations
 
+import logging
+import platform
+import signal
 import sys
-from typing import Annotated
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from gdlnn.cli.shared import WANTED, Commands, DebugOption, VerboseOption, fall_silent
-from gdlnn.cli.stopping import STOPPED, stopping, was_interrupted
 from gdlnn.errors import GDLNNError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+BAD_INPUT = 2  # exit code; the same as that of a wrong option
+INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
+STOPPED = (
+    "stopped: no output was written, and one from before is as it was. What a checkpoint holds is kept: "
+    "the same command goes on from it."
+)
+HANDLER = "gdlnn-verbose"
+
+
+# --- options of every command -------------------------------------------------------------------------------
+
+
+@dataclass
+class _State:
+    """What the options of the running command line ask for."""
+
+    debug: bool = False
+
+
+STATE = _State()
+
+
+def _set_debug(value: bool) -> None:
+    STATE.debug = STATE.debug or value
+
+
+def _log_to_stderr(value: bool) -> None:
+    """Send the package's log to standard error, once; the versions come first, for bug reports."""
+    logger = logging.getLogger("gdlnn")
+    if not value or any(handler.name == HANDLER for handler in logger.handlers):
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.name = HANDLER
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    from gdlnn import __version__
+
+    logger.info("gdlnn %s, Python %s, %s", __version__, platform.python_version(), platform.machine())
+
+
+def _reset() -> None:
+    """Undo what the options did, for the next command line of this process."""
+    STATE.debug = False
+    logger = logging.getLogger("gdlnn")
+    for handler in [handler for handler in logger.handlers if handler.name == HANDLER]:
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+
+
+VerboseOption = Annotated[
+    bool,
+    typer.Option(
+        "-v",
+        "--verbose",
+        callback=_log_to_stderr,
+        help="Tell on standard error what is done: what is read, split, mined, chosen, explained.",
+    ),
+]
+DebugOption = Annotated[
+    bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.")
+]
+
+
+class Commands(TyperGroup):
+    """The group of all commands; adds --verbose and --debug to each, also to those of inner groups."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        _add_options(self)
+
+
+def _add_options(group: Any) -> None:
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            _add_options(command)
+        else:
+            command.params += _common_options()
+
+
+def _common_options() -> list[Any]:
+    """Return the options as typer makes them, for commands that do not declare them."""
+    carrier = typer.Typer(add_completion=False)
+
+    @carrier.command()
+    def carry(verbose: VerboseOption = False, debug: DebugOption = False) -> None:
+        """Carry the options."""
+
+    options: list[Any] = list(get_command(carrier).params)
+    for option in options:
+        option.expose_value = False
+    return options
+
+
+# --- signals ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Stop:
+    """The signal other than Ctrl-C's that ended a command."""
+
+    signal: int = 0
+
+    def exit_code(self, code: object) -> object:
+        """Return the exit code of a command that ended with `code`: 128 plus the signal, as in shells."""
+        return 128 + self.signal if self.signal and code == INTERRUPTED else code
+
+
+@contextmanager
+def _handled_signals() -> Iterator[Stop]:
+    """Treat SIGTERM and a lost terminal as Ctrl-C, whatever a command makes of that."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        stop.signal = number
+        handler = signal.getsignal(signal.SIGINT)
+        mining = sys.modules.get("gdlnn.mining.miner")
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        # Shells ignore Ctrl-C for what scripts put in the background: then mining has no handler for it.
+        elif mining is None or not mining.ask_to_stop():
+            raise KeyboardInterrupt
+
+    # `nohup` ignores SIGHUP, and so it stays.
+    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {n: signal.getsignal(n) for n in wanted}
+    taken = [n for n in wanted if before[n] not in (None, signal.SIG_IGN)]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield stop
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+
+
+def _was_interrupted(end: SystemExit) -> bool:
+    """Say whether typer made this exit from a Ctrl-C that the command did not handle itself."""
+    return isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt)
+
+
+# --- the app ------------------------------------------------------------------------------------------------
+
 
 app = typer.Typer(
     name="gdlnn",
@@ -19,8 +181,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog="Example: gdlnn demo, then open demo/report.html in a browser.",
 )
-
-BAD_INPUT = 2  # exit code; the same as that of a wrong option
 
 
 def _show_version(value: bool) -> None:
@@ -47,16 +207,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors that are no fault of the program become one line and exit code 2."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        with stopping() as stop:
+        with _handled_signals() as stop:
             app(args=given, prog_name="gdlnn")
     except SystemExit as end:
-        if was_interrupted(end):
+        if _was_interrupted(end):
             typer.echo(STOPPED, err=True)
         raise SystemExit(stop.exit_code(end.code)) from None
     except (GDLNNError, OSError) as error:
-        if WANTED.debug:
+        if STATE.debug:
             raise
         typer.echo(f"error: {error}", err=True)
         raise SystemExit(BAD_INPUT) from None
     finally:
-        fall_silent()
+        _reset()

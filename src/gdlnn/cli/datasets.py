@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gdlnn.cli.outputs import check_output
+from gdlnn.cli import options as opt
 from gdlnn.datasets.download import fetch
 from gdlnn.datasets.jsonl import save_jsonl
 from gdlnn.datasets.load import find_folder, read_folder
@@ -17,37 +16,12 @@ from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.datasets.tu import save_tu
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.graphs.splits import SplitKind
+from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 app = typer.Typer(help="The data sets: list them, look at one, fetch it, convert it.", no_args_is_help=False)
-
-DatasetArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATASET",
-        help=f"A name, {SYNTHETIC}, a TU folder, a SMILES table, SDF, JSON Lines, or a saved data set.",
-    ),
-]
-RootOption = Annotated[Path | None, typer.Option(help="A folder to search before GDLNN_DATA and the cache.")]
-SmilesOption = Annotated[str | None, typer.Option(help="The column with the SMILES.")]
-LabelOption = Annotated[str | None, typer.Option(help="The column with the label.")]
-IdOption = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")]
-TechniqueOption = Annotated[
-    str | None,
-    typer.Option(
-        help="lime_contribution, lime, lime_present, kernel_shap, integrated_gradients or linear.",
-        show_default="lime_contribution",
-    ),
-]
-SplitOption = Annotated[
-    SplitKind, typer.Option(help="How to split the data set; auto: as published, else at random.")
-]
-FragmentsOption = Annotated[Literal["keep", "largest"], typer.Option(help="What to do with salts.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -58,7 +32,7 @@ def datasets(context: typer.Context) -> None:
 
 
 @app.command("list", epilog="Example: gdlnn datasets list --json")
-def list_datasets(root: RootOption = None, as_json: JsonOption = False) -> None:
+def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
     """List the data sets of the paper, their sizes, and whether they are at hand."""
     rows = [
         {
@@ -73,7 +47,7 @@ def list_datasets(root: RootOption = None, as_json: JsonOption = False) -> None:
         for source in REGISTRY.values()
     ]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        opt.print_json(rows)
         return
     header = ("data set", "graphs", "nodes", "edges", "classes", "at hand", "task")
     cells = [
@@ -105,12 +79,12 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
 
 @app.command(epilog="Example: gdlnn datasets info mine.csv --smiles smiles --label active")
 def info(
-    dataset: DatasetArgument,
-    root: RootOption = None,
-    smiles: SmilesOption = None,
-    label: LabelOption = None,
-    id_: IdOption = None,
-    as_json: JsonOption = False,
+    dataset: opt.Dataset,
+    root: opt.Root = None,
+    smiles: opt.Smiles = None,
+    label: opt.Label = None,
+    id_: opt.Id = None,
+    as_json: opt.Json = False,
 ) -> None:
     """Say what a data set is made of: sizes, features and their names, classes, splits and twins."""
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
@@ -127,7 +101,7 @@ def info(
             "conflicting": len(twins.conflicting),
         }
         result["skipped"] = [row._asdict() for row in data.skipped]
-        typer.echo(json.dumps(result, indent=2))
+        opt.print_json(result)
         return
     typer.echo(str(summary))
     schema = data.schema or Schema()
@@ -157,8 +131,8 @@ def download(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
     force: Annotated[bool, typer.Option(help="Fetch what is at hand too.")] = False,
     verify: Annotated[bool, typer.Option(help="Compare the files of the nine with their SHA-256.")] = True,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Fetch data sets into the cache; without a name, all nine of the paper."""
     told = []
@@ -170,36 +144,39 @@ def download(
         if not quiet and not as_json:
             typer.echo(f"{source.name}: {'at hand' if at_hand else f'{n_graphs} graphs'}")
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        opt.print_json(told)
 
 
 @app.command(epilog="Example: gdlnn datasets convert mine.csv mine.gdlds --label active --drop-duplicates")
 def convert(
-    dataset: DatasetArgument,
+    dataset: opt.Dataset,
     output: Annotated[
         Path,
         typer.Argument(
             help="NAME.gdlds (saved data set), NAME.jsonl (JSON Lines), or a folder to make (TU)."
         ),
     ],
-    root: RootOption = None,
-    smiles: SmilesOption = None,
-    label: LabelOption = None,
-    id_: IdOption = None,
-    fragments: FragmentsOption = "keep",
+    root: opt.Root = None,
+    smiles: opt.Smiles = None,
+    label: opt.Label = None,
+    id_: opt.Id = None,
+    features: opt.Features = "default",
+    fragments: opt.Fragments = "all",
+    standardize: opt.Standardize = "none",
     drop_duplicates: Annotated[bool, typer.Option(help="Leave one graph of each group of twins.")] = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write a data set in another format."""
     if output.suffix:  # else a folder to make, which must not be there yet
-        check_output(output, dataset)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, fragments=fragments)
+        opt.check_output(output, dataset)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
     if drop_duplicates:
         data = data.drop_duplicates()
     _write(data, output)
     if as_json:
-        typer.echo(json.dumps({"output": str(output), "graphs": len(data)}, indent=2))
+        opt.print_json({"output": str(output), "graphs": len(data)})
     elif not quiet:
         typer.echo(f"{output.name}: {len(data)} graphs")
 

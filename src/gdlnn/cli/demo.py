@@ -1,4 +1,4 @@
-"""`gdlnn demo`: the whole way on one data set, from graphs to a report, told step by step."""
+"""`gdlnn demo`: the whole way on one data set, from graphs to a report; and the paper's Figure 1."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gdlnn.cli.datasets import JsonOption, RootOption  # noqa: TC001  (typer reads the annotations)
-from gdlnn.cli.figure_1 import show_figure_1
-from gdlnn.cli.outputs import check_output
+from gdlnn.cli import options as opt
 from gdlnn.cli.report import tell_result
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.errors import ModelError
@@ -34,21 +32,19 @@ def demo(
             help=f"A data set; by default BA-2Motifs, made on the spot. {FIGURE_1}: the paper's example.",
         ),
     ] = SYNTHETIC,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The report to write.")] = Path(
-        "demo/report.html"
-    ),
+    output: Annotated[Path, opt.output("The report to write.")] = Path("demo/report.html"),
     graphs: Annotated[int, typer.Option(min=40, help="How many graphs of BA-2Motifs to make.")] = N_GRAPHS,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
-    root: RootOption = None,
-    as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")] = False,
+    seed: Annotated[int, opt.seed("Seed of everything random.")] = 0,
+    jobs: opt.Jobs = -1,
+    root: opt.Root = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Make or load graphs, mine programs, train, evaluate on held-out graphs, explain, write a report."""
     if dataset == FIGURE_1:
-        show_figure_1()
+        _show_figure_1()
         return
-    check_output(output)
+    opt.check_output(output)
     steps = Steps(silent=quiet or as_json)
     data = _graphs(dataset, graphs, seed, root)
     steps.done(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
@@ -117,7 +113,7 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
         if best is not None:
             name = train.schema.class_name(label) if train.schema else str(label)
             words = best.program.describe(train.schema, directed=train.directed)
-            steps.say(f"  {name}, in {best.n_matched} graphs: {_shortened(words)}")
+            steps.say(f"  {name}, in {best.n_matched} graphs: {opt.shortened(words, LONGEST)}")
     model = GDLNNClassifier(
         Mined(epsilon=1.0, targets=targets, merge_equal=True),
         MLPHead(ensemble_size=3, epochs=60),
@@ -152,7 +148,7 @@ def _tell_deciders(made: dict[str, Any], steps: Steps) -> None:
     for item in made["global"]:
         for program in item["programs"][:2]:
             side = "for" if program["mean_weight"] >= 0 else "against"
-            told = _shortened(words[program["index"]])
+            told = opt.shortened(words[program["index"]], LONGEST)
             steps.say(f"  {side} {names[item['label']]} ({program['coverage']:.0%} have it): {told}")
     steps.say("\nA few graphs:")
     for label in names:
@@ -169,5 +165,50 @@ def _where(card: dict[str, Any]) -> str:
     return f"{n_programs} programs on {len(card['nodes'])} of its {card['picture']['n_nodes']} nodes"
 
 
-def _shortened(words: str) -> str:
-    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+# --- figure 1: four graphs, two programs, and the representations they give the graphs ----------------------
+
+# Feature of each node, edges, label.
+FIGURE_GRAPHS = {
+    "G1": ([4.0, 2.0, 1.0, 1.0], [(0, 1), (1, 2), (1, 3)], 1),
+    "G2": ([1.0, 2.0, 1.0, 4.0], [(0, 1), (1, 2), (1, 3)], 2),
+    "G3": ([3.0, 2.0, 1.0, 3.0], [(0, 1), (1, 2), (2, 3)], 1),
+    "G4": ([1.0, 2.0, 1.0, 3.0], [(0, 1), (1, 2), (2, 3)], 2),
+}
+
+FIGURE_PROGRAMS = {
+    "P1": "node x <[3, 4]> node y <[2, 2]> node z <[1, 1]> edge (x, y) edge (y, z)",
+    "P2": "node x <[1, 1]> node y <[0, 5]> node z <[1, 1]> edge (x, y) edge (y, z)",
+}
+
+
+def _show_figure_1() -> None:
+    """Show how programs turn graphs into representations that can be read."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from gdlnn.gdl.program import Program
+    from gdlnn.graphs import Graph
+
+    console = Console()
+    programs = {name: Program.parse(text) for name, text in FIGURE_PROGRAMS.items()}
+    for name, program in programs.items():
+        console.print(f"\n[bold]Program {name}[/bold]")
+        console.print(str(program), markup=False, highlight=False)
+        console.print(program.describe(directed=True), style="italic", markup=False, highlight=False)
+
+    table = Table(title="\nWhat the programs find", title_justify="left")
+    for column in ("graph", "nodes", "edges", "label", *programs, "representation"):
+        table.add_column(column)
+    for name, (features, edges, label) in FIGURE_GRAPHS.items():
+        graph = Graph([[value] for value in features], edges, directed=True, name=name)
+        row = [program.matches(graph) for program in programs.values()]
+        table.add_row(
+            name,
+            " ".join(f"{value}" for value in features),
+            " ".join(f"{u}→{v}" for u, v in edges),
+            str(label),
+            *("matches" if found else "–" for found in row),
+            f"⟨{', '.join(str(float(found)) for found in row)}⟩",
+        )
+    console.print(table)
+    console.print("\nGraphs of one label get one representation: that is what a classifier builds on.")

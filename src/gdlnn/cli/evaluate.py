@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gdlnn.cli.stopping import INTERRUPTED
+from gdlnn.cli.app import INTERRUPTED
 from gdlnn.errors import GDLNNError
 from gdlnn.progress import is_watched, progress_bar
 

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
-    DatasetArgument,
-    IdOption,
-    JsonOption,
-    LabelOption,
-    RootOption,
-    SmilesOption,
-    SplitOption,
-    TechniqueOption,
-)
-from gdlnn.cli.outputs import check_output
-from gdlnn.cli.report import progress
-from gdlnn.cluster import dask_executor
+from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ExplanationError
 
@@ -33,19 +20,18 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 SUFFIXES = (".html", ".json", ".svg")
-Part = Literal["train", "val", "test", "all"]
 AT_ONCE = 200
 """Explanations after which progress is told."""
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `gdlnn train` wrote.")],
-    dataset: DatasetArgument,
+    model: opt.Model,
+    dataset: opt.Dataset,
     index: Annotated[
         list[int] | None, typer.Option("--index", "-i", help="Row to explain, from 0; may be repeated.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Explain every graph.")] = False,
-    technique: TechniqueOption = None,
+    technique: opt.Technique = None,
     n_features: Annotated[
         str,
         typer.Option(
@@ -58,28 +44,20 @@ def explain(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="NAME.html (a page), NAME.json, or NAME.svg (one picture)."),
+        opt.output("NAME.html (a page), NAME.json, or NAME.svg (one picture)."),
     ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A file for finished explanations; the same command goes on from it.")
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="local:N|ADDRESS",
-            help="Explain on a Dask cluster: N processes of this machine, or that of a scheduler's address.",
-        ),
-    ] = None,
-    split: SplitOption = "auto",
-    part: Annotated[Part, typer.Option(help="Which part of the split the rows are of.")] = "all",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the technique.")] = 0,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
-    smiles: SmilesOption = None,
-    label: LabelOption = None,
-    id_: IdOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")] = False,
+    checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished explanations")] = None,
+    dask: Annotated[str | None, opt.dask("Explain")] = None,
+    split: opt.Split = "auto",
+    part: Annotated[opt.Part, typer.Option(help="Which part of the split the rows are of.")] = "all",
+    seed: Annotated[int, opt.seed()] = 0,
+    jobs: opt.Jobs = -1,
+    smiles: opt.Smiles = None,
+    label: opt.Label = None,
+    id_: opt.Id = None,
+    root: opt.Root = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Explain predictions: the programs that decide, and where they are in the graph.
 
@@ -91,17 +69,16 @@ def explain(
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise ExplanationError(f"{output.name}: expected a name in .html, .json or .svg")
     if output is not None:
-        check_output(output, model, dataset)
+        opt.check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
-    if part != "all":
-        data = dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=loaded.reading_)
+    data = opt.part_of(data, split, part, seed)
     rows = _rows(data, index, every)
     if output is not None and output.suffix.lower() == ".svg" and len(rows) != 1:
         raise ExplanationError(f"{output.name}: expected one row, since a picture shows one, got {len(rows)}")
     graphs = [data.graphs[i] for i in rows]
-    with dask_executor(dask) if dask is not None else nullcontext((None, "")) as (executor, _):
+    with opt.executor_of(dask) as executor:
         coming = stream_explanations(
             loaded,
             graphs,
@@ -112,14 +89,14 @@ def explain(
             executor=executor,
             checkpoint=checkpoint,
         )
-        found = _collected(coming, len(rows), progress(quiet))
+        found = _collected(coming, len(rows), opt.timed_messages(quiet))
     single = len(rows) == 1 and not every
     if output is None:
         _print(found, rows, as_json=as_json, single=single)
         return
     _write(found, output, single=single)
     if as_json:
-        typer.echo(json.dumps({"output": str(output), "explanations": len(found)}, indent=2))
+        opt.print_json({"output": str(output), "explanations": len(found)})
     elif not quiet:
         typer.echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
 

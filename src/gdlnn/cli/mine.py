@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from contextlib import ExitStack
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
-from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
-    DatasetArgument,
-    IdOption,
-    JsonOption,
-    LabelOption,
-    RootOption,
-    SmilesOption,
-    SplitOption,
-)
-from gdlnn.cli.outputs import check_output
-from gdlnn.cli.stopping import INTERRUPTED
-from gdlnn.cluster import dask_executor
+from gdlnn.cli import options as opt
+from gdlnn.cli.app import INTERRUPTED
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
 
 if TYPE_CHECKING:
-    from gdlnn.graphs import GraphDataset
     from gdlnn.mining.settings import Targets
 
 Strategy = Literal["greedy", "sequential"]
-Part = Literal["train", "val", "test", "all"]
 
 
 def mine(
-    dataset: DatasetArgument,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The .gdl file to write.")] = None,
+    dataset: opt.Dataset,
+    output: Annotated[Path | None, opt.output("The .gdl file to write.")] = None,
     epsilon: Annotated[
         str, typer.Option(help="ε of the score: a number, or 1% of the training graphs.")
     ] = "0.1",
@@ -58,26 +45,16 @@ def mine(
     min_lift: Annotated[
         float, typer.Option(help="Drop programs under this multiple of the label's share.")
     ] = 0.0,
-    smarts: Annotated[
-        bool, typer.Option("--smarts", help="Mine only programs over molecules that can be said in SMARTS.")
-    ] = False,
+    smarts: opt.Smarts = False,
     step_budget: Annotated[int, typer.Option(help="Most steps of one search.")] = 20_000,
     restarts: Annotated[int, typer.Option(help="Further descents per target, with random ties.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the split, the targets and the ties.")] = 0,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = 1,
+    jobs: opt.Jobs = 1,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which to end with what is done.")
     ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="local:N|ADDRESS",
-            help="Mine on a Dask cluster: N processes of this machine, or that of a scheduler's address.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A file for finished descents; the same command goes on from it.")
-    ] = None,
+    dask: Annotated[str | None, opt.dask("Mine")] = None,
+    checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished descents")] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Mine a sample only, and say what all would take.")
     ] = False,
@@ -85,15 +62,18 @@ def mine(
     workers: Annotated[
         int | None, typer.Option(help="With --estimate: the number of threads or processes to tell it for.")
     ] = None,
-    split: SplitOption = "auto",
-    part: Annotated[Part, typer.Option(help="Which part of the split to mine.")] = "train",
-    smiles: SmilesOption = None,
-    label: LabelOption = None,
-    id_: IdOption = None,
-    root: RootOption = None,
+    split: opt.Split = "auto",
+    part: Annotated[opt.Part, typer.Option(help="Which part of the split to mine.")] = "train",
+    smiles: opt.Smiles = None,
+    label: opt.Label = None,
+    id_: opt.Id = None,
+    features: opt.Features = "default",
+    fragments: opt.Fragments = "all",
+    standardize: opt.Standardize = "none",
+    root: opt.Root = None,
     show: Annotated[int, typer.Option(help="Print a table of so many of the best programs.")] = 5,
-    as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no summary, no table.")] = False,
+    as_json: opt.Json = False,
+    quiet: Annotated[bool, opt.quiet("No bar, no summary, no table.")] = False,
 ) -> None:
     """Mine programs from a data set and write them as GDL text.
 
@@ -102,12 +82,13 @@ def mine(
     if output is None and not estimate:
         raise MiningError("-o: expected a .gdl file to write, or --estimate, got neither")
     if output is not None:
-        check_output(output, dataset)
+        opt.check_output(output, dataset)
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
-    graphs = _part(data, split, part, seed)
+    graphs = opt.part_of(data, split, part, seed)
     if estimate or output is None:
         found = estimate_mining(
             graphs,
@@ -122,14 +103,12 @@ def mine(
             sample=sample,
             n_workers=workers,
         )
-        typer.echo(json.dumps(found.to_json(), indent=2) if as_json else str(found))
+        if as_json:
+            opt.print_json(found.to_json())
+        else:
+            typer.echo(str(found))
         return
-    with ExitStack() as stack:
-        executor = None
-        if dask is not None:
-            executor, said = stack.enter_context(dask_executor(dask))
-            if not quiet:
-                typer.echo(f"mining on {said}", err=True)
+    with opt.executor_of(dask, "" if quiet else "mining") as executor:
         programs = mine_programs(
             graphs,
             epsilon=epsilon,
@@ -153,8 +132,7 @@ def mine(
         programs = programs.top(kept)
     programs.save(output)
     if as_json:
-        told = {"programs": str(output), "n_programs": len(programs), "complete": programs.complete}
-        typer.echo(json.dumps(told, indent=2))
+        opt.print_json({"programs": str(output), "n_programs": len(programs), "complete": programs.complete})
     elif not quiet:
         typer.echo(summary)
         if show > 0 and programs:
@@ -165,13 +143,6 @@ def mine(
         typer.echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
         if programs.stopped_by == "interrupt":
             raise typer.Exit(INTERRUPTED)
-
-
-def _part(data: GraphDataset, split: SplitOption, part: Part, seed: int) -> GraphDataset:
-    if part == "all":
-        return data
-    train, val, test = data.split(split, seed)
-    return {"train": train, "val": val, "test": test}[part]
 
 
 def _number(text: str, option: str) -> int | float:

@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
-    DatasetArgument,
-    IdOption,
-    JsonOption,
-    LabelOption,
-    RootOption,
-    SmilesOption,
-    SplitOption,
-    TechniqueOption,
-)
-from gdlnn.cli.outputs import check_output
+from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import resolve_dataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Part = Literal["train", "val", "test", "all"]
 
 
 def report(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `gdlnn train` wrote.")],
-    dataset: DatasetArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The .html file to write.")] = Path(
-        "report.html"
-    ),
-    split: SplitOption = "auto",
+    model: opt.Model,
+    dataset: opt.Dataset,
+    output: Annotated[Path, opt.output("The .html file to write.")] = Path("report.html"),
+    split: opt.Split = "auto",
     part: Annotated[
-        Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
+        opt.Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
     ] = "test",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the technique.")] = 0,
-    technique: TechniqueOption = None,
+    seed: Annotated[int, opt.seed()] = 0,
+    technique: opt.Technique = None,
     n_features: Annotated[int, typer.Option(min=1, help="How many programs an explanation names.")] = 4,
     graphs: Annotated[int, typer.Option(min=1, help="Most graphs in the gallery.")] = 400,
     counterfactuals: Annotated[int, typer.Option(min=0, help="For how many graphs to look for one.")] = 24,
     title: Annotated[str, typer.Option(help="The headline; by default the name of the data.")] = "",
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
-    smiles: SmilesOption = None,
-    label: LabelOption = None,
-    id_: IdOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing of what is done.")] = False,
+    jobs: opt.Jobs = -1,
+    smiles: opt.Smiles = None,
+    label: opt.Label = None,
+    id_: opt.Id = None,
+    root: opt.Root = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write what a model is made of, how good it is and why it decides as it does, as one HTML file.
 
@@ -60,27 +41,15 @@ def report(
     from gdlnn.model import load_model
     from gdlnn.report import ReportOptions, write_report
 
-    check_output(output, model, dataset)
+    opt.check_output(output, model, dataset)
     make_technique(technique)  # refuses a wrong name before any work is done
     fitted = load_model(model).set_params(n_jobs=jobs)
     fitted.layer_.set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
-    if part != "all":
-        data = dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
+    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=fitted.reading_)
+    held_out = opt.part_of(data, split, part, seed)
     options = ReportOptions(technique, n_features, seed, graphs, counterfactuals)
-    made = write_report(fitted, data, output, options, title=title, say=progress(quiet))
+    made = write_report(fitted, held_out, output, options, title=title, say=opt.timed_messages(quiet))
     tell_result(made, output, as_json=as_json, quiet=quiet)
-
-
-def progress(quiet: bool) -> Callable[[str], None]:
-    """Return how to tell what is being done: on standard error, with the seconds since the start."""
-    started = time.monotonic()
-
-    def say(text: str) -> None:
-        if not quiet:
-            typer.echo(f"{time.monotonic() - started:6.1f} s  {text}", err=True)
-
-    return say
 
 
 def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
@@ -97,7 +66,7 @@ def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: boo
             "roc_auc": found["scores"]["roc_auc"],
             "programs": made["model"]["n_programs"],
         }
-        typer.echo(json.dumps(summary, indent=2))
+        opt.print_json(summary)
     elif not quiet:
         low, high = found["accuracy_interval"]
         typer.echo(

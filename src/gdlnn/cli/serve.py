@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import Annotated
 
 import typer
 
-from gdlnn.cli.datasets import SmilesOption  # noqa: TC001  (typer reads the annotations)
+from gdlnn.cli import options as opt
 from gdlnn.errors import ModelError, require
 
 
 def serve(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `gdlnn train` wrote.")],
+    model: opt.Model,
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than loopback let other machines in.")
     ] = "127.0.0.1",
@@ -20,7 +19,7 @@ def serve(
     examples: Annotated[
         str | None, typer.Option(metavar="DATASET", help="A data set whose first graphs the page offers.")
     ] = None,
-    smiles: SmilesOption = None,
+    smiles: opt.Smiles = None,
     workers: Annotated[int, typer.Option(help="Processes that hold the model; one request each.")] = 2,
     max_body: Annotated[float, typer.Option(help="Largest body of a request, in MiB.")] = 4.0,
     max_nodes: Annotated[int, typer.Option(help="Most nodes (atoms) of a graph; edges: ten times.")] = 500,
@@ -31,7 +30,7 @@ def serve(
     ] = 10.0,
     max_waiting: Annotated[int, typer.Option(help="Most requests that wait for a free worker.")] = 64,
     max_connections: Annotated[int, typer.Option(help="Most connections at a time.")] = 128,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing.")] = False,
+    quiet: Annotated[bool, opt.quiet("Say nothing.")] = False,
 ) -> None:
     """Serve a model: a page to ask it in a browser, and a JSON API.
 

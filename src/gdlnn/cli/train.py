@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gdlnn.cli.datasets import (  # noqa: TC001  (typer reads the annotations)
-    DatasetArgument,
-    IdOption,
-    JsonOption,
-    LabelOption,
-    RootOption,
-    SmilesOption,
-)
-from gdlnn.cli.outputs import check_output
+from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import Schema
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
@@ -42,8 +34,8 @@ LONGEST = 240
 
 
 def train(
-    dataset: DatasetArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.")],
+    dataset: opt.Dataset,
+    output: Annotated[Path, opt.output("The model file to write.")],
     epsilon: Annotated[
         str | None, typer.Option(help="ε of the score, or several: 0.1,1,1%. Default: the model's own.")
     ] = None,
@@ -57,9 +49,7 @@ def train(
     tuned: Annotated[
         bool, typer.Option("--paper", help="The paper's recipe: ε, k and learning rate by validation.")
     ] = False,
-    smarts: Annotated[
-        bool, typer.Option("--smarts", help="Mine only programs over molecules that can be said in SMARTS.")
-    ] = False,
+    smarts: opt.Smarts = False,
     restarts: Annotated[int, typer.Option(help="Further descents per graph, with random ties.")] = 0,
     split: Annotated[
         TrainSplit,
@@ -67,21 +57,25 @@ def train(
             help="How to split the data set; auto: as published, else at random; none trains on all of it."
         ),
     ] = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the split, of mining and of the head.")] = 0,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")] = -1,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A folder for what is done; the same command goes on from it.")
-    ] = None,
-    smiles: SmilesOption = None,
-    label: LabelOption = None,
-    id_: IdOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No bar, no report.")] = False,
+    seed: Annotated[int, opt.seed("Seed of the split, of mining and of the head.")] = 0,
+    jobs: opt.Jobs = -1,
+    checkpoint: Annotated[Path | None, opt.checkpoint("A folder for what is done")] = None,
+    smiles: opt.Smiles = None,
+    label: opt.Label = None,
+    id_: opt.Id = None,
+    features: opt.Features = "default",
+    fragments: opt.Fragments = "all",
+    standardize: opt.Standardize = "none",
+    root: opt.Root = None,
+    as_json: opt.Json = False,
+    quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
 ) -> None:
     """Train a model on a data set and write it into one file."""
-    check_output(output, dataset)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2)
+    opt.check_output(output, dataset)
+    reading = MoleculeReader(features, fragments, standardize)
+    data = resolve_dataset(
+        dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2, reading=reading
+    )
     if data.y is None:
         raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
     parts = {"train": data} if split == "none" else dict(zip(PARTS, data.split(split, seed), strict=True))
@@ -99,8 +93,7 @@ def train(
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
         search["k"] = _number_of_programs(k)
-    fit = _tune if tuned else _fit
-    model = fit(parts, search, head, options, checkpoint)
+    model = _fit(parts, search, head, options, checkpoint, tuned=tuned)
     say(f"{len(model.programs_)} programs; {_told_choice(model)}")
     model.metrics_ = _scores(model, parts, say)
     for line in _told_programs(model):
@@ -108,8 +101,7 @@ def train(
     model.save(output)
     say(f"{output.name}: written")
     if as_json:
-        told = {"model": str(output), "programs": len(model.programs_), "metrics": model.metrics_}
-        typer.echo(json.dumps(told, indent=2))
+        opt.print_json({"model": str(output), "programs": len(model.programs_), "metrics": model.metrics_})
 
 
 PARTS = ("train", "val", "test")
@@ -121,23 +113,15 @@ def _fit(
     head: str,
     options: dict[str, Any],
     checkpoint: Path | None,
+    *,
+    tuned: bool,
 ) -> GDLNNClassifier:
-    from gdlnn.model import GDLNNClassifier, Mined
+    """Train a model; `tuned` chooses ε, k and learning rate on the validation set, as the paper does."""
+    from gdlnn.model import GDLNNClassifier, Mined, tune
 
-    model = GDLNNClassifier(Mined(**search), head, checkpoint=checkpoint, **options)
-    return model.fit(parts["train"], validation=parts.get("val"))
-
-
-def _tune(
-    parts: dict[str, GraphDataset],
-    search: dict[str, Any],
-    head: str,
-    options: dict[str, Any],
-    checkpoint: Path | None,
-) -> GDLNNClassifier:
-    """Train by the paper's recipe: ε, k and learning rate are chosen on the validation set."""
-    from gdlnn.model import GDLNNClassifier, tune
-
+    if not tuned:
+        model = GDLNNClassifier(Mined(**search), head, checkpoint=checkpoint, **options)
+        return model.fit(parts["train"], validation=parts.get("val"))
     if "val" not in parts:
         raise ModelError("--paper: expected a split with a validation set, got --split none")
     grid: dict[str, Any] = {}
@@ -199,10 +183,9 @@ def _told_programs(model: GDLNNClassifier) -> list[str]:
     lines = ["", "The strongest programs:"]
     for place, (_, mined, label, strength) in enumerate(strongest_programs(model, STRONGEST), start=1):
         words = mined.program.describe(model.schema_, directed=directed)
-        words = words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
         lines.append(
             f"{place:3}. for {schema.class_name(label)} (log odds +{strength:.2f}, in {mined.n_matched} "
-            f"training graphs): {words}"
+            f"training graphs): {opt.shortened(words, LONGEST)}"
         )
     return [*lines, ""]
 

@@ -16,6 +16,7 @@ import numpy as np
 from gdlnn.datasets.text import open_lines, read_lines
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Schema
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
         return GraphDataset(
             graphs, _column(rows, "label", file.name), schema, name,
             ids=_texts(rows, "id", file.name), smiles=_texts(rows, "smiles", file.name),
+            reading=MoleculeReader.of_schema(schema),
         )  # fmt: skip
     except GraphError as error:
         raise DatasetError(f"{file.name}: {error}") from error

@@ -125,6 +125,7 @@ def _parse(source: Source, folder: Path) -> GraphDataset:
             folder / source.file,
             source.smiles,
             source.label,
+            features="ogb",  # as published
             name=source.name,
             classes=CLASSES[source.name],
         )

@@ -11,16 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.datasets.text import MAX_LINE, open_bytes, read_columns
-from gdlnn.errors import DatasetError, require
+from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.dataset import SkippedRow
-from gdlnn.graphs.molecules import chem, molecule_graph, molecule_schema
+from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize, chem
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-Fragments = Literal["keep", "largest"]
 OnError = Literal["skip", "raise"]
 MAX_RECORD = 16 << 20
 """Longest record of an SDF file that is read, in bytes."""
@@ -50,13 +49,15 @@ def load_smiles(
     label: str | None = None,
     id: str | None = None,
     *,
-    fragments: Fragments = "keep",
+    features: MoleculeFeatures = "default",
+    fragments: Fragments = "all",
+    standardize: Standardize = "none",
     on_error: OnError = "skip",
     min_classes: int = 2,
     name: str | None = None,
     classes: Mapping[Any, str] | None = None,
 ) -> GraphDataset:
-    """Read a table of SMILES as a data set of molecules with 9 atom and 3 bond features.
+    """Read a table of SMILES as a data set of molecules.
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ def load_smiles(
         A table with a header: .csv, .tsv or .txt, plain or .gz.
     smiles, label, id
         The columns with the SMILES, the label and an identifier; without `label` the data set has no labels.
-    fragments
-        What to do with salts: keep all fragments in one graph, or the largest only.
+    features, fragments, standardize
+        How molecules become graphs, see `MoleculeReader`; models trained on the data set keep it.
     on_error
         What to do with a row that does not parse: skip it (it is listed in ``.skipped``), or raise.
     min_classes
@@ -75,12 +76,13 @@ def load_smiles(
     """
     table = Path(path)
     columns = [column for column in (smiles, label, id) if column is not None]
+    reading = MoleculeReader(features, fragments, standardize)
 
     def rows() -> Iterator[InputRow]:
         for number, cells in read_columns(table, columns):
             cell = dict(zip(columns, cells, strict=True))
             yield smiles_row(
-                number, cell[smiles], cell.get(id or ""), label=cell.get(label or "", ""), fragments=fragments
+                number, cell[smiles], cell.get(id or ""), label=cell.get(label or "", ""), reading=reading
             )
 
     return _gathered(
@@ -91,18 +93,18 @@ def load_smiles(
         classes,
         labelled=label is not None,
         with_ids=id is not None,
-        fragments=fragments,
+        reading=reading,
         on_error=on_error,
         min_classes=min_classes,
     )
 
 
 def smiles_row(
-    number: int, text: str, key: str | None, problem: str = "", *, label: str = "", fragments: Fragments
+    number: int, text: str, key: str | None, problem: str = "", *, label: str = "", reading: MoleculeReader
 ) -> InputRow:
     """Read a row of a table, with what is wrong with it, or ""."""
     molecule, reason = (None, problem) if problem else parse_smiles(text)
-    return _row(number, key, text, molecule, reason, label, fragments)
+    return _row(number, key, text, molecule, reason, label, reading)
 
 
 def parse_smiles(text: str) -> tuple[Any, str]:
@@ -137,12 +139,14 @@ def load_sdf(
     label: str | None = None,
     id: str | None = None,
     *,
-    fragments: Fragments = "keep",
+    features: MoleculeFeatures = "default",
+    fragments: Fragments = "all",
+    standardize: Standardize = "none",
     on_error: OnError = "skip",
     min_classes: int = 2,
     name: str | None = None,
 ) -> GraphDataset:
-    """Read an SDF file, plain or .gz, as a data set of molecules with 9 atom and 3 bond features.
+    """Read an SDF file, plain or .gz, as a data set of molecules.
 
     Hydrogens that the file lists become implicit, as in SMILES.
 
@@ -153,13 +157,14 @@ def load_sdf(
     label, id
         The properties with the label and an identifier; the record's title is the identifier where `id` is
         None and every record has one.
-    fragments, on_error, min_classes, name
+    features, fragments, standardize, on_error, min_classes, name
         As for `load_smiles`.
     """
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"{file.name}: expected an SDF file, got no such file")
-    rows = (sdf_row(*block, label=label, id=id, fragments=fragments) for block in read_blocks(file))
+    reading = MoleculeReader(features, fragments, standardize)
+    rows = (sdf_row(*block, label=label, id=id, reading=reading) for block in read_blocks(file))
     return _gathered(
         rows,
         file,
@@ -167,20 +172,26 @@ def load_sdf(
         name,
         labelled=label is not None,
         with_ids=None if id is None else True,
-        fragments=fragments,
+        reading=reading,
         on_error=on_error,
         min_classes=min_classes,
     )
 
 
 def sdf_row(
-    number: int, block: str, problem: str, *, label: str | None = None, id: str | None, fragments: Fragments
+    number: int,
+    block: str,
+    problem: str,
+    *,
+    label: str | None = None,
+    id: str | None,
+    reading: MoleculeReader,
 ) -> InputRow:
     """Read a record, with what is wrong with it, or "". Without a title it has no identifier."""
     molecule, reason = (None, problem) if problem else read_molecule(block)
     text = "" if molecule is None else str(chem("Reading SDF files").MolToSmiles(molecule))
     key = (_text(molecule, "_Name") or None) if id is None else _text(molecule, id)
-    return _row(number, key, text, molecule, reason, _text(molecule, label), fragments)
+    return _row(number, key, text, molecule, reason, _text(molecule, label), reading)
 
 
 def _text(molecule: Any, key: str | None) -> str:
@@ -245,14 +256,15 @@ def _block(lines: list[bytes], size: int) -> tuple[str, str]:
 
 
 def _row(
-    number: int, key: str | None, text: str, molecule: Any, reason: str, label: str, fragments: Fragments
+    number: int, key: str | None, text: str, molecule: Any, reason: str, label: str, reading: MoleculeReader
 ) -> InputRow:
     if molecule is None:
         return InputRow(number, "", text, None, reason)
-    if fragments == "largest":
-        pieces = chem("Reading molecules").GetMolFrags(molecule, asMols=True)
-        molecule = max(pieces, key=lambda piece: piece.GetNumHeavyAtoms())
-    return InputRow(number, key, text, molecule_graph(molecule, name=key or None), "", label)
+    try:
+        graph = reading.graph(molecule, name=key or None)
+    except GraphError as error:
+        return InputRow(number, "", text, None, str(error))
+    return InputRow(number, key, text, graph, "", label)
 
 
 def _gathered(
@@ -264,18 +276,14 @@ def _gathered(
     *,
     labelled: bool,
     with_ids: bool | None,
-    fragments: Fragments,
+    reading: MoleculeReader,
     on_error: OnError,
     min_classes: int,
 ) -> GraphDataset:
     """Return the data set of some rows, and log what was skipped. `with_ids` None: if every row has one."""
-    for what, value, allowed in (
-        ("fragments", fragments, get_args(Fragments)),
-        ("on_error", on_error, get_args(OnError)),
-    ):
-        if value not in allowed:
-            raise DatasetError(f"{what}: expected {' or '.join(allowed)}, got {value!r}")
-    schema, title = molecule_schema(classes), file.name.split(".")[0] if name is None else name
+    if on_error not in get_args(OnError):
+        raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {on_error!r}")
+    schema, title = reading.schema(classes), file.name.split(".")[0] if name is None else name
     graphs: list[Graph] = []
     read: list[InputRow] = []
     skipped: list[SkippedRow] = []
@@ -304,6 +312,7 @@ def _gathered(
         ids=ids if with_ids or (with_ids is None and all(ids)) else None,
         smiles=smiles,
         skipped=skipped,
+        reading=reading,
     )
 
 

@@ -21,13 +21,14 @@ from gdlnn.datasets.text import read_header, read_rows
 from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, storage
+from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
     from gdlnn.datasets.jsonl import Widths
-    from gdlnn.datasets.molecules import Fragments, OnError
+    from gdlnn.datasets.molecules import OnError
 
 SYNTHETIC = "synthetic:ba-2motifs"
 RowFile = Literal["table", "sdf", "jsonl"]
@@ -47,7 +48,7 @@ def resolve_dataset(
     id: str | None = None,
     root: str | os.PathLike[str] | None = None,
     download: bool = True,
-    fragments: Fragments = "keep",
+    reading: MoleculeReader | None = None,
     on_error: OnError = "skip",
     min_classes: int = 1,
 ) -> GraphDataset:
@@ -65,7 +66,9 @@ def resolve_dataset(
         Columns of a SMILES table; without `smiles`, the column called smiles in any case.
     root, download
         As for `load_dataset`.
-    fragments, on_error, min_classes
+    reading
+        How molecules become graphs; None for the default.
+    on_error, min_classes
         As for `load_smiles`.
     """
     path = Path(text)
@@ -76,7 +79,8 @@ def resolve_dataset(
     if path.is_dir():
         return _named_folder(path, min_classes)
     if path.is_file():
-        options = {"fragments": fragments, "on_error": on_error, "min_classes": min_classes}
+        chosen = (reading or MoleculeReader()).to_json()
+        options = {**chosen, "on_error": on_error, "min_classes": min_classes}
         return _file(path, smiles, label, id, options)
     if path.suffix or len(path.parts) > 1:
         raise DatasetError(
@@ -192,7 +196,7 @@ def batched_dataset(
     smiles: str | None = None,
     id: str | None = None,
     root: str | os.PathLike[str] | None = None,
-    fragments: Fragments = "keep",
+    reading: MoleculeReader | None = None,
     widths: Widths = (None, None),
 ) -> BatchedInput:
     """Return the rows of the data set that DATASET on the command line means, `size` at a time.
@@ -200,23 +204,23 @@ def batched_dataset(
     Parameters are those of `resolve_dataset`. `widths` are the numbers of node and edge features to expect if
     the first graphs of JSON Lines do not tell.
     """
-    path = Path(text)
+    path, chosen = Path(text), reading or MoleculeReader()
     name, has_smiles, streamed = path.name.split(".")[0], True, True
     rows: Iterator[Any]
     reader: Callable[..., InputRow]
     match file_kind(path):
         case "table":
             rows = _table_rows(path, smiles or smiles_column(path), id)
-            reader = partial(smiles_row, fragments=fragments)
+            reader = partial(smiles_row, reading=chosen)
         case "sdf":
-            rows, reader = read_blocks(path), partial(sdf_row, id=id, fragments=fragments)
+            rows, reader = read_blocks(path), partial(sdf_row, id=id, reading=chosen)
         case "jsonl":
             kind, lines = open_jsonl(path, size, widths)
             name, has_smiles = kind.name, kind.has_smiles
             rows = ((number, *line) for number, line in enumerate(lines, start=1))
             reader = partial(_jsonl_row, kind=kind)
         case None:
-            data = resolve_dataset(text, smiles=smiles, id=id, root=root, fragments=fragments)
+            data = resolve_dataset(text, smiles=smiles, id=id, root=root, reading=reading)
             name, has_smiles, streamed = data.name, data.smiles is not None, False
             rows, reader = _rows_of(data), InputRow
     batches = iter(lambda: list(islice(rows, size)), [])

@@ -1,13 +1,14 @@
-"""Graphs as pictures: faint where nothing matters, coloured by program where something does."""
+"""Graphs as pictures: faint where nothing matters, coloured by program where something does; a legend."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
 
 from gdlnn.drawing.layout import fitted, layout
-from gdlnn.drawing.svg import FAINT, INK, PAPER, colour, ink_on, line, num, text
+from gdlnn.drawing.svg import FAINT, INK, PAPER, QUIET, colour, ink_on, line, num, text, weight_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,7 +100,7 @@ def _node(graph: Graph, marks: Highlights, node: int, x: float, y: float, size: 
     body.append(
         f"<circle cx='{num(x)}' cy='{num(y)}' r='{num(size)}' fill='none' stroke='{INK}' stroke-width='2'/>"
     )
-    label = _label(graph, node)
+    label = node_label(graph, node)
     if label and size >= 6:
         ink = ink_on(fill) if len(programs) <= 1 else INK
         words = text(
@@ -136,20 +137,61 @@ def _cross(x: float, y: float, size: float) -> list[str]:
     ]
 
 
-def _label(graph: Graph, node: int) -> str:
-    """Return what is written on a node: its first feature, where it is short."""
+def node_label(graph: Graph, node: int, column: int = 0, longest: int = 5) -> str:
+    """Return the label of a node: the value of a feature, cut to three characters if it is too long."""
     if not graph.node_features.shape[1]:
         return ""
-    value = float(graph.node_features[node, 0])
-    name = graph.schema.node[0].value_name(value) if graph.schema else f"{value:g}"
-    return name if len(name) <= 5 else name[:3]
+    value = float(graph.node_features[node, column])
+    name = graph.schema.node[column].value_name(value) if graph.schema else f"{value:g}"
+    return name if len(name) <= longest else name[:3]
 
 
 def _values(graph: Graph, node: int) -> str:
-    from html import escape
-
     row = graph.node_features[node].tolist()
     if graph.schema is None:
         return ": " + ", ".join(f"{value:g}" for value in row) if row else ""
     pairs = zip(graph.schema.node, row, strict=True)
     return ": " + escape(", ".join(f"{f.name} {f.value_name(value)}" for f, value in pairs)) if row else ""
+
+
+# --- the legend ---------------------------------------------------------------------------------------------
+
+_LETTERS = 74
+
+
+class LegendRow(NamedTuple):
+    """A program of a legend: its colour's number (None if it is absent), its weight, and its words."""
+
+    number: int | None
+    weight: float
+    words: str
+
+
+def draw_legend(rows: Sequence[LegendRow], note: str, width: float, top: float) -> tuple[list[str], float]:
+    """Return the parts of a legend that begins at `top`, and the height at which it ends.
+
+    Each program has a row: its colour (an empty ring if absent), weight, state and words. The note is last.
+    """
+    body = [f"<line x1='14' y1='{num(top)}' x2='{num(width - 14)}' y2='{num(top)}' stroke='{FAINT}'/>"]
+    largest = max((abs(row.weight) for row in rows), default=1.0) or 1.0
+    y = top + 8
+    for i, row in enumerate(rows, 1):
+        lines = wrapped(row.words, _LETTERS, 3)
+        dashed = f"fill='none' stroke='{QUIET}' stroke-dasharray='3 2'"
+        look = dashed if row.number is None else f"fill='{colour(row.number)}' stroke='{INK}'"
+        body.append(f"<circle cx='24' cy='{num(y + 10)}' r='8' {look}/>")
+        body.append(text(38, y + 14, f"P{i}", 12, INK, weight="bold"))
+        length = 46 * abs(row.weight) / largest
+        fill = INK if row.weight > 0 else QUIET
+        body.append(f"<rect x='62' y='{num(y + 4)}' width='{num(max(length, 1))}' height='5' fill='{fill}'/>")
+        state = "absent" if row.number is None else "present"
+        body.append(text(62, y + 22, weight_text(row.weight), 10, INK))
+        side = "for" if row.weight > 0 else "against"
+        body.append(text(118, y + 12, f"{state}, speaks {side}", 10, QUIET))
+        for number, words in enumerate(lines):
+            body.append(text(118, y + 25 + 13 * number, words, 11, INK))
+        y += 32 + 13 * max(len(lines) - 1, 0)
+    for part in wrapped(note, _LETTERS + 16, 3):
+        body.append(text(14, y + 14, part, 11, QUIET))
+        y += 14
+    return body, y + 14

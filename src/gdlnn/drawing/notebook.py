@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from gdlnn.drawing.graph_picture import Highlights
 from gdlnn.drawing.molecule_picture import picture
+from gdlnn.drawing.pages import render
 from gdlnn.drawing.program_picture import draw_program
 from gdlnn.drawing.svg import document
 from gdlnn.graphs import Graph, Schema
@@ -22,37 +24,43 @@ MOST_PROGRAMS = 5
 
 def graph_html(graph: Graph) -> str:
     """Return a graph with all of its nodes shown alike; a very large one as text alone."""
-    told = f"<p><code>{escape(repr(graph))}</code></p>"
+    told = Markup("<p><code>{}</code></p>").format(repr(graph))
     if not 0 < graph.n_nodes <= MOST_NODES:
         return told
     marks = Highlights(nodes=frozenset(range(graph.n_nodes)))
     plain = Highlights() if graph.schema is not None and graph.schema.domain == "molecule" else marks
-    return document(WIDTH, HEIGHT, picture(graph, plain, WIDTH, HEIGHT), repr(graph)) + told
+    svg = document(WIDTH, HEIGHT, picture(graph, plain, WIDTH, HEIGHT), repr(graph))
+    return f"{svg}{told}"
 
 
 def program_html(program: Program) -> str:
     """Return a program as a diagram, with its text below."""
-    svg = draw_program(program, directed=False)
-    return f"{svg}<pre>{escape(str(program))}</pre>"
+    text = Markup("<pre>{}</pre>").format(str(program))
+    return f"{draw_program(program, directed=False)}{text}"
 
 
 def model_html(model: Any) -> str:
     """Return what a fitted classifier is made of: its size, classes and strongest programs."""
-    schema = model.schema_ or Schema()
-    classes = ", ".join(schema.class_name(label) for label in model.classes_.tolist())
-    programs = model.programs_
-    told = f"{len(programs)} programs mined from {programs.info.n_graphs} graphs; classes: {classes}."
-    rows = []
-    for mined, label, words in _strongest(model):
-        directed = programs.info.directed
-        diagram = draw_program(mined.program, model.schema_, directed=directed, example=mined.example)
-        said = mined.program.describe(model.schema_, directed=directed)
-        rows.append(
-            f"<tr><td>{diagram}</td><td style='text-align:left'>{escape(schema.class_name(label))}"
-            f" ({words})<br>{escape(said)}</td></tr>"
-        )
-    table = f"<table><caption>The strongest programs</caption>{''.join(rows)}</table>" if rows else ""
-    return f"<p><b>{escape(type(model).__name__)}</b>: {escape(told)}</p>{table}"
+    schema, info = model.schema_ or Schema(), model.programs_.info
+    programs = [
+        {
+            "diagram": Markup(
+                draw_program(mined.program, model.schema_, directed=info.directed, example=mined.example)
+            ),
+            "class_name": schema.class_name(label),
+            "strength": strength,
+            "words": mined.program.describe(model.schema_, directed=info.directed),
+        }
+        for mined, label, strength in _strongest(model)
+    ]
+    return render(
+        "gdlnn.drawing/model.html",
+        name=type(model).__name__,
+        n_programs=len(model.programs_),
+        n_graphs=info.n_graphs,
+        classes=[schema.class_name(label) for label in model.classes_.tolist()],
+        programs=programs,
+    )
 
 
 def _strongest(model: Any) -> list[tuple[MinedProgram, Any, str]]:

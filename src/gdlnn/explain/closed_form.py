@@ -213,9 +213,9 @@ def closed_forms(
     closed: dict[int, Program] = {}
     for index in chosen:
         mined = programs[index]
-        if len(mined.support) != len(train):
+        if mined.n_graphs != len(train):
             raise ExplanationError(
-                f"closed_forms: train: expected the {len(mined.support)} graphs the programs were mined "
+                f"closed_forms: train: expected the {mined.n_graphs} graphs the programs were mined "
                 f"from, got {len(train)}"
             )
         rows = np.flatnonzero(mined.support)

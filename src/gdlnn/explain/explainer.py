@@ -16,6 +16,8 @@ from gdlnn.explain.explanation import Explanation, plain
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.techniques import TechniqueLike, make_technique
 from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs.identity import canonical_order
+from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.representation import Representation
 
@@ -192,9 +194,15 @@ class Explainer:
             graphs,
             [self.programs[column] for column in used],
             use,
+            order=[self._removal_order(graph) for graph in graphs],
             step_budget=self.model.layer_.step_budget,
             n_jobs=self.model.n_jobs,
         )
+
+    def _removal_order(self, graph: Graph) -> npt.NDArray[np.int32]:
+        """Return the nodes in an order that does not depend on how they are numbered."""
+        schema = self.model.schema_
+        return canonical_order(_with_schema(graph, schema), hidden_by_default(schema))
 
     def assemble(
         self,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gdlnn.drawing.graph_picture import Highlights, graph_picture
+from markupsafe import Markup
+
+from gdlnn.drawing.graph_picture import Highlights, LegendRow, draw_legend, graph_picture
 from gdlnn.drawing.molecule_picture import picture
+from gdlnn.drawing.pages import render
 from gdlnn.drawing.program_picture import draw_program
-from gdlnn.drawing.svg import FAINT, INK, PAPER, QUIET, colour, document, num, text, weight_text, wrapped
+from gdlnn.drawing.svg import INK, QUIET, colour, document, moved_down, text, weight_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,17 +18,16 @@ if TYPE_CHECKING:
     from gdlnn.explain.counterfactual import Counterfactual
     from gdlnn.explain.explanation import Explanation
     from gdlnn.explain.global_explanation import GlobalExplanation, GlobalProgram
+    from gdlnn.gdl.program import Program
 
 WIDTH, HEIGHT = 560, 380
-_HEAD, _LETTERS = 34, 74
+_HEAD = 34
 
 
 def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     """Return the picture of an explanation as SVG."""
     numbers = program_colours(explanation)
-    body = [f"<g transform='translate(0 {_HEAD})'>"]
-    body += picture(explanation.graph, highlights(explanation, numbers), WIDTH, HEIGHT)
-    body.append("</g>")
+    body = moved_down(picture(explanation.graph, highlights(explanation, numbers), WIDTH, HEIGHT), _HEAD)
     name = explanation.class_name(explanation.target)
     body.append(text(14, 23, f"{name} ({explanation.target_probability:.1%})", 16, INK, weight="bold"))
     size = f"{len(explanation.nodes)} of {explanation.graph.n_nodes} nodes"
@@ -38,15 +39,26 @@ def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     return document(WIDTH, height, body, explanation.describe())
 
 
+def _legend(explanation: Explanation, numbers: dict[int, int], top: float) -> tuple[list[str], float]:
+    rows = [
+        LegendRow(numbers.get(i), weight, _words(explanation, program))
+        for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True))
+    ]
+    return draw_legend(rows, explanation.subgraph_line(), WIDTH, top)
+
+
+def _words(explanation: Explanation, program: Program) -> str:
+    return program.describe(explanation.schema, directed=explanation.graph.directed)
+
+
 def draw_counterfactual(counterfactual: Counterfactual) -> str:
     """Return the picture of a counterfactual as SVG: the nodes to remove are crossed out."""
     graph = counterfactual.graph
     names = graph.schema.class_name if graph.schema else str
     title = f"{names(counterfactual.prediction)} → {names(counterfactual.new_prediction)}"
     nodes = frozenset(counterfactual.nodes)
-    body = [f"<g transform='translate(0 {_HEAD})'>"]
-    body += graph_picture(graph, Highlights(nodes=nodes, removed=nodes), WIDTH, HEIGHT)
-    body += ["</g>", text(14, 23, title, 16, INK, weight="bold")]
+    body = moved_down(graph_picture(graph, Highlights(nodes=nodes, removed=nodes), WIDTH, HEIGHT), _HEAD)
+    body.append(text(14, 23, title, 16, INK, weight="bold"))
     return document(WIDTH, _HEAD + HEIGHT, body, f"{title} without the nodes {sorted(nodes)}")
 
 
@@ -72,136 +84,72 @@ def highlights(explanation: Explanation, numbers: dict[int, int]) -> Highlights:
     return Highlights(frozenset(explanation.nodes), nodes, edges)
 
 
-def _legend(explanation: Explanation, numbers: dict[int, int], top: float) -> tuple[list[str], float]:
-    """Return a row per program: colour or an empty ring, weight as a bar, state and words."""
-    body = [f"<line x1='14' y1='{num(top)}' x2='{WIDTH - 14}' y2='{num(top)}' stroke='{FAINT}'/>"]
-    largest = max((abs(w) for w in explanation.weights), default=1.0) or 1.0
-    y = top + 8
-    for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True)):
-        words = program.describe(explanation.schema, directed=explanation.graph.directed)
-        lines = wrapped(words, _LETTERS, 3)
-        if i in numbers:
-            body.append(
-                f"<circle cx='24' cy='{num(y + 10)}' r='8' fill='{colour(numbers[i])}' stroke='{INK}'/>"
-            )
-        else:
-            body.append(
-                f"<circle cx='24' cy='{num(y + 10)}' r='8' fill='none' stroke='{QUIET}' "
-                "stroke-dasharray='3 2'/>"
-            )
-        body.append(text(38, y + 14, f"P{i + 1}", 12, INK, weight="bold"))
-        length = 46 * abs(weight) / largest
-        fill = INK if weight > 0 else QUIET
-        body.append(f"<rect x='62' y='{num(y + 4)}' width='{num(max(length, 1))}' height='5' fill='{fill}'/>")
-        state = "present" if i in numbers else "absent"
-        body.append(text(62, y + 22, weight_text(weight), 10, INK))
-        body.append(text(118, y + 12, f"{state}, speaks {'for' if weight > 0 else 'against'}", 10, QUIET))
-        for number, words_line in enumerate(lines):
-            body.append(text(118, y + 25 + 13 * number, words_line, 11, INK))
-        y += 32 + 13 * max(len(lines) - 1, 0)
-    for part in wrapped(explanation.subgraph_line(), _LETTERS + 16, 3):
-        body.append(text(14, y + 14, part, 11, QUIET))
-        y += 14
-    return body, y + 14
-
-
 # --- pages ------------------------------------------------------------------------------------------------
 
-_STYLE = """
-.gdlnn { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; }
-.gdlnn { max-width: 60rem; margin: 0 auto; }
-.gdlnn section { border-top: 1px solid #d4d4d4; padding: 1rem 0; }
-.gdlnn h2 { margin: 0 0 .5rem; font-size: 1.25rem; }
-.gdlnn .columns { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-start; }
-.gdlnn .picture { flex: 1 1 22rem; min-width: 0; }
-.gdlnn .picture svg { width: 100%; height: auto; }
-.gdlnn table { border-collapse: collapse; flex: 1 1 22rem; }
-.gdlnn td, .gdlnn th { padding: .3rem .6rem; text-align: left; vertical-align: top; }
-.gdlnn td { border-bottom: 1px solid #eee; }
-.gdlnn .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.gdlnn .dot { display: inline-block; width: .9em; height: .9em; border-radius: 50%; }
-.gdlnn .dot { border: 1px solid #1a1a1a; }
-.gdlnn .absent .dot { border: 1px dashed #8c8c8c; }
-.gdlnn .absent { color: #595959; }
-.gdlnn pre { background: #f6f6f6; padding: .5rem; overflow-x: auto; font-size: .85em; }
-.gdlnn .diagram svg { max-width: 100%; height: auto; }
-"""
+_PAGE = "gdlnn.explain/explain.html"
 
 
 def explanation_page(explanations: Sequence[Explanation], title: str = "Explanations") -> str:
     """Return a page with a section per explanation."""
-    return _page(title, "".join(_section(explanation) for explanation in explanations))
+    graphs = [_shown_graph(explanation) for explanation in explanations]
+    return render(_PAGE, whole=True, title=title, graphs=graphs, classes=[])
 
 
 def explanation_section(explanation: Explanation) -> str:
     """Return one explanation as a piece of a page, styles included: what a notebook shows."""
-    return f"<style>{_STYLE}</style><div class='gdlnn'>{_section(explanation)}</div>"
+    return render(_PAGE, whole=False, graphs=[_shown_graph(explanation)], classes=[])
 
 
 def global_page(found: GlobalExplanation, n: int = 10) -> str:
     """Return a page with the most important programs of every class, and graphs that show them."""
     names = found.schema.class_name if found.schema else str
-    parts = []
-    for label, programs in found.classes.items():
-        rows = "".join(_global_program(found, item) for item in programs[:n])
-        head = f"<h2>{escape(names(label))}</h2><p>{found.counts[label]} graphs are predicted as it.</p>"
-        parts.append(f"<section>{head}{rows or '<p>No program matters for it.</p>'}</section>")
-    return _page("What the model goes by", "".join(parts))
+    classes = [
+        {
+            "name": names(label),
+            "n_graphs": found.counts[label],
+            "programs": [_shown_program(found, item) for item in programs[:n]],
+        }
+        for label, programs in found.classes.items()
+    ]
+    return render(_PAGE, whole=True, title="What the model goes by", graphs=[], classes=classes)
 
 
-def _page(title: str, body: str) -> str:
-    return (
-        "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>body {{ margin: 1.5rem; }}{_STYLE}</style></head>"
-        f"<body><div class='gdlnn'><h1>{escape(title)}</h1>{body}</div></body></html>\n"
-    )
-
-
-def _section(explanation: Explanation) -> str:
-    name = explanation.graph.name or "graph"
-    tables, told = _table(explanation), explanation.subgraph_line()
-    return (
-        f"<section><h2>{escape(name)}: {escape(explanation.class_name(explanation.prediction))} "
-        f"({explanation.probability:.1%})</h2><div class='columns'><div class='picture'>"
-        f"{draw_explanation(explanation, legend=False)}</div>{tables}</div><p>{escape(told)}</p></section>"
-    )
-
-
-def _table(explanation: Explanation) -> str:
+def _shown_graph(explanation: Explanation) -> dict[str, Any]:
+    """Return the values that the page shows for an explained graph."""
     numbers = program_colours(explanation)
-    rows = []
-    for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True)):
-        state = "present" if i in numbers else "absent"
-        fill = f" style='background:{colour(numbers[i])}'" if i in numbers else ""
-        words = program.describe(explanation.schema, directed=explanation.graph.directed)
-        label = explanation.class_name(explanation.labels[i])
-        rows.append(
-            f"<tr class='{state}'><td><span class='dot'{fill}></span> P{i + 1}</td>"
-            f"<td class='number'>{weight_text(weight)}</td><td>{state}</td>"
-            f"<td>{escape(words)}<details><summary>GDL, mined for {escape(label)}</summary>"
-            f"<pre>{escape(str(program))}</pre></details></td></tr>"
-        )
-    target = explanation.class_name(explanation.target)
-    quality = "" if explanation.quality is None else f", R² {explanation.quality:.2f}"
-    return (
-        f"<table><caption>Programs that speak for {escape(target)} (+) or against it (−), by "
-        f"{escape(explanation.technique)}{quality}</caption>"
-        f"<tr><th>program</th><th class='number'>weight</th><th>state</th><th>in words</th></tr>"
-        f"{''.join(rows)}</table>"
-    )
+    return {
+        "name": explanation.graph.name or "graph",
+        "class_name": explanation.class_name(explanation.prediction),
+        "probability": explanation.probability,
+        "picture": Markup(draw_explanation(explanation, legend=False)),
+        "target": explanation.class_name(explanation.target),
+        "technique": explanation.technique,
+        "quality": explanation.quality,
+        "subgraph": explanation.subgraph_line(),
+        "programs": [
+            {
+                "fill": colour(numbers[i]) if i in numbers else "",
+                "state": "present" if i in numbers else "absent",
+                "weight": weight_text(weight),
+                "words": _words(explanation, program),
+                "class_name": explanation.class_name(explanation.labels[i]),
+                "gdl": str(program),
+            }
+            for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True))
+        ],
+    }
 
 
-def _global_program(found: GlobalExplanation, item: GlobalProgram) -> str:
+def _shown_program(found: GlobalExplanation, item: GlobalProgram) -> dict[str, Any]:
+    """Return the values that the page shows for a program of a class."""
     directed = bool(found.explanations) and found.explanations[0].graph.directed
-    words = item.program.describe(found.schema, directed=directed)
-    examples = "".join(
-        f"<div class='picture'>{draw_explanation(found.explanations[row], legend=False)}</div>"
-        for row in item.examples[:2]
-    )
-    return (
-        f"<div class='columns'><div class='diagram'>"
-        f"{draw_program(item.program, found.schema, directed=directed, fill=PAPER)}</div>"
-        f"<p>{escape(words)}<br>Mean weight {weight_text(item.mean_weight)}; matches {item.coverage:.0%} "
-        f"of these graphs; important for {item.frequency:.0%} of them.</p>{examples}</div>"
-    )
+    return {
+        "diagram": Markup(draw_program(item.program, found.schema, directed=directed)),
+        "words": item.program.describe(found.schema, directed=directed),
+        "weight": weight_text(item.mean_weight),
+        "coverage": item.coverage,
+        "frequency": item.frequency,
+        "examples": [
+            Markup(draw_explanation(found.explanations[row], legend=False)) for row in item.examples[:2]
+        ],
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gdlnn.gdl.conditions import intervals_from_conditions
@@ -127,8 +128,22 @@ class _Vectors:
 
 
 def _intervals(vector: VectorText) -> Intervals:
+    return _checked_bounds(tuple(vector.bounds)) or _faulty(vector)
+
+
+@lru_cache(maxsize=4096)
+def _checked_bounds(bounds: tuple[float, ...]) -> Intervals | None:
+    """Return the intervals of bounds, the same object for the same ones; None where one is at fault."""
+    lowers, uppers = bounds[::2], bounds[1::2]
+    for lower, upper in zip(lowers, uppers, strict=True):
+        if lower > upper or lower == math.inf or upper == -math.inf:
+            return None
+    return tuple(map(Interval, lowers, uppers))
+
+
+def _faulty(vector: VectorText) -> Intervals:
     lowers, uppers = vector.bounds[::2], vector.bounds[1::2]
     for i, (lower, upper) in enumerate(zip(lowers, uppers, strict=True)):
         if lower > upper or lower == math.inf or upper == -math.inf:
             raise TextFault(vector.place(2 * i), f"expected [a, b] with a ≤ b, got [{lower:g}, {upper:g}]")
-    return tuple(map(Interval, lowers, uppers))
+    return ()

@@ -14,6 +14,7 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from gdlnn.gdl.conditions import Condition
+from gdlnn.gdl.program import KEYWORDS
 from gdlnn.gdl.text import TextFault, listed, shown, syntax_error
 
 if TYPE_CHECKING:
@@ -214,8 +215,75 @@ def _lark() -> Lark:
     return Lark(grammar, parser="lalr", start=["single", "several"], transformer=_Builder())
 
 
+_VALUE = r'(?:"(?:[^"\\\n]|\\.)*+"|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|\[[-0-9, ]*+\])'
+_ENTRY = re.compile(rf"([A-Za-z_]\w*+): ({_VALUE})(?:, |$)", re.ASCII)
+_HEADER_LINE = re.compile(r"program (?!node\b|edge\b|program\b)([A-Za-z_]\w*+) \{(.*)\}", re.ASCII)
+_BOUND = r"-?(?:[0-9]++\.[0-9]++(?:e[+-]?[0-9]++)?|inf)"
+_DESCRIPTION_LINE = re.compile(
+    r"(?:node ([A-Za-z_]\w*+)|edge \(([A-Za-z_]\w*+), ([A-Za-z_]\w*+)\))"
+    rf"(?: (<(?:\[{_BOUND}, {_BOUND}\](?:, (?=\[)|(?=>)))++>))?+",
+    re.ASCII,
+)
+
+
+def _read_lines(text: str) -> list[Record] | None:
+    """Read a text as it is printed, one record per line; None where some line looks otherwise.
+
+    Files of thousands of programs are read so in a tenth of the time that the grammar takes; what it
+    accepts, the grammar reads the same way.
+    """
+    records: list[Record] = []
+    vectors: dict[str, list[float]] = {}
+    offset = 0
+    for line in text.split("\n"):
+        at, offset = offset, offset + len(line) + 1
+        if not line or line.startswith("//"):
+            continue
+        if header := _HEADER_LINE.fullmatch(line):
+            metadata = _plain_metadata(header[2])
+            if metadata is None:
+                return None
+            records.append(HeaderText(at, header[1], metadata))
+            continue
+        found = _DESCRIPTION_LINE.fullmatch(line)
+        if found is None or not KEYWORDS.isdisjoint(found.groups()):
+            return None
+        vector = None
+        if source := found[4]:
+            if source not in vectors:
+                vectors[source] = [float(number) + 0.0 for number in _NUMBER.findall(source)]
+                if any(map(math.isinf, vectors[source])) and "inf" not in source:
+                    return None
+            vector = VectorText(at + found.start(4), vectors[source], [], [], source)
+        if found[1]:
+            records.append(NodeText(at + found.start(1), found[1], vector))
+        else:
+            records.append(EdgeText(at + found.start(2) - 1, found[2], found[3], vector))
+    return records
+
+
+def _plain_metadata(text: str) -> dict[str, Any] | None:
+    entries: dict[str, Any] = {}
+    at = 0
+    while at < len(text):
+        entry = _ENTRY.match(text, at)
+        if entry is None or entry[1] in entries:
+            return None
+        try:
+            value = json.loads(entry[2])
+        except ValueError:
+            return None
+        if isinstance(value, float) and math.isinf(value):
+            return None
+        entries[entry[1]] = value
+        at = entry.end()
+    return None if text.endswith(", ") else entries
+
+
 def read(text: str, start: str) -> list[Record]:
     """Return the headers and descriptions of a text in order; ``start`` is a start rule of the grammar."""
+    if start == "several" and (printed := _read_lines(text)) is not None:
+        return printed
     parser = _lark().parse_interactive(text, start=start)
     try:
         for _ in parser.iter_parse():

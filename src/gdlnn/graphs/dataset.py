@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gdlnn.graphs.graph import BoolArray, Graph, IntArray
+    from gdlnn.graphs.molecules import MoleculeReader
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,8 @@ class GraphDataset:
         The split that was published with the data: train, val and test to row numbers.
     skipped
         The rows of the file that were not read.
+    reading
+        How molecules became graphs, or None.
 
     Attributes
     ----------
@@ -80,6 +83,7 @@ class GraphDataset:
         smiles: Sequence[str] | None = None,
         published_splits: Mapping[str, IntArray] | None = None,
         skipped: Sequence[SkippedRow] = (),
+        reading: MoleculeReader | None = None,
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
         self.y: npt.NDArray[Any] | None = None if y is None else np.asarray(y)
@@ -94,6 +98,7 @@ class GraphDataset:
         self.indices: IntArray = np.arange(len(self.graphs))
         self.published_splits = None if published_splits is None else dict(published_splits)
         self.skipped = list(skipped)
+        self.reading = reading
         self.split_source = ""
         self._duplicates: tuple[int, Duplicates] | None = None
         self._warned: set[str] = set()

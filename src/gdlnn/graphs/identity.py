@@ -68,13 +68,9 @@ def isomorphic(first: Graph, second: Graph) -> bool:
 
 def canonical_form(graph: Graph) -> Hashable:
     """Return a value that isomorphic graphs share, features included, and no other graph has."""
-    from gdlnn import _core  # only here, so that data sets can be read and written without the core
-
-    ends = graph.edges if graph.directed else np.sort(graph.edges, axis=1)
-    order = _core.canonical_order(
-        _ranks(graph.node_features), ends.astype(np.int32), _ranks(graph.edge_features), graph.directed
-    )
+    order = canonical_order(graph)
     place = np.argsort(order)
+    ends = graph.edges
     ends = place[ends] if graph.directed else np.sort(place[ends], axis=1)
     by_ends = np.lexsort((ends[:, 1], ends[:, 0]))
     return (
@@ -85,6 +81,24 @@ def canonical_form(graph: Graph) -> Hashable:
         ends[by_ends].tobytes(),
         graph.edge_features[by_ends].tobytes(),
     )
+
+
+def canonical_order(graph: Graph, hidden: Sequence[str] = ()) -> npt.NDArray[np.int32]:
+    """Return the nodes in an order that does not depend on their numbering, up to an automorphism.
+
+    Features called as in `hidden` are not looked at.
+    """
+    from gdlnn import _core  # only here, so that data sets can be read and written without the core
+
+    nodes, edges = graph.node_features, graph.edge_features
+    if hidden and graph.schema is not None:
+        nodes = nodes[:, [f.name not in hidden for f in graph.schema.node]]
+        edges = edges[:, [f.name not in hidden for f in graph.schema.edge]]
+    ends = graph.edges if graph.directed else np.sort(graph.edges, axis=1)
+    order: npt.NDArray[np.int32] = _core.canonical_order(
+        _ranks(nodes), ends.astype(np.int32), _ranks(edges), graph.directed
+    )
+    return order
 
 
 def _ranks(matrix: FloatArray) -> npt.NDArray[np.int32]:

@@ -10,7 +10,7 @@ from gdlnn.errors import GraphError, require
 from gdlnn.graphs.arrays import degrees
 from gdlnn.graphs.dataset import GraphDataset
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
-from gdlnn.graphs.molecules import graph_molecule, molecule_graph
+from gdlnn.graphs.molecules import MoleculeFeatures, graph_molecule, molecule_graph
 from gdlnn.graphs.schema import Feature, Schema
 
 if TYPE_CHECKING:
@@ -196,9 +196,9 @@ def to_pyg_dataset(dataset: GraphDataset) -> list[Any]:
     return [to_pyg(graph, code) for graph, code in zip(dataset.graphs, codes, strict=True)]
 
 
-def from_rdkit(molecule: Any, *, name: str | None = None) -> Graph:
-    """Build the graph of an RDKit molecule, with 9 atom and 3 bond features."""
-    return molecule_graph(molecule, name=name)
+def from_rdkit(molecule: Any, *, features: MoleculeFeatures = "default", name: str | None = None) -> Graph:
+    """Build the graph of an RDKit molecule, with the features of `MoleculeReader`."""
+    return molecule_graph(molecule, features, name=name)
 
 
 def to_rdkit(graph: Graph, schema: Schema | None = None) -> Any:

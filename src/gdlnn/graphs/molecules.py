@@ -1,12 +1,14 @@
-"""Molecules as graphs and back: 9 atom and 3 bond features, their names, and scaffolds, through RDKit.
+"""Molecules as graphs and back: features of atoms and bonds, their names, and scaffolds, through RDKit.
 
 Reading tables of SMILES is in `gdlnn.datasets`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from types import ModuleType
 
 ELEMENTS = tuple(
@@ -26,41 +28,158 @@ ELEMENTS = tuple(
         "Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
     ).split()
 )
+MoleculeFeatures = Literal["default", "ogb"]
+Fragments = Literal["all", "largest"]
+Standardize = Literal["none", "parent"]
 CHARGE_OFFSET = 5
-"""Added to the formal charge, so that what is stored is not negative; the names are the true charges."""
+"""Added to the formal charge by the Open Graph Benchmark; the names of the values are the true charges."""
 CHIRALITIES = ("none", "clockwise", "counterclockwise", "other")
 HYBRIDISATIONS = ("unspecified", "s", "sp", "sp2", "sp3", "sp3d", "sp3d2", "other", "sp2d")
 STEREOS = ("none", "Z", "E", "cis", "trans", "any")
 BONDS = ("other", "single", "double", "triple", "aromatic")
+HIDDEN = ("chirality", "radicals", "hybridisation", "stereo", "conjugated")
+"""Features of the Open Graph Benchmark that models leave out unless told otherwise.
+
+Chirality and stereo change with the order in which a molecule is written; the others follow from what is
+left, and programs without them can be said in SMARTS.
+"""
 _YES_NO = ("no", "yes")
+_COLUMNS: dict[MoleculeFeatures, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "default": (("atom", "charge", "hydrogens", "degree", "aromatic", "ring"), ("bond",)),
+    "ogb": (
+        *(
+            (
+                "atom",
+                "chirality",
+                "degree",
+                "charge",
+                "hydrogens",
+                "radicals",
+                "hybridisation",
+                "aromatic",
+                "ring",
+            ),
+        ),
+        *(("bond", "stereo", "conjugated"),),
+    ),
+}
+"""The features of nodes and of edges, in order."""
 
 
-def molecule_schema(classes: Mapping[Any, str] | None = None) -> Schema:
-    """Return the schema of the 9 atom and 3 bond features that `molecule_graph` gives."""
-    charges = {float(q + CHARGE_OFFSET): f"{q:+d}" if q else "0" for q in range(-CHARGE_OFFSET, 10)}
+def molecule_schema(
+    classes: Mapping[Any, str] | None = None, features: MoleculeFeatures = "default"
+) -> Schema:
+    """Return the schema of the graphs that `molecule_graph` gives."""
+    offset = CHARGE_OFFSET if features == "ogb" else 0
+    charges = {float(q + offset): f"{q:+d}" if q else "0" for q in range(-CHARGE_OFFSET, 10)}
+    known = {
+        "atom": Feature("atom", "nominal", numbered(ELEMENTS, 1)),
+        "chirality": Feature("chirality", "nominal", numbered(CHIRALITIES)),
+        "charge": Feature("charge", "ordinal", charges),
+        "hybridisation": Feature("hybridisation", "nominal", numbered(HYBRIDISATIONS)),
+        "aromatic": Feature("aromatic", "nominal", numbered(_YES_NO)),
+        "ring": Feature("ring", "nominal", numbered(_YES_NO)),
+        "bond": Feature("bond", "nominal", numbered(BONDS)),
+        "stereo": Feature("stereo", "nominal", numbered(STEREOS)),
+        "conjugated": Feature("conjugated", "nominal", numbered(_YES_NO)),
+    }
+    nodes, edges = _COLUMNS[features]
     return Schema(
-        node=(
-            Feature("atom", "nominal", numbered(ELEMENTS, 1)),
-            Feature("chirality", "nominal", numbered(CHIRALITIES)),
-            Feature("degree", "ordinal"),
-            Feature("charge", "ordinal", charges),
-            Feature("hydrogens", "ordinal"),
-            Feature("radicals", "ordinal"),
-            Feature("hybridisation", "nominal", numbered(HYBRIDISATIONS)),
-            Feature("aromatic", "nominal", numbered(_YES_NO)),
-            Feature("ring", "nominal", numbered(_YES_NO)),
-        ),
-        edge=(
-            Feature("bond", "nominal", numbered(BONDS)),
-            Feature("stereo", "nominal", numbered(STEREOS)),
-            Feature("conjugated", "nominal", numbered(_YES_NO)),
-        ),
+        node=tuple(known.get(name, Feature(name, "ordinal")) for name in nodes),
+        edge=tuple(known[name] for name in edges),
         classes=classes or {},
         domain="molecule",
     )
 
 
 MOLECULE_SCHEMA = molecule_schema()
+OGB_SCHEMA = molecule_schema(features="ogb")
+
+
+def hidden_by_default(schema: Schema | None) -> tuple[str, ...]:
+    """Return the features of a schema that models leave out unless told otherwise, see `HIDDEN`."""
+    if schema is None or schema.domain != "molecule":
+        return ()
+    return tuple(f.name for f in (*schema.node, *schema.edge) if f.name in HIDDEN)
+
+
+@dataclass(frozen=True)
+class MoleculeReader:
+    """How molecules become graphs: kept with data sets and models, so that predicting reads as training did.
+
+    Parameters
+    ----------
+    features
+        "default": element, charge, hydrogens, degree (heavy neighbours), aromatic and ring of every atom, and
+        the type of every bond. None of them depends on how the molecule is written. "ogb": the nine and three
+        features of the Open Graph Benchmark, as published with BBBP and BACE.
+    fragments
+        What to do with salts and mixtures: "all" fragments become one graph, or the "largest" alone.
+    standardize
+        "parent": RDKit's charge parent, that is the largest fragment, normalised and without charges where
+        possible. "none": as it is.
+    """
+
+    features: MoleculeFeatures = "default"
+    fragments: Fragments = "all"
+    standardize: Standardize = "none"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("features", get_args(MoleculeFeatures)),
+            ("fragments", get_args(Fragments)),
+            ("standardize", get_args(Standardize)),
+        ):
+            if getattr(self, name) not in allowed:
+                raise DatasetError(f"{name}: expected {' or '.join(allowed)}, got {getattr(self, name)!r}")
+
+    @classmethod
+    def of_schema(cls, schema: Schema | None) -> MoleculeReader | None:
+        """Return a reader whose graphs have this schema, or None."""
+        for features in get_args(MoleculeFeatures):
+            known = molecule_schema(features=features)
+            if schema is not None and (schema.node, schema.edge) == (known.node, known.edge):
+                return cls(features)
+        return None
+
+    def schema(self, classes: Mapping[Any, str] | None = None) -> Schema:
+        """Return the schema of the graphs."""
+        return molecule_schema(classes, self.features)
+
+    def graph(self, molecule: Any, *, schema: Schema | None = None, name: str | None = None) -> Graph:
+        """Build the graph of an RDKit molecule."""
+        if self.standardize == "parent":
+            molecule = _parent(molecule)
+        if self.fragments == "largest":
+            molecule = _largest(molecule)
+        return molecule_graph(molecule, self.features, schema=schema, name=name)
+
+    def to_json(self) -> dict[str, str]:
+        """Return the choices as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MoleculeReader:
+        """Build a reader from what `to_json` gave."""
+        return cls(data["features"], data["fragments"], data["standardize"])
+
+
+def _largest(molecule: Any) -> Any:
+    rd = chem("Reading molecules")
+    pieces = rd.GetMolFrags(molecule, asMols=True)
+    most = max(piece.GetNumHeavyAtoms() for piece in pieces)
+    largest = [piece for piece in pieces if piece.GetNumHeavyAtoms() == most]
+    # Of fragments of one size not the first, which depends on how the molecule is written.
+    return largest[0] if len(largest) == 1 else max(largest, key=rd.MolToSmiles)
+
+
+def _parent(molecule: Any) -> Any:
+    standardize = require("rdkit.Chem.MolStandardize.rdMolStandardize", "chem", "Standardising molecules")
+    with require("rdkit.rdBase", "chem", "Standardising molecules").BlockLogs():
+        try:
+            return standardize.ChargeParent(molecule)
+        except (RuntimeError, ValueError) as error:
+            raise GraphError(f"standardize: RDKit finds no parent of this molecule: {error}") from error
 
 
 def chem(purpose: str) -> ModuleType:
@@ -92,9 +211,60 @@ def _codes() -> tuple[dict[Any, int], dict[Any, int], dict[Any, int], dict[Any, 
     )
 
 
-def molecule_graph(molecule: Any, *, schema: Schema | None = None, name: str | None = None) -> Graph:
-    """Build the graph of an RDKit molecule: a node per atom, an edge per bond in the order of its ends."""
-    tags, hybridisations, bonds, stereos = _codes()
+def molecule_graph(
+    molecule: Any,
+    features: MoleculeFeatures = "default",
+    *,
+    schema: Schema | None = None,
+    name: str | None = None,
+) -> Graph:
+    """Build the graph of an RDKit molecule: a node per atom, an edge per bond in the order of its ends.
+
+    The default features make hydrogens implicit, as in SMILES, wherever they are bonded to another atom.
+    """
+    read = _ogb_rows if features == "ogb" else _default_rows
+    if features == "default" and any(atom.GetAtomicNum() == 1 for atom in molecule.GetAtoms()):
+        molecule = _without_hydrogens(molecule)
+    nodes, bonds = read(molecule)
+    rows = sorted((*sorted(ends), *values) for ends, values in bonds)
+    default = OGB_SCHEMA if features == "ogb" else MOLECULE_SCHEMA
+    table = np.array(rows, dtype=np.int64).reshape(-1, 2 + len(default.edge))
+    return Graph._trusted(
+        np.array(nodes, dtype=np.float64).reshape(-1, len(default.node)),
+        np.ascontiguousarray(table[:, :2]),
+        table[:, 2:].astype(np.float64),
+        False,
+        default if schema is None else schema,
+        name,
+    )
+
+
+_Rows = tuple[Sequence[tuple[int, ...]], Sequence[tuple[tuple[int, int], tuple[int, ...]]]]
+"""The features of atoms, and the ends and features of bonds."""
+
+
+def _default_rows(molecule: Any) -> _Rows:
+    types = _codes()[2]
+    atoms = [
+        (
+            atom.GetAtomicNum(),
+            atom.GetFormalCharge(),
+            atom.GetTotalNumHs(includeNeighbors=True),
+            atom.GetDegree(),
+            atom.GetIsAromatic(),
+            atom.IsInRing(),
+        )
+        for atom in molecule.GetAtoms()
+    ]
+    bonds = [
+        ((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()), (types.get(bond.GetBondType(), 0),))
+        for bond in molecule.GetBonds()
+    ]
+    return atoms, bonds
+
+
+def _ogb_rows(molecule: Any) -> _Rows:
+    tags, hybridisations, types, stereos = _codes()
     atoms = [
         (
             atom.GetAtomicNum(),
@@ -109,27 +279,26 @@ def molecule_graph(molecule: Any, *, schema: Schema | None = None, name: str | N
         )
         for atom in molecule.GetAtoms()
     ]
-    rows = []
-    for bond in molecule.GetBonds():
-        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-        kind = bonds.get(bond.GetBondType(), 0)
-        stereo = stereos.get(bond.GetStereo(), 5)
-        rows.append(
-            (u, v, kind, stereo, bond.GetIsConjugated())
-            if u < v
-            else (v, u, kind, stereo, bond.GetIsConjugated())
+    bonds = [
+        (
+            (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()),
+            (types.get(bond.GetBondType(), 0), stereos.get(bond.GetStereo(), 5), bond.GetIsConjugated()),
         )
-    rows.sort()
-    table = np.array(rows, dtype=np.int64).reshape(-1, 5)
-    nodes = np.array(atoms, dtype=np.float64).reshape(-1, 9)
-    return Graph._trusted(
-        nodes,
-        np.ascontiguousarray(table[:, :2]),
-        table[:, 2:].astype(np.float64),
-        False,
-        MOLECULE_SCHEMA if schema is None else schema,
-        name,
-    )
+        for bond in molecule.GetBonds()
+    ]
+    return atoms, bonds
+
+
+def _without_hydrogens(molecule: Any) -> Any:
+    rd = chem("Reading molecules")
+    options = rd.RemoveHsParameters()
+    options.removeDefiningBondStereo = True  # stereo is no feature, and hydrogens are written or not
+    options.removeWithWedgedBond = True
+    options.showWarnings = False
+    try:
+        return rd.RemoveHs(molecule, options)
+    except (RuntimeError, ValueError) as error:
+        raise GraphError(f"expected a molecule that RDKit can sanitise, got another: {error}") from error
 
 
 def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
@@ -152,7 +321,7 @@ def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
             raise GraphError(f"atom: expected the symbol of an element, got {symbol!r}")
         atom = rd.Atom(symbol)
         if "charge" in columns:
-            atom.SetFormalCharge(int(row[columns["charge"]]) - CHARGE_OFFSET)
+            atom.SetFormalCharge(int(schema.node[columns["charge"]].value_name(row[columns["charge"]])))
         if "hydrogens" in columns:
             atom.SetNumExplicitHs(int(row[columns["hydrogens"]]))
             atom.SetNoImplicit(True)

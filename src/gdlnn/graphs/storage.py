@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs.arrays import ARRAYS, GraphArrays
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import Schema
 from gdlnn.io.bounded_zip import BadArchiveError, open_archive, read_array, read_members, write_members
 
@@ -61,6 +62,7 @@ def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
         "smiles": dataset.smiles,
         "skipped": [list(row) for row in dataset.skipped],
         "split_source": dataset.split_source,
+        "reading": None if dataset.reading is None else dataset.reading.to_json(),
         "published_splits": None if dataset.published_splits is None else list(dataset.published_splits),
     }
     described = ("dataset.json", json.dumps(header, ensure_ascii=False).encode())
@@ -140,10 +142,16 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
         smiles=header["smiles"],
         published_splits=None if splits is None else {name: arrays[f"split_{name}"] for name in splits},
         skipped=[SkippedRow(*row) for row in header["skipped"]],
+        reading=_reading(header.get("reading"), schema),
     )
     dataset.indices = arrays["indices"].astype(np.int64)
     dataset.split_source = header["split_source"]
     return dataset
+
+
+def _reading(given: Mapping[str, Any] | None, schema: Schema | None) -> MoleculeReader | None:
+    """Return how molecules became graphs; files before version 0.2 do not say it."""
+    return MoleculeReader.of_schema(schema) if given is None else MoleculeReader.from_json(given)
 
 
 def _cut(

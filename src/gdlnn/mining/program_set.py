@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import MiningError
+from gdlnn.graphs.structure import n_structure_features
 from gdlnn.mining.settings import non_negative, whole
 
 if TYPE_CHECKING:
     import os
 
     from rich.table import Table
+    from scipy.sparse import csr_array
 
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import GraphDataset, Schema
@@ -33,60 +36,95 @@ class Example(NamedTuple):
     atoms: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class MinedProgram:
     """A program with the label it speaks for and where it came from.
 
-    Attributes
+    Parameters
     ----------
     program
         The program, in canonical form.
     label
-        The label of its targets, as in the data set.
+        The label of its targets, as in the data set; None for a program that was found without labels.
     score
-        Matched graphs of the label over all matched graphs plus ε.
+        Matched graphs of the label over all matched graphs plus ε; 0 without a label.
     support
-        Which graphs of the data set it matches.
+        Which graphs of the data set it matches. It is kept as packed bits.
     targets
-        Rows of the graphs it was mined from, rising.
+        Rows of the graphs it was found in, rising.
     steps
         Mutations between the first of them and the program.
     complete
         Whether the support is certain: False where a search ran out of budget, which counts as no match.
+    held_out_score
+        Its score over the graphs outside the bag it was mined from, the mean where several bags found it;
+        None where it was not mined in bags.
     example
         A molecule to draw the program by, see `ProgramSet.with_examples`.
     """
 
-    program: Program
-    label: Any
-    score: float
-    support: BoolArray = field(repr=False)
-    targets: IntArray = field(repr=False)
-    steps: int
-    complete: bool = True
-    example: Example | None = field(default=None, repr=False)
+    __slots__ = ("_bits", "complete", "example", "held_out_score", "label", "n_graphs", "n_matched", "program",
+                 "score", "steps", "targets")  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self.support.setflags(write=False)
+    def __init__(
+        self,
+        program: Program,
+        label: Any,
+        score: float,
+        support: BoolArray,
+        targets: IntArray,
+        steps: int,
+        complete: bool = True,
+        held_out_score: float | None = None,
+        example: Example | None = None,
+    ) -> None:
+        self.program, self.label, self.score, self.example = program, label, score, example
+        self.steps, self.complete, self.held_out_score = steps, complete, held_out_score
+        self.n_graphs, self.n_matched = len(support), int(np.count_nonzero(support))
+        self._bits = np.packbits(support)
+        self.targets = targets
         self.targets.setflags(write=False)
 
     @property
-    def n_matched(self) -> int:
-        """Number of graphs it matches."""
-        return int(self.support.sum())
+    def support(self) -> BoolArray:
+        """Which graphs of the data set it matches."""
+        mask = np.unpackbits(self._bits, count=self.n_graphs).view(np.bool_)
+        mask.setflags(write=False)
+        return mask
+
+    @property
+    def support_key(self) -> bytes:
+        """What programs with the same support share."""
+        return self._bits.tobytes()
+
+    def replace(self, **changes: Any) -> MinedProgram:
+        """Return the same with other program, label, score, targets, held-out score or example."""
+        changed = copy.copy(self)
+        for name, value in changes.items():
+            setattr(changed, name, value)
+        return changed
+
+    def _value(self) -> tuple[Any, ...]:
+        outcome = self.score, self.steps, self.complete, self.held_out_score
+        return self.program, self.label, *outcome, self.example
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MinedProgram):
             return NotImplemented
-        mine = (self.program, self.label, self.score, self.steps, self.complete, self.example)
         return (
-            mine == (other.program, other.label, other.score, other.steps, other.complete, other.example)
-            and np.array_equal(self.support, other.support)
+            self._value() == other._value()
+            and self.n_graphs == other.n_graphs
+            and np.array_equal(self._bits, other._bits)
             and np.array_equal(self.targets, other.targets)
         )
 
     def __hash__(self) -> int:
         return hash((self.program, self.label, self.score))
+
+    def __repr__(self) -> str:
+        return (
+            f"<MinedProgram {self.program!r}: label {self.label!r}, score {self.score:.4g}, "
+            f"{self.n_matched} of {self.n_graphs} graphs>"
+        )
 
 
 @dataclass(frozen=True)
@@ -180,6 +218,8 @@ class ProgramSet(Sequence[MinedProgram]):
         stats: MiningStats | None = None,
         stopped_by: str | None = None,
     ) -> None:
+        if n_structure_features(info.schema):  # so that programs can be asked about graphs without them
+            items = [item.replace(program=item.program.with_schema(info.schema)) for item in items]
         self._items = tuple(items)
         self.info = info
         self.stats = stats or MiningStats()
@@ -229,8 +269,20 @@ class ProgramSet(Sequence[MinedProgram]):
     @property
     def supports(self) -> BoolArray:
         """Which graphs (rows) which programs (columns) match."""
-        columns = [item.support for item in self._items]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.info.n_graphs, 0), dtype=bool)
+        table = np.zeros((self.info.n_graphs, len(self._items)), dtype=bool)
+        for column, item in enumerate(self._items):
+            table[:, column] = item.support
+        return table
+
+    def sparse_supports(self) -> csr_array:
+        """Return `supports` as a sparse table of ones, which takes memory for matches alone."""
+        from scipy.sparse import csc_array
+
+        rows = [np.flatnonzero(item.support).astype(np.int32) for item in self._items]
+        start = np.cumsum([0, *map(len, rows)])
+        indices = np.concatenate([*rows, np.zeros(0, dtype=np.int32)])
+        shape = (self.info.n_graphs, len(rows))
+        return csc_array((np.ones(len(indices), dtype=np.float32), indices, start), shape=shape).tocsr()
 
     @property
     def complete(self) -> bool:
@@ -252,8 +304,17 @@ class ProgramSet(Sequence[MinedProgram]):
         return [item for item in self._items if row in item.targets]
 
     def ranked(self) -> ProgramSet:
-        """Return the programs from best to worst: by score, then by support, then in the order of targets."""
-        order = sorted(range(len(self)), key=lambda i: (-self._items[i].score, -self._items[i].n_matched, i))
+        """Return the programs from best to worst: by score, then by support, then in the order of targets.
+
+        A score outside the bag that a program was mined from counts before the score itself.
+        """
+
+        def key(i: int) -> tuple[float, int, int]:
+            item = self._items[i]
+            score = item.score if item.held_out_score is None else item.held_out_score
+            return -score, -item.n_matched, i
+
+        order = sorted(range(len(self)), key=key)
         return self._with(self._items[i] for i in order)
 
     def top(self, k: float, per_label: bool = False) -> ProgramSet:
@@ -274,7 +335,7 @@ class ProgramSet(Sequence[MinedProgram]):
         left = {label: _number_of(k, count) for label, count in self.info.label_counts}
         kept = []
         for item in ranked:
-            if left[item.label] > 0:
+            if left.get(item.label, 0) > 0:
                 left[item.label] -= 1
                 kept.append(item)
         return self._with(kept)
@@ -294,7 +355,7 @@ class ProgramSet(Sequence[MinedProgram]):
         return self._with(
             item
             for item in self._items
-            if item.n_matched >= least and item.score >= lift * shares[item.label]
+            if item.n_matched >= least and (item.label is None or item.score >= lift * shares[item.label])
         )
 
     # --- showing ------------------------------------------------------------------------------------------
@@ -307,7 +368,7 @@ class ProgramSet(Sequence[MinedProgram]):
         Parameters
         ----------
         dataset
-            The graphs that the programs were mined from.
+            The graphs that the programs were found in.
         """
         from gdlnn.mining.examples import find_example
 
@@ -316,7 +377,7 @@ class ProgramSet(Sequence[MinedProgram]):
                 f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
             )
         found = ((item, item.example or find_example(item, dataset.graphs)) for item in self._items)
-        return self._with(item if example is None else replace(item, example=example) for item, example in found)
+        return self._with(item if example is None else item.replace(example=example) for item, example in found)
 
     def summary(self) -> str:
         """Return a few lines: how many programs of which label from how many targets, and the best score."""
@@ -339,7 +400,8 @@ class ProgramSet(Sequence[MinedProgram]):
     def __repr__(self) -> str:
         name = f" of {self.info.dataset!r}" if self.info.dataset else ""
         counts = Counter(self.labels)
-        per_label = ", ".join(f"{counts[label]} for {label!r}" for label, _ in self.info.label_counts)
+        told = [f"{counts[label]} for {label!r}" for label, _ in self.info.label_counts if counts[label]]
+        per_label = ", ".join([*told, *([f"{counts[None]} without a label"] if counts[None] else [])])
         stopped = "" if self.complete else "; incomplete"
         return f"<ProgramSet{name}: {len(self)} programs ({per_label}){stopped}>"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError
 from gdlnn.gdl.printer import format_programs
@@ -60,28 +61,29 @@ def load(path: str | os.PathLike[str]) -> ProgramSet:
     return from_text(text, name)
 
 
-def to_text(programs: ProgramSet) -> str:
-    """Return a set as text."""
+def to_text(programs: ProgramSet, *, words: bool = True) -> str:
+    """Return a set as text, with a sentence above each program unless no one is meant to read it."""
     info = programs.info
     lines = [FIRST_LINE + json.dumps(_info_json(info), ensure_ascii=False)]
     if info.schema is not None:
         lines.append(SCHEMA_LINE + json.dumps(info.schema.to_json(), ensure_ascii=False))
     for number, item in enumerate(programs):
         metadata: dict[str, Any] = {
-            "label": item.label,
-            "score": item.score,
+            **({} if item.label is None else {"label": item.label, "score": item.score}),
             "support": format_rows(np.flatnonzero(item.support)),
-            "targets": item.targets.tolist(),
+            "targets": item.targets.tolist() if item.label is not None else format_rows(item.targets),
             "steps": item.steps,
         }
         if not item.complete:
             metadata["complete"] = False
+        if item.held_out_score is not None:
+            metadata["held_out_score"] = item.held_out_score
         if item.example is not None:
             metadata |= {"example": item.example.smiles, "atoms": list(item.example.atoms)}
         lines.append("")
-        if info.schema is not None:
-            words = item.program.describe(info.schema, directed=info.directed)
-            lines.append(f"// {_cut(' '.join(words.split()), WORDS)}")
+        if words and info.schema is not None:
+            said = item.program.describe(info.schema, directed=info.directed)
+            lines.append(f"// {_cut(' '.join(said.split()), WORDS)}")
         lines.append(format_programs([NamedProgram(item.program, f"p{number + 1}", metadata)]).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
@@ -164,31 +166,36 @@ def _read_info(text: str, where: str) -> SetInfo:
 
 def _read_item(item: NamedProgram, info: SetInfo, where: str) -> MinedProgram:
     metadata = item.metadata
-    label = _entry(metadata, "label", (str, int, float, bool), where)
-    if label not in dict(info.label_counts):
+    label, score = None, 0.0
+    if "label" in metadata or "score" in metadata:  # programs found without labels have neither
+        label = _entry(metadata, "label", (str, int, float, bool), where)
+        score = float(_entry(metadata, "score", (float, int), where))
+    if label is not None and label not in dict(info.label_counts):
         raise MiningError(
             f"{where}: label: expected one of {[pair[0] for pair in info.label_counts]}, got {label!r}"
         )
-    targets = np.array(_entry(metadata, "targets", (list,), where))
+    targets = _entry(metadata, "targets", (list,) if label is not None else (str,), where)
+    if isinstance(targets, str):  # rows of many graphs, in the short form of supports
+        targets = np.flatnonzero(_rows(targets, info.n_graphs, f"{where}: targets"))
+    targets = np.array(targets)
     inside = (
         targets.size and targets.dtype.kind == "i" and targets.min() >= 0 and targets.max() < info.n_graphs
     )
     if not inside:
         raise MiningError(f"{where}: targets: expected rows from 0 to {info.n_graphs - 1}")
+    support = _rows(_entry(metadata, "support", (str,), where), info.n_graphs, f"{where}: support")
     try:
-        support = parse_rows(_entry(metadata, "support", (str,), where), info.n_graphs)
         item.program.arrays(info.n_node_features, info.n_edge_features)
     except ProgramError as error:
         raise MiningError(f"{where}: {error}") from error
-    except ValueError as error:
-        raise (
-            error if isinstance(error, MiningError) else MiningError(f"{where}: support: {error}")
-        ) from error
-    score = float(_entry(metadata, "score", (float, int), where))
     steps = int(_entry(metadata, "steps", (int,), where))
     complete = bool(metadata.get("complete", True))
+    outside = metadata.get("held_out_score")
+    if outside is not None:
+        outside = float(_entry(metadata, "held_out_score", (float, int), where))
+    rows = targets.astype(np.int64)
     example = _read_example(metadata, len(item.program.nodes), where)
-    return MinedProgram(item.program, label, score, support, targets.astype(np.int64), steps, complete, example)
+    return MinedProgram(item.program, label, score, support, rows, steps, complete, outside, example)
 
 
 def _read_example(metadata: Mapping[str, Any], n_nodes: int, where: str) -> Example | None:
@@ -199,6 +206,13 @@ def _read_example(metadata: Mapping[str, Any], n_nodes: int, where: str) -> Exam
     if len(atoms) != n_nodes or not all(type(v) is int and v >= 0 for v in atoms):
         raise MiningError(f"{where}: atoms: expected {n_nodes} numbers, one for each variable")
     return Example(smiles, tuple(atoms))
+
+
+def _rows(text: str, n_graphs: int, where: str) -> npt.NDArray[np.bool_]:
+    try:
+        return parse_rows(text, n_graphs)
+    except ValueError as error:
+        raise error if isinstance(error, MiningError) else MiningError(f"{where}: {error}") from error
 
 
 def _entry(metadata: Mapping[str, Any], key: str, kinds: tuple[type, ...], where: str) -> Any:
@@ -221,7 +235,11 @@ def summary(programs: ProgramSet) -> str:
     state = "" if programs.complete else f", incomplete: stopped by {programs.stopped_by or 'hand'}"
     lines = [f"{len(programs)} programs from {len(rows)} of {info.n_graphs} graphs{of}{state}"]
     counts = Counter(programs.labels)
+    if counts[None]:
+        lines.append(f"  {counts[None]} programs found without labels")
     for label, n_graphs in info.label_counts:
+        if not counts[label] and counts[None]:
+            continue
         scores = [item.score for item in programs if item.label == label]
         best = f", best score {max(scores):.4f}" if scores else ""
         lines.append(f"  {schema.class_name(label)}: {counts[label]} programs for {n_graphs} graphs{best}")
@@ -230,8 +248,11 @@ def summary(programs: ProgramSet) -> str:
         support = sum(item.n_matched for item in programs) / len(programs)
         lines.append(f"  {nodes:.1f} nodes and {support:.1f} graphs matched on average")
     settings = info.settings
-    kind = "connected" if settings.get("connected", True) else "connected or not"
-    lines.append(f"  ε = {settings.get('epsilon', 0):g}, {settings.get('strategy', '')}, {kind}")
+    if "radius" in settings:
+        lines.append(f"  neighbourhoods of radius 0 to {settings['radius']}")
+    else:
+        kind = "connected" if settings.get("connected", True) else "connected or not"
+        lines.append(f"  ε = {settings.get('epsilon', 0):g}, {settings.get('strategy', '')}, {kind}")
     if stats.tasks:
         lines.append(
             f"  {stats.tasks} descents, {stats.tests} tests, {stats.unknown_share:.2%} unknown, "
@@ -248,20 +269,26 @@ def table(programs: ProgramSet, n: int) -> Table:
     schema = programs.info.schema
     shown = programs.ranked()[:n]
     result = Table(title=f"{len(shown)} best of {len(programs)} programs", title_justify="left")
-    for name in ("rank", "score", "support", "targets"):
+    held_out = any(item.held_out_score is not None for item in shown)
+    for name in ("rank", "score", *(["held out"] if held_out else []), "support", "targets"):
         result.add_column(name, justify="right")
     result.add_column("label")
     result.add_column("program", ratio=1)
     for rank, item in enumerate(shown, start=1):
         result.add_row(
             str(rank),
-            f"{item.score:.4f}",
+            "" if item.label is None else f"{item.score:.4f}",
+            *([_shown(item.held_out_score)] if held_out else []),
             str(item.n_matched),
             str(len(item.targets)),
-            Text((schema or Schema()).class_name(item.label)),
+            Text("" if item.label is None else (schema or Schema()).class_name(item.label)),
             Text(_line(item.program, schema, programs.info.directed)),  # brackets in a program are no markup
         )
     return result
+
+
+def _shown(score: float | None) -> str:
+    return "" if score is None else f"{score:.4f}"
 
 
 def describe(programs: ProgramSet, n: int) -> str:

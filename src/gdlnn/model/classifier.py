@@ -14,15 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.schema import label_codes
+from gdlnn.graphs.structure import fill_structure, n_structure_features, wants_structure
 from gdlnn.mining import ProgramSet
 from gdlnn.model.base import GraphClassifier
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import (
     GraphsLike,
+    SeenValues,
     Validation,
     as_graphs,
     as_labelled,
     check_fits,
+    check_schemas,
     training_and_validation,
 )
 from gdlnn.model.layer import Activation, GDLTransformer
@@ -33,6 +36,8 @@ from gdlnn.model.vocabulary import Mined, RunOptions, make_source
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+
+    from gdlnn.graphs import Graph
 
 FloatArray = npt.NDArray[np.float64]
 # Where parameters of version 0.1 are today; `paper` names the place in its error.
@@ -59,6 +64,9 @@ class GDLNNClassifier(GraphClassifier):
     head
         "mlp", "linear" (exact attributions), ``MLPHead(...)`` with its own options, or any scikit-learn
         classifier.
+    structure
+        Whether degree and ring join the node features, computed from each graph. "auto": where nodes carry
+        labels only, as in MUTAG, and no such feature yet.
     pooled
         Whether the head sees pooled features beside the programs, see `PooledFeatures`. "auto": where some
         feature is a quantity. Elsewhere they add nothing to the accuracy, and without them predictions
@@ -86,13 +94,16 @@ class GDLNNClassifier(GraphClassifier):
     history_
         Losses and accuracies of the head by epoch.
     schema_
-        The names of features and classes, or None.
+        The names of features and classes, or None; structure features are among them.
+    reading_
+        How the molecules of the training set became graphs, or None: predicting reads SMILES the same way.
     """
 
     def __init__(
         self,
         vocabulary: Literal["auto", "mined"] | Mined = "auto",
         head: Literal["mlp", "linear"] | Any = "mlp",
+        structure: bool | Literal["auto"] = "auto",
         pooled: bool | Literal["auto"] = "auto",
         activation: Activation = "exists",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
@@ -104,6 +115,7 @@ class GDLNNClassifier(GraphClassifier):
     ) -> None:
         self.vocabulary = vocabulary
         self.head = head
+        self.structure = structure
         self.pooled = pooled
         self.activation = activation
         self.class_weight = class_weight
@@ -144,8 +156,8 @@ class GDLNNClassifier(GraphClassifier):
             ensemble_size=1,
             soft_labels=None,
         )
-        vocabulary = Mined(epsilon, k, nominal="interval")
-        return cls(vocabulary=vocabulary, head=head, **{"pooled": False, **parameters})
+        vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
+        return cls(vocabulary=vocabulary, head=head, **{"structure": False, "pooled": False, **parameters})
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -176,6 +188,8 @@ class GDLNNClassifier(GraphClassifier):
             )
         fraction = 0.0 if programs is not None else self.validation_fraction
         train, val = training_and_validation(data, validation, fraction, self.seed)
+        if self._wants_structure(train):
+            train, val = train.with_structure(), None if val is None else val.with_structure()
         assert train.y is not None
         self.classes_ = np.unique(train.y)
         if len(self.classes_) < 2:
@@ -186,7 +200,8 @@ class GDLNNClassifier(GraphClassifier):
         self.programs_ = source.columns(sets)
         if not len(self.programs_) and not pooled:
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
-        self.schema_ = train.schema
+        self.schema_, self.reading_ = train.schema, train.reading
+        self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
         self._fit_head(train, val)
@@ -196,6 +211,13 @@ class GDLNNClassifier(GraphClassifier):
 
     def _run_options(self) -> RunOptions:
         return RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
+
+    def _wants_structure(self, train: GraphDataset) -> bool:
+        if self.structure not in (True, False, "auto"):
+            raise ModelError(f"structure: expected True, False or auto, got {self.structure!r}")
+        if self.structure == "auto":
+            return wants_structure(train.schema, train.n_node_features)
+        return bool(self.structure) and not n_structure_features(train.schema)
 
     def _pools(self, train: GraphDataset) -> bool:
         if self.pooled not in (True, False, "auto"):
@@ -260,16 +282,26 @@ class GDLNNClassifier(GraphClassifier):
 
     def transform(self, X: GraphsLike) -> FloatArray:
         """Return the features the head sees: one column per program, pooled ones after them."""
+        return self._transformed(self._as_trained(X))
+
+    def _as_trained(self, X: GraphsLike) -> list[Graph]:
+        """Return graphs with the features of training, or say how they differ."""
         check_is_fitted(self, "head_")
-        graphs = as_graphs(X)
+        given = as_graphs(X)
+        check_schemas(given, self.schema_, "transform")
+        graphs = fill_structure(given, self.schema_)
         check_fits(graphs, self.programs_.info, "transform")
+        return graphs
+
+    def _transformed(self, graphs: list[Graph]) -> FloatArray:
+        self.seen_values_.report_unseen(graphs)
         self.layer_.n_jobs = self.n_jobs
         return self.layer_.transform(graphs)
 
     def represent(self, X: GraphsLike) -> Representation:
         """Match the programs against graphs once, and return features, matches and probabilities."""
-        graphs = as_graphs(X)
-        features = self.transform(graphs)
+        graphs = self._as_trained(X)
+        features = self._transformed(graphs)
         matches = features[:, : len(self.programs_)] > 0
         return Representation(graphs, features, matches, self.head_probabilities(features), self.classes_)
 
@@ -278,7 +310,9 @@ class GDLNNClassifier(GraphClassifier):
         if not len(features):
             return np.zeros((0, len(self.classes_)))
         if hasattr(self.head_, "predict_proba"):
-            return np.asarray(self.head_.predict_proba(features), dtype=np.float64)
+            probabilities = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
+            # The last bits of a product of matrices depend on the position of a row: equal rows share theirs.
+            return probabilities[_first_equal(features)]
         codes = np.asarray(self.head_.predict(features), dtype=np.int64)
         return np.asarray(np.eye(len(self.classes_))[codes])
 
@@ -313,6 +347,13 @@ class GDLNNClassifier(GraphClassifier):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "head_")
+
+
+def _first_equal(features: FloatArray) -> npt.NDArray[np.intp]:
+    """Return for every row the number of the first row that equals it."""
+    first: dict[bytes, int] = {}
+    rows = (row.tobytes() for row in np.ascontiguousarray(features) + 0.0)  # -0.0 becomes 0.0
+    return np.array([first.setdefault(row, i) for i, row in enumerate(rows)], dtype=np.intp)
 
 
 def _given(programs: ProgramSet | Sequence[ProgramSet], train: GraphDataset) -> list[ProgramSet]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -109,22 +110,22 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: npt.ArrayLike,
+        X: Any,
         y: npt.ArrayLike,
-        validation: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        validation: tuple[Any, npt.ArrayLike] | None = None,
     ) -> Self:
-        """Train on features X and labels y, with early stopping on a validation set where there is one."""
+        """Train on features X, dense or sparse; a validation set stops the training early."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         held_out = None
         if validation is not None and self.stops_early(len(np.asarray(validation[1]))):
-            held_X = check_array(validation[0], dtype=np.float64)
+            held_X = check_array(validation[0], dtype=np.float64, accept_sparse="csr")
             held_out = (held_X, self._codes(np.asarray(validation[1])))
         from gdlnn.model.network import train_network
 
-        self.network_, self.history_ = train_network(self, np.asarray(X), codes.astype(np.int64), held_out)
+        self.network_, self.history_ = train_network(self, X, codes.astype(np.int64), held_out)
         return self
 
     def stops_early(self, n_validation: int) -> bool:
@@ -160,13 +161,18 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the numbers of labels; one that was not trained on gets -1 and counts as wrong."""
         return label_codes(y, self.classes_)
 
-    def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the log probability of every class."""
         check_is_fitted(self, "network_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
         from gdlnn.model.network import log_probabilities
 
-        return log_probabilities(self.network_, np.asarray(X))
+        return log_probabilities(self.network_, X.toarray() if issparse(X) else np.asarray(X))
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the probability of every class."""

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError, ModelError
-from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from gdlnn.graphs.splits import held_out_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from gdlnn.mining import SetInfo
 
+FloatArray = npt.NDArray[np.float64]
 GraphsLike = GraphDataset | list[Graph] | tuple[Graph, ...] | npt.NDArray[Any]
 Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
 MIN_VALIDATION = 100
 """Fewest graphs that are worth holding out: choices made on fewer are noise."""
+logger = logging.getLogger(__name__)
 
 
 def as_graphs(graphs: Iterable[Graph], what: str = "graphs") -> list[Graph]:
@@ -48,9 +51,10 @@ def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") 
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != len(listed):
         raise ModelError(f"{what}: y: expected {len(listed)} labels, one per graph, got shape {labels.shape}")
-    schema, name = (dataset.schema, dataset.name) if dataset is not None else (None, "")
+    if dataset is None:
+        dataset = GraphDataset(())
     try:
-        return GraphDataset(listed, labels, schema, name)
+        return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
 
@@ -69,6 +73,102 @@ def check_fits(graphs: list[Graph], info: SetInfo, what: str) -> None:
         if graph.directed != info.directed and graph.n_edges:
             kind = "a directed" if info.directed else "an undirected"
             raise ModelError(f"{what}: graph {index}: expected {kind} graph, as in training")
+
+
+def check_schemas(graphs: list[Graph], trained: Schema | None, what: str) -> None:
+    """Check that the schema of no graph contradicts that of the training graphs."""
+    known = None
+    for index, graph in enumerate(graphs):
+        if graph.schema is not known:
+            _check_schema(graph.schema, trained, f"{what}: graph {index}")
+            known = graph.schema
+
+
+def _check_schema(schema: Schema | None, trained: Schema | None, what: str) -> None:
+    if schema is None or trained is None or schema == trained:
+        return
+    for of in ("node", "edge"):
+        own, expected = getattr(schema, of), getattr(trained, of)
+        for ours, theirs in zip(own, expected, strict=False):
+            both = [value for value in ours.values if value in theirs.values]
+            different = next((v for v in both if ours.values[v] != theirs.values[v]), None)
+            if ours.name != theirs.name:
+                raise ModelError(
+                    f"{what}: expected the {of} features of training, {_listed(expected)}, got {_listed(own)}"
+                )
+            if different is not None:
+                raise ModelError(
+                    f"{what}: {of} feature {ours.name!r}: expected the value {different:g} to be called "
+                    f"{theirs.values[different]!r}, as in training, got {ours.values[different]!r}"
+                )
+
+
+def _listed(features: Iterable[Feature]) -> str:
+    return ", ".join(feature.name for feature in features)
+
+
+class SeenValues:
+    """The values that the nominal features had in training; others match no condition and are reported once.
+
+    Parameters
+    ----------
+    values
+        For each nominal feature: "node" or "edge", its column, its name, and its values.
+    """
+
+    def __init__(self, values: Sequence[tuple[str, int, Feature, FloatArray]]) -> None:
+        self._values = list(values)
+        self._reported: set[tuple[str, float]] = set()
+
+    @classmethod
+    def of(cls, train: GraphDataset) -> SeenValues:
+        """Return the values of a training set."""
+        found = []
+        for of, features, tables in (
+            ("node", train.schema.node if train.schema else (), [g.node_features for g in train.graphs]),
+            ("edge", train.schema.edge if train.schema else (), [g.edge_features for g in train.graphs]),
+        ):
+            for column, feature in enumerate(features):
+                if feature.kind == "nominal":
+                    seen = [np.unique(table[:, column]) for table in tables if len(table)]
+                    found.append((of, column, feature, np.unique(np.concatenate(seen or [np.zeros(0)]))))
+        return cls(found)
+
+    def report_unseen(self, graphs: Sequence[Graph]) -> None:
+        """Warn of values that no training graph had; each is reported once."""
+        if not graphs or not self._values:
+            return
+        tables = {
+            "node": np.concatenate([g.node_features for g in graphs if g.n_nodes] or [np.zeros((0, 0))]),
+            "edge": np.concatenate([g.edge_features for g in graphs if g.n_edges] or [np.zeros((0, 0))]),
+        }
+        for of, column, feature, known in self._values:
+            if not len(tables[of]):
+                continue
+            values = tables[of][:, column]
+            at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            strange = np.unique(values[known[at] != values]) if len(known) else np.unique(values)
+            fresh = [v for v in strange.tolist() if (f"{of} {feature.name}", v) not in self._reported]
+            if fresh:
+                self._reported.update((f"{of} {feature.name}", value) for value in fresh)
+                logger.warning(
+                    "%s feature %r: no training graph has %s; no condition on it matches there",
+                    *(of, feature.name, ", ".join(feature.value_name(value) for value in fresh[:10])),
+                )
+
+    def to_json(self) -> list[Any]:
+        """Return the values as plain JSON values."""
+        return [[of, column, values.tolist()] for of, column, _, values in self._values]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any], schema: Schema | None) -> SeenValues:
+        """Build it from what `to_json` gave, with the names of a schema."""
+        return cls(
+            [
+                (of, int(column), getattr(schema, of)[column], np.array(values, dtype=np.float64))
+                for of, column, values in data
+            ]
+        )
 
 
 # --- the validation set -----------------------------------------------------------------------------------

@@ -16,9 +16,12 @@ import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
+from gdlnn.mining.program_text import to_text
 from gdlnn.model.head import MLPHead
+from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
 from gdlnn.model.vocabulary import Mined
 from gdlnn.version import package_version
@@ -64,7 +67,7 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     }
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
-        PROGRAMS: model.programs_.to_text().encode(),
+        PROGRAMS: to_text(model.programs_, words=False).encode(),
         WEIGHTS: save(tensors),
     }
     write_members(Path(path), members.items())
@@ -82,6 +85,8 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "choice": _plain(model.choice_),
         "classes": {"kind": model.classes_.dtype.kind, "values": _plain(model.classes_)},
         "schema": None if model.schema_ is None else model.schema_.to_json(),
+        "reading": None if model.reading_ is None else model.reading_.to_json(),
+        "seen_values": model.seen_values_.to_json(),
         "pooled": None if pooled is None else pooled.to_json(),
         "dataset": model.programs_.info.dataset,
         "fingerprint": model.programs_.info.fingerprint,
@@ -184,6 +189,11 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.classes_ = _read_classes(description["classes"])
     model.programs_ = ProgramSet.from_text(members[PROGRAMS].decode(), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
+    reading = description.get("reading")
+    model.reading_ = (
+        MoleculeReader.of_schema(model.schema_) if reading is None else MoleculeReader.from_json(reading)
+    )
+    model.seen_values_ = SeenValues.from_json(description.get("seen_values", []), model.schema_)
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
     pooled = description["pooled"]
     if model.activation not in get_args(Activation):  # refused here, not when the model is first asked
@@ -230,6 +240,7 @@ def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
         flat["activation"] = f"log_{flat['activation']}"
     source = {name: flat.pop(name) for name in Mined().get_params() if name in flat}
     source["nominal"] = "interval"
+    flat["structure"] = False
     return {**flat, "vocabulary": {"kind": "Mined", **source}, "head": {"kind": "MLPHead", **head}}
 
 

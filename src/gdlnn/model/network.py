@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import csr_array, issparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from gdlnn.model.layer import Activation
 
 FloatArray = npt.NDArray[np.float64]
+Table = Any  # a dense array of doubles, or a sparse one
 IntArray = npt.NDArray[np.int64]
 MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
 N_TREES = 300
@@ -179,20 +181,26 @@ def choose_device(name: str) -> torch.device:
 
 @dataclass(frozen=True)
 class Rows:
-    """Standardised features and what to learn: label codes, or a probability for every class."""
+    """Standardised features, dense or sparse, and what to learn: codes, or a probability for every class."""
 
-    X: torch.Tensor
+    X: torch.Tensor | csr_array
     y: torch.Tensor
 
 
 def train_network(
-    head: MLPHead, X: FloatArray, codes: IntArray, held_out: tuple[FloatArray, IntArray] | None
+    head: MLPHead, X: Table, codes: IntArray, held_out: tuple[Table, IntArray] | None
 ) -> tuple[HeadNetwork, list[dict[str, Any]]]:
     """Train the members of a head; return the network and its history."""
     device, n_classes, seed = choose_device(head.device), len(head.classes_), head.seed or 0
     mean, scale = _standardisation(X)
+    if issparse(X) and (device.type != "cpu" or mean.any()):
+        X = X.toarray()
+        held_out = None if held_out is None else (held_out[0].toarray(), held_out[1])
 
-    def rows(features: FloatArray, wanted: npt.NDArray[Any]) -> Rows:
+    def rows(features: Table, wanted: npt.NDArray[Any]) -> Rows:
+        if issparse(features):  # standardised by its scale alone
+            scaled = csr_array(features.multiply(1 / scale[None]), dtype=np.float32)
+            return Rows(scaled, torch.from_numpy(wanted))
         values = ((features - mean) / scale).astype(np.float32)
         return Rows(torch.from_numpy(values).to(device), torch.from_numpy(wanted).to(device))
 
@@ -233,8 +241,12 @@ def _softened(X: FloatArray, codes: IntArray, n_classes: int, seed: int) -> npt.
     return wanted.astype(np.float32)
 
 
-def _standardisation(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standardisation(X: Table) -> tuple[FloatArray, FloatArray]:
     """Return what to subtract and to divide by; columns of zeros and ones stay as they are."""
+    if issparse(X):
+        if not (X.data == 1).all():  # counts; there are few of such tables
+            return _standardisation(X.toarray())
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
     binary = ((X == 0) | (X == 1)).all(axis=0)
     mean, scale = X.mean(axis=0), X.std(axis=0)
     # Equal values give a deviation of rounding errors, not of zero.
@@ -262,21 +274,45 @@ class Stack:
         self.biases = [torch.stack([layer.bias.detach()[None] for layer in level]) for level in levels]
         for tensor in self.parameters():
             tensor.requires_grad_()
+        self._gradient: torch.Tensor | None = None
 
     def parameters(self) -> list[torch.Tensor]:
         """Return all that is learnt, members along the first axis."""
         return [*self.weights, *self.biases]
 
     def logits(
-        self, X: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
+        self, X: torch.Tensor | csr_array, dropout: float = 0.0, generator: torch.Generator | None = None
     ) -> torch.Tensor:
         """Return members × rows × classes."""
-        values = X
-        for level, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            if level:
-                values = relu(values) if generator is None else _dropout(relu(values), dropout, generator)
+        first = torch.matmul(X, self.weights[0]) if isinstance(X, torch.Tensor) else self.sparse_product(X)
+        return self.logits_after(first, dropout, generator)
+
+    def logits_after(
+        self, first: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> torch.Tensor:
+        """Return members × rows × classes from the products of the first layer."""
+        values = first + self.biases[0]
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            values = relu(values) if generator is None else _dropout(relu(values), dropout, generator)
             values = torch.matmul(values, weight) + bias
         return values
+
+    def sparse_product(self, X: csr_array) -> torch.Tensor:
+        """Return members × rows × outputs of the first layer: of thousands of programs few match a graph."""
+        weights = self.weights[0].detach().numpy()
+        return torch.from_numpy(np.stack([X @ of_member for of_member in weights]))
+
+    def set_first_gradient(self, X: csr_array, gradient: torch.Tensor) -> None:
+        """Set the gradient of the first layer from that of its products."""
+        touched, places = np.unique(X.indices, return_inverse=True)
+        narrow = csr_array((X.data, places.astype(np.int32), X.indptr), shape=(X.shape[0], len(touched))).T
+        if self._gradient is None:
+            self._gradient = torch.zeros_like(self.weights[0])
+        self._gradient.zero_()
+        values = self._gradient.numpy()
+        for member, of_member in enumerate(gradient.numpy()):
+            values[member, touched] = narrow @ of_member
+        self.weights[0].grad = self._gradient
 
     def unstack(self, states: list[torch.Tensor]) -> None:
         """Copy the layers back to the members."""
@@ -299,9 +335,8 @@ def _train(
 ) -> list[dict[str, Any]]:
     """Train the members in place, each up to its own best epoch; return a row for every member and epoch."""
     parameters = stack.parameters()
-    optimiser = torch.optim.Adam(
-        parameters, lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
-    )
+    how: Any = {"foreach": True} if isinstance(train.X, torch.Tensor) else {"fused": True}
+    optimiser = torch.optim.Adam(parameters, lr=head.learning_rate, weight_decay=head.weight_decay, **how)
     history: list[dict[str, Any]] = []
     best_states = [parameter.detach().clone() for parameter in parameters]
     # By accuracy before loss: the loss turns up within a few epochs, when the head grows sure of programs
@@ -349,13 +384,33 @@ def _epoch(
     total = torch.zeros(head.ensemble_size, device=train.y.device)
     for start in range(0, n, head.batch_size):
         rows = order[start : start + head.batch_size]
-        inputs = _dropout(train.X[rows], head.input_dropout, generator)
-        losses = _losses(stack.logits(inputs, head.dropout, generator), train.y[rows], weights)
+        inputs = _input(train.X, rows, head.input_dropout, generator)
+        sparse = not isinstance(inputs, torch.Tensor)
+        if sparse:
+            first = stack.sparse_product(inputs).requires_grad_()
+            logits = stack.logits_after(first, head.dropout, generator)
+        else:
+            logits = stack.logits(inputs, head.dropout, generator)
+        losses = _losses(logits, train.y[rows], weights)
         optimiser.zero_grad()
         losses.sum().backward()  # type: ignore[no-untyped-call]
+        if sparse:
+            assert first.grad is not None
+            stack.set_first_gradient(inputs, first.grad)
         optimiser.step()
         total += losses.detach() * len(rows)
     return [value / n for value in total.tolist()]
+
+
+def _input(
+    X: torch.Tensor | csr_array, rows: torch.Tensor, share: float, generator: torch.Generator
+) -> torch.Tensor | csr_array:
+    """Return some rows with a share of their features left out."""
+    if isinstance(X, torch.Tensor):
+        return _dropout(X[rows], share, generator)
+    chosen = X[rows.numpy()]
+    chosen.data = _dropout(torch.from_numpy(chosen.data), share, generator).numpy()
+    return chosen
 
 
 def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tuple[float, float]]:

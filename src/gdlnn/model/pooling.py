@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import Feature, GraphDataset
+from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.model.inputs import as_graphs
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ class PooledFeatures:
 
     The columns are the numbers of nodes and edges; for every nominal or ordinal feature, or one without a
     schema that has few whole-number values, the share of nodes (edges) with each value seen in training; for
-    every other one its mean, maximum and sum. Sizes and sums are taken as log(1 + |x|) with their sign.
+    every other one its mean, maximum and sum. Sizes and sums are taken as log(1 + |x|) with their sign. None
+    of it depends on the order of nodes or edges, and features of molecules that depend on how a molecule is
+    written are left out.
 
     Attributes
     ----------
@@ -37,8 +40,12 @@ class PooledFeatures:
         For node and edge features the values that are counted, or None for a numeric one.
     names_
         The names of the columns.
+    sorted_
+        Whether values are sorted before they are added, so that sums do not depend on the order of nodes;
+        models of version 0.1 did not.
     """
 
+    sorted_: bool
     values_: dict[str, list[list[float] | None]]
     names_: list[str]
 
@@ -48,9 +55,13 @@ class PooledFeatures:
         if not graphs:
             raise ModelError("pooled features: expected at least one graph, got none")
         schema = X.schema if isinstance(X, GraphDataset) else graphs[0].schema
-        self.values_, self.names_ = {}, ["nodes", "edges"]
+        self.values_, self.names_, self.sorted_ = {}, ["nodes", "edges"], True
+        hidden = hidden_by_default(schema)
         for of in ("node", "edge"):
-            known = _features_with_values(graphs, schema, of)
+            known = [
+                (feature, [] if feature.name in hidden else values)
+                for feature, values in _features_with_values(graphs, schema, of)
+            ]
             self.values_[of] = [values for _, values in known]
             for feature, values in known:
                 prefix = f"{of} {feature.name}"
@@ -72,14 +83,20 @@ class PooledFeatures:
             width = len(self.values_[of])
             table = np.concatenate(tables) if tables else np.zeros((0, width))
             for feature, values in enumerate(self.values_[of]):
+                if values == []:
+                    continue
                 pooled = np.zeros((len(graphs), len(STATISTICS) if values is None else len(values)))
-                pooled[full] = _pool(table[:, feature], sizes[of][full], values)
+                column = table[:, feature]
+                if values is None and self.sorted_:
+                    owner = np.repeat(np.arange(len(full)), sizes[of][full])
+                    column = column[np.lexsort((column, owner))]
+                pooled[full] = _pool(column, sizes[of][full], values)
                 columns.append(pooled)
         return np.hstack(columns) if graphs else np.zeros((0, len(self.names_)))
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt as plain JSON values."""
-        return {"values": self.values_, "names": self.names_}
+        return {"values": self.values_, "names": self.names_, "sorted": self.sorted_}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -90,6 +107,7 @@ class PooledFeatures:
             for of in ("node", "edge")
         }
         pooled.names_ = [str(name) for name in data["names"]]
+        pooled.sorted_ = data.get("sorted", False) is True
         return pooled
 
 

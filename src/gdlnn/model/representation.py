@@ -33,6 +33,25 @@ BATCH = 1024
 """Graphs of a batch."""
 
 
+class Prediction(NamedTuple):
+    """What a model says of one graph.
+
+    Attributes
+    ----------
+    label, probability
+        The most probable label, and its probability.
+    probabilities
+        Of all classes, in their order.
+    matched_nothing
+        Whether no program matches: the graph lies outside what was learnt.
+    """
+
+    label: Any
+    probability: float
+    probabilities: list[float]
+    matched_nothing: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Representation:
     """Graphs as a model sees them.
@@ -75,6 +94,11 @@ class Representation:
         """Which graphs no program matches."""
         return np.asarray(~self.matches.any(axis=1))
 
+    def predictions(self) -> list[Prediction]:
+        """Return what the model says of every graph, as plain values."""
+        columns = (self.labels, self.probabilities.max(axis=1), self.probabilities, self.matched_nothing)
+        return [Prediction(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
     def take(self, rows: Sequence[int]) -> Self:
         """Return the representation of some of the graphs."""
         kept = list(rows)
@@ -108,15 +132,12 @@ class BatchAnswer:
     ----------
     rows
         Every row of the batch.
-    probabilities
-        One row for each row that has a graph, one column per class.
-    matched_nothing
-        For the same rows: whether no program matches.
+    predictions
+        One for each row that has a graph.
     """
 
     rows: list[RowAnswer]
-    probabilities: FloatArray
-    matched_nothing: list[bool]
+    predictions: list[Prediction]
 
 
 def shared_model(model: Any) -> Shared:
@@ -188,4 +209,4 @@ def predict_batch(model: GraphClassifier, batch: Batch) -> BatchAnswer:
     rows = batch.read()
     told = [RowAnswer(row.number, row.key, row.smiles, row.graph is not None, row.reason) for row in rows]
     seen = model.represent([row.graph for row in rows if row.graph is not None])
-    return BatchAnswer(told, seen.probabilities, seen.matched_nothing.tolist())
+    return BatchAnswer(told, seen.predictions())

@@ -9,12 +9,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from gdlnn.errors import ModelError
+from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import MinedProgram, ProgramSet, mine
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 
@@ -64,7 +65,10 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         Keep the k best of every label instead of the k best overall.
     merge_equal
         Keep only one program per set of matched training graphs.
-    strategy, connected, targets, min_support, min_lift, ignore, nominal, restarts, step_budget
+    ignore
+        Features that programs do not speak of. "auto": of molecules with the features of the Open Graph
+        Benchmark those that depend on how a molecule is written, or that SMARTS cannot say; else none.
+    strategy, connected, targets, min_support, min_lift, nominal, restarts, step_budget
         Passed on to `mine`.
     """
 
@@ -79,7 +83,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         targets: Targets = None,
         min_support: int = 1,
         min_lift: float = 0,
-        ignore: Sequence[str] = (),
+        ignore: Sequence[str] | Literal["auto"] = "auto",
         nominal: Nominal = "value",
         restarts: int = 0,
         step_budget: int = STEP_BUDGET,
@@ -101,6 +105,8 @@ class Mined(BaseEstimator):  # type: ignore[misc]
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Mine once for each ε."""
         options = {name: getattr(self, name) for name in SEARCH_PARAMETERS}
+        if isinstance(self.ignore, str) and self.ignore == "auto":
+            options["ignore"] = hidden_by_default(train.schema)
         return mine_epsilons(train, self.epsilon, options, run)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
@@ -225,7 +231,7 @@ def _rescored(programs: ProgramSet, epsilon: float) -> Iterable[MinedProgram]:
         else:
             matched = item.n_matched
             of_label = round(item.score * (matched + own))
-            yield replace(item, score=of_label / (matched + epsilon))
+            yield item.replace(score=of_label / (matched + epsilon))
 
 
 def _one_of(group: list[MinedProgram]) -> MinedProgram:
@@ -234,17 +240,17 @@ def _one_of(group: list[MinedProgram]) -> MinedProgram:
         return group[0]
     best = max(group, key=lambda item: (item.complete, item.score))  # the first of equals
     targets: np.ndarray[Any, Any] = np.unique(np.concatenate([item.targets for item in group]))
-    return replace(best, targets=targets)
+    return best.replace(targets=targets)
 
 
 def _without_equals(items: Sequence[MinedProgram]) -> list[MinedProgram]:
     """Keep one program per support, in the place of the first of them."""
     groups: dict[bytes, list[MinedProgram]] = {}
     for item in items:
-        groups.setdefault(item.support.tobytes(), []).append(item)
+        groups.setdefault(item.support_key, []).append(item)
     kept = []
     for group in groups.values():
         best = min(group, key=lambda item: (-item.score, len(item.program.nodes), len(item.program.edges)))
         targets = np.unique(np.concatenate([item.targets for item in group]))
-        kept.append(best if len(group) == 1 else replace(best, targets=targets))
+        kept.append(best if len(group) == 1 else best.replace(targets=targets))
     return kept

@@ -1,24 +1,33 @@
-"""Collect what a report says, as plain JSON values. How it looks is decided in `render` and in the page."""
+"""Collect the contents of a report as plain JSON values, and write them as one HTML file.
+
+Its layout is in the template, styles and scripts in `page/`.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
+from gdlnn.drawing import write_text
+from gdlnn.drawing.pages import render
+from gdlnn.drawing.svg import calibration_chart, learning_chart
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
-from gdlnn.report.programs import program_rows
+from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card, program_rows
 from gdlnn.report.statistics import brier, calibration, confusion, learning_curve, wilson
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from gdlnn.explain import Explanation
@@ -114,6 +123,51 @@ def build_report(
         "global": _global(overall),
         "graphs": cards,
     }
+
+
+def write_report(
+    model: GDLNNClassifier,
+    held_out: GraphDataset,
+    path: str | os.PathLike[str],
+    options: ReportOptions | None = None,
+    *,
+    title: str = "",
+    say: Callable[[str], None] = silent,
+) -> dict[str, Any]:
+    """Write the report of a model on held-out graphs into one HTML file; return what it says.
+
+    Parameters are those of `build_report`; the file appears when it is complete, folders are made.
+    """
+    report = build_report(model, held_out, options, title=title, say=say)
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_text(target, render_report(report))
+    return report
+
+
+def render_report(report: dict[str, Any]) -> str:
+    """Return the page of a report: one file, nothing fetched."""
+    names = {item["label"]: item["name"] for item in report["classes"]}
+    return render(
+        "gdlnn.report/page.html",
+        title=f"{report['title']} · GDLNN report",
+        report=report,
+        rows={row["index"]: row for row in report["programs"]},
+        class_name=lambda label: names.get(label, str(label)),
+        calibration_chart=Markup(calibration_chart(report["performance"]["calibration"])),
+        learning_chart=Markup(learning_chart(report["learning_curve"])),
+        json=embedded_json(report),
+    )
+
+
+def embedded_json(report: dict[str, Any]) -> Markup:
+    """Return the JSON as it may stand inside a page: no text in it can end the element or open another."""
+    text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Jinja's `tojson` also escapes apostrophes, of which the diagrams have very many.
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+# --- parts ------------------------------------------------------------------------------------------------
 
 
 def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:

@@ -1,19 +1,148 @@
-"""An explained graph as plain JSON values, as the report and the server's page draw it."""
+"""Programs and explained graphs as plain JSON values, as the report and the server's page show them."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.report.pictures import picture
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.drawing import draw_program
+from gdlnn.drawing.page_picture import page_picture
+from gdlnn.drawing.svg import in_page_colours
+from gdlnn.errors import GDLNNError
+from gdlnn.explain.explanation import plain
+from gdlnn.report.statistics import odds_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
     from gdlnn.explain import Counterfactual, Explanation
+    from gdlnn.gdl.program import Program
+    from gdlnn.graphs import Schema
+    from gdlnn.mining import MinedProgram
     from gdlnn.model import GDLNNClassifier
+
+BoolArray = npt.NDArray[np.bool_]
+MOST_DIAGRAMS = 300
+MOST_NAMED = 2000  # programs with SMARTS and in the names of the schema; a page of more would weigh too much
+LONGEST_SMARTS = 2000  # characters; conjugation takes up to a hundred times as many, which nobody pastes
+MOST_DRAWN_NODES = 24
+
+
+def program_rows(
+    model: GDLNNClassifier,
+    truth: npt.NDArray[Any],
+    matched: BoolArray,
+    explanations: Sequence[Explanation],
+) -> list[dict[str, Any]]:
+    """Return a row per program, those that weigh most first.
+
+    Parameters
+    ----------
+    model
+        The fitted model.
+    truth, matched
+        Labels of the held-out graphs, and which programs (columns) match which of them.
+    explanations
+        Explanations of held-out graphs, from which the weights are.
+    """
+    weights = _weights(model, explanations)
+    counts = dict(model.programs_.info.label_counts)
+    epsilon = float(model.programs_.info.settings.get("epsilon", 0.1))
+    rows = [
+        {
+            "index": index,
+            "label": plain(item.label),
+            **_support(item, counts, epsilon, truth, matched[:, index]),
+            "score": item.score,
+            "weight": weights[index],
+            "targets": len(item.targets),
+            "gdl": str(item.program),
+            **shown_program(item.program, model.schema_, model.programs_.info.directed),
+        }
+        for index, item in enumerate(model.programs_)
+    ]
+    rows.sort(key=lambda row: (-abs(row["weight"]), -row["score"], row["index"]))
+    directed = model.programs_.info.directed
+    for row in rows[:MOST_DIAGRAMS]:
+        row["diagram"] = diagram(model.programs_[row["index"]].program, model.schema_, directed)
+    for row in rows[MOST_NAMED:]:
+        row.pop("readable", None)
+        row["smarts"] = None
+    return rows
+
+
+def _weights(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[float]:
+    """Return how much each program speaks for the class it was mined for, on average over the graphs."""
+    totals = np.zeros(len(model.programs_))
+    for explanation in explanations:
+        for index, label, weight in zip(
+            explanation.indices, explanation.labels, explanation.weights, strict=True
+        ):
+            totals[index] += weight if explanation.target == label else -weight
+    values: list[float] = (totals / max(1, len(explanations))).tolist()
+    return values
+
+
+def _support(
+    item: MinedProgram, counts: dict[Any, int], epsilon: float, truth: npt.NDArray[Any], matched: BoolArray
+) -> dict[str, Any]:
+    """Return matched graphs of the program's own class and of all others, in training and held out."""
+    n_own = counts.get(item.label, 0)
+    n_others = sum(counts.values()) - n_own
+    own = min(item.n_matched, round(item.score * (item.n_matched + epsilon)))
+    of_class = truth == item.label
+    held = (
+        int(matched[of_class].sum()),
+        int(of_class.sum()),
+        int(matched[~of_class].sum()),
+        int((~of_class).sum()),
+    )
+    per_class = {str(label): int(matched[truth == label].sum()) for label in np.unique(truth).tolist()}
+    ratio, low, high = odds_ratio(*held)
+    return {
+        "training": [own, n_own, item.n_matched - own, n_others],
+        "held_out": list(held),
+        "held_out_per_class": per_class,
+        "odds_ratio": ratio,
+        "odds_interval": [low, high],
+    }
+
+
+def shown_program(program: Program, schema: Schema | None, directed: bool) -> dict[str, Any]:
+    """Return a program in words, in the names of the schema, and as SMARTS where there is one."""
+    shown: dict[str, Any] = {
+        "words": program.describe(schema, directed=directed),
+        "n_nodes": len(program.nodes),
+        "smarts": None,
+    }
+    if schema is not None:
+        shown["readable"] = program.to_text(schema)
+        if schema.domain == "molecule":
+            shown |= _smarts(program, schema)
+    return shown
+
+
+def _smarts(program: Program, schema: Schema) -> dict[str, Any]:
+    """Return a SMARTS, where need be one that leaves out what takes too many words, and says so."""
+    for exact in (True, False):
+        with suppress(GDLNNError):
+            smarts = program.to_smarts(schema, exact=exact)
+            if len(smarts) <= LONGEST_SMARTS:
+                return {"smarts": smarts, "smarts_exact": exact}
+    return {}
+
+
+def diagram(program: Program, schema: Schema | None, directed: bool) -> str:
+    """Return a diagram in the page's own colours; of a very large program none."""
+    if len(program.nodes) > MOST_DRAWN_NODES:
+        return ""
+    return in_page_colours(draw_program(program, schema, directed=directed))
+
+
+# --- graphs -------------------------------------------------------------------------------------------------
 
 
 def graph_card(
@@ -51,7 +180,7 @@ def graph_card(
         "programs": programs,
         "nodes": list(explanation.nodes),
         "quality": explanation.quality,
-        "picture": picture(explanation),
+        "picture": page_picture(explanation.graph, explanation.nodes),
         "enough": None,
         "counterfactual": None,
     }

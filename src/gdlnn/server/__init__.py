@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gdlnn.server.app import make_app
     from gdlnn.server.limits import Limits
-    from gdlnn.server.running import serve
+    from gdlnn.server.listening import serve
 
 _HOMES = {
     "Limits": "gdlnn.server.limits",
     "make_app": "gdlnn.server.app",
-    "serve": "gdlnn.server.running",
+    "serve": "gdlnn.server.listening",
 }
 
 __all__ = ["Limits", "make_app", "serve"]

@@ -10,14 +10,13 @@ from gdlnn.explain.explanation import plain
 from gdlnn.graphs import Schema
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
-from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card
-from gdlnn.report.programs import diagram, shown_program
-from gdlnn.server.examples import given_examples, own_examples
-from gdlnn.server.reading import FileKind, Reader, Row
+from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
+from gdlnn.server.reading import FileKind, Reader, Row, given_examples, own_examples
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from gdlnn.explain import Counterfactual
+    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Feature, Graph, GraphDataset
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
@@ -77,14 +76,7 @@ class Answers:
         for item, program, label, present in zip(
             answer["programs"], found.programs, found.labels, found.matched, strict=True
         ):
-            item |= {
-                "label": label,
-                "class_name": self.schema.class_name(label),
-                "matched": present,
-                "gdl": str(program),
-                **shown_program(program, self.model.schema_, self.directed),
-                "diagram": diagram(program, self.model.schema_, self.directed),
-            }
+            item |= {"matched": present, **self._program(program, label)}
         if asked["enough"]:
             answer["enough"] = self._enough(seen, asked)
         if asked["counterfactual"]:
@@ -117,12 +109,8 @@ class Answers:
             "programs": [
                 {
                     "index": strong.column,
-                    "label": plain(strong.label),
-                    "class_name": self.schema.class_name(plain(strong.label)),
                     "strength": strong.strength,
-                    "gdl": str(strong.mined.program),
-                    **shown_program(strong.mined.program, self.model.schema_, self.directed),
-                    "diagram": diagram(strong.mined.program, self.model.schema_, self.directed),
+                    **self._program(strong.mined.program, plain(strong.label)),
                 }
                 for strong in strongest_programs(self.model, _STRONGEST)
             ],
@@ -133,8 +121,8 @@ class Answers:
         (found,) = explain(self.model, seen, asked["technique"], "smallest", seed=asked["seed"])
         (card,) = enough_cards(self.model, [found])
         programs = found.programs if card["found"] else ()
-        shown = [shown_program(program, self.model.schema_, self.directed) for program in programs]
-        return card | {"words": [item["words"] for item in shown]}
+        words = [program.describe(self.model.schema_, directed=self.directed) for program in programs]
+        return card | {"words": words}
 
     def _counterfactual(self, graph: Graph) -> Counterfactual | None:
         """Look for a few nodes whose removal changes the prediction; what is left is still a graph."""
@@ -152,27 +140,27 @@ class Answers:
 
     def _predictions(self, rows: list[Row]) -> dict[str, Any]:
         seen = self.model.represent([row.graph for row in rows if row.graph is not None])
-        labels = [plain(label) for label in self.model.classes_]
+        predictions = iter(seen.predictions())
         answers: list[dict[str, Any]] = []
-        position = 0
         for row in rows:
             told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
             if row.graph is None:
                 answers.append(told | {"error": row.reason})
                 continue
-            chances = seen.probabilities[position].tolist()
-            best = int(seen.codes[position])
-            told |= {
-                "label": labels[best],
-                "class_name": self.schema.class_name(labels[best]),
-                "probability": chances[best],
-                "probabilities": chances,
-                "matched_nothing": bool(seen.matched_nothing[position]),
-                "error": None,
-            }
-            answers.append(told)
-            position += 1
+            said = next(predictions)
+            names = {"class_name": self.schema.class_name(said.label), "error": None}
+            answers.append(told | said._asdict() | names)
         return {"classes": self._classes(), "rows": answers}
+
+    def _program(self, program: Program, label: Any) -> dict[str, Any]:
+        """Return what is shown of a program that was mined for a class."""
+        return {
+            "label": label,
+            "class_name": self.schema.class_name(label),
+            "gdl": str(program),
+            **shown_program(program, self.model.schema_, self.directed),
+            "diagram": diagram(program, self.model.schema_, self.directed),
+        }
 
     def _classes(self) -> list[dict[str, Any]]:
         labels = [plain(label) for label in self.model.classes_]

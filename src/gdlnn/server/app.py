@@ -1,29 +1,39 @@
-"""The application: routes, and which failure becomes which status. Models are asked in workers."""
+"""The application: routes, error statuses and pages. Models run in worker processes.
+
+The pages load nothing from other hosts. They share the report's styles and scripts; `page/` has the rest.
+"""
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from markupsafe import Markup, escape
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from gdlnn.server import bodies, pages
-from gdlnn.server.guard import Guard
-from gdlnn.server.limits import Limits
-from gdlnn.server.pool import BusyError, TooSlowError, WorkerGoneError, WorkerPool
+from gdlnn.drawing.pages import page_file, render
+from gdlnn.server import bodies
+from gdlnn.server.limits import Guard, Limits
 from gdlnn.server.reading import FileKind  # noqa: TC001  (FastAPI reads the annotations)
+from gdlnn.server.workers import OK, BusyError, TooSlowError, WorkerGoneError, WorkerPool
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Collection
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
     from pydantic import BaseModel
     from starlette.types import ASGIApp
+
+    Endpoint = Callable[..., Awaitable[Response]]
+    Decorator = Callable[[Endpoint], Endpoint]
 
 JSON = "application/json"
 ABOUT = """
@@ -33,10 +43,9 @@ expected, got. No request names a file or a path; files are sent as text.
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": bodies.ErrorAnswer, "description": words}
     for status, words in {
-        400: "Not JSON, or not text",
+        400: "Not JSON, not text, or (in plain text) not a host name of this server",
         408: "The request came too slowly",
         413: "The body is too large",
-        421: "The server is not addressed under this name",
         422: "The request cannot be answered as it is",
         500: "The server failed; its log says why",
         503: "Too busy, or the answer took too long",
@@ -49,6 +58,14 @@ _FILE_BODY = {
         "description": "The file itself, as text.",
         "content": {kind: {"schema": {"type": "string"}} for kind in _FILE_KINDS},
     }
+}
+
+ASSETS = {
+    "page.css": ("text/css", ("gdlnn.report/page.css", "gdlnn.server/serve.css")),
+    "page.js": (
+        "text/javascript",
+        ("gdlnn.report/draw.js", "gdlnn.report/card.js", "gdlnn.server/batch.js", "gdlnn.server/serve.js"),
+    ),
 }
 
 
@@ -79,28 +96,10 @@ def make_app(
     examples, smiles
         A data set whose first graphs the page offers, as on the command line, and its column of SMILES.
     hosts
-        The names under which the server may be addressed; empty: any.
+        The names under which the server may be addressed; empty: any. Other names are how a page from
+        elsewhere would reach a server on loopback.
     """
-    return app_over(make_pool(model, limits, n_workers=n_workers, examples=examples, smiles=smiles), hosts)
-
-
-def make_pool(
-    model: str | os.PathLike[str],
-    limits: Limits | None = None,
-    *,
-    n_workers: int = 2,
-    examples: str | None = None,
-    smiles: str | None = None,
-) -> WorkerPool:
-    """Return workers for a model, still to be started; parameters as for `make_app`."""
-    limits = limits or Limits()
-    settings = {
-        "model": str(model),
-        "limits": limits.to_json(),
-        "examples": examples,
-        "smiles": smiles,
-    }
-    return WorkerPool(settings, n_workers, limits)
+    return app_over(WorkerPool(model, limits, n_workers=n_workers, examples=examples, smiles=smiles), hosts)
 
 
 def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
@@ -124,8 +123,10 @@ def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
     _add_failures(app, pool.limits)
     _add_api(app, pool)
     _add_schemas(app)
-    pages.add_pages(app)
-    return Guard(app, pool.limits, hosts)
+    _add_pages(app)
+    if hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
+    return Guard(app, pool.limits)
 
 
 def _failure(status: int, reason: str, **headers: str) -> JSONResponse:
@@ -161,19 +162,16 @@ def _add_failures(app: FastAPI, limits: Limits) -> None:
 
 
 def _add_api(app: FastAPI, pool: WorkerPool) -> None:
+    def post(path: str, summary: str, body: dict[str, Any], answer: type[BaseModel]) -> Decorator:
+        return app.post(path, summary=summary, openapi_extra=body, response_model=answer, responses=_FAILURES)
+
     async def ask(do: str, body: bytes, options: dict[str, Any] | None = None) -> Response:
         answer = await pool.ask(do, body, options)
-        if answer.status != 200:
+        if answer.status != OK:
             return _failure(answer.status, answer.error)
         return Response(answer.body, media_type=JSON)
 
-    @app.post(
-        "/predict",
-        response_model=bodies.PredictAnswer,
-        responses=_FAILURES,
-        openapi_extra=_json_body(bodies.PredictBody),
-        summary="Predictions of graphs",
-    )
+    @post("/predict", "Predictions of graphs", _json_body(bodies.PredictBody), bodies.PredictAnswer)
     async def predict(request: Request) -> Response:
         """Return the label and the probabilities of each graph.
 
@@ -183,13 +181,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         bodies.PredictBody.model_validate_json(data := await request.body())
         return await ask("predict", data)
 
-    @app.post(
-        "/predict/file",
-        response_model=bodies.PredictAnswer,
-        responses=_FAILURES,
-        openapi_extra=_FILE_BODY,
-        summary="Predictions of a file",
-    )
+    @post("/predict/file", "Predictions of a file", _FILE_BODY, bodies.PredictAnswer)
     async def predict_file(
         request: Request,
         kind: Annotated[FileKind, Query(description="What kind of file the body is.")],
@@ -200,13 +192,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         options = {"kind": kind, "smiles": smiles, "id": id}
         return await ask("predict_file", await request.body(), options)
 
-    @app.post(
-        "/explain",
-        response_model=bodies.ExplainAnswer,
-        responses=_FAILURES,
-        openapi_extra=_json_body(bodies.ExplainBody),
-        summary="One explanation",
-    )
+    @post("/explain", "One explanation", _json_body(bodies.ExplainBody), bodies.ExplainAnswer)
     async def explain(request: Request) -> Response:
         """Return the prediction of one graph and why.
 
@@ -248,3 +234,60 @@ def _add_schemas(app: FastAPI) -> None:
         return found
 
     app.openapi = document  # type: ignore[method-assign]
+
+
+# --- pages ------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def _asset(name: str) -> str:
+    """Return a style sheet or a script, put together of the report's part and the server's."""
+    return "\n".join(page_file(part) for part in ASSETS[name][1])
+
+
+def _add_pages(app: FastAPI) -> None:
+    """Add the page, its assets and the page of the API; none of them is part of the API itself."""
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> HTMLResponse:
+        return HTMLResponse(render("gdlnn.server/serve.html", title="GDLNN"))
+
+    @app.get("/api", include_in_schema=False)
+    async def api() -> HTMLResponse:
+        return HTMLResponse(api_page(app.openapi()))
+
+    for name, (kind, _) in ASSETS.items():
+        app.add_api_route(f"/{name}", _asset_route(name, kind), include_in_schema=False)
+
+
+def _asset_route(name: str, kind: str) -> Any:
+    async def route() -> Response:
+        return Response(_asset(name), media_type=kind)
+
+    return route
+
+
+def api_page(document: dict[str, Any]) -> str:
+    """Return the OpenAPI document as a page to read."""
+    return render(
+        "gdlnn.server/api.html", title="API · GDLNN", document=document, prose=_prose, type_name=_type_name
+    )
+
+
+def _prose(text: str) -> Markup:
+    """Return a sentence of the document, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _type_name(schema: dict[str, Any]) -> Markup:
+    """Return a type in a word, with a link where it is described on the page."""
+    if "$ref" in schema:
+        return Markup("<a href='#{0}'>{0}</a>").format(schema["$ref"].rpartition("/")[2])
+    if "anyOf" in schema:
+        return Markup(" or ").join(dict.fromkeys(_type_name(item) for item in schema["anyOf"]))
+    if schema.get("type") == "array":
+        inner = schema.get("items") or (schema.get("prefixItems") or [{}])[0]
+        return Markup("list of {}").format(_type_name(inner))
+    if "enum" in schema or "const" in schema:
+        return Markup(" or ").join(map(str, schema.get("enum", [schema.get("const")])))
+    return escape(schema.get("type", "anything"))

@@ -1,11 +1,34 @@
-"""What a client may ask for at most. Every limit is an option of `gdlnn serve`."""
+"""Limits on requests, and the middleware that enforces those on bodies.
+
+Every limit is an option of `gdlnn serve`. The middleware reads whole bodies, so that nothing behind it waits
+for a client. Slow headers and clients that do not read the answer are dealt with in `listening`.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
 
 
 @dataclass(frozen=True)
@@ -57,3 +80,102 @@ class Limits:
     def from_json(cls, data: dict[str, Any]) -> Limits:
         """Build limits from what `to_json` gave."""
         return cls(**{field.name: data[field.name] for field in fields(cls)})
+
+
+# --- the guard ----------------------------------------------------------------------------------------------
+
+
+class _RefusedError(Exception):
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Guard:
+    """Lets requests through that keep to the limits.
+
+    Parameters
+    ----------
+    app
+        What is guarded.
+    limits
+        The limits.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self.app, self.limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        answer = self._with_headers(send)
+        try:
+            body = await self._body(dict(scope["headers"]), receive)
+        except _RefusedError as refused:
+            await _refuse(answer, refused)
+            return
+        if body is not None:
+            await self.app(scope, _given(body, receive), answer)
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
+        """Return the whole body, or None where the client has left."""
+        most = self.limits.body_bytes
+        if int(headers.get(b"content-length", b"0")) > most:  # the protocol has checked that it is a number
+            raise _RefusedError(413, f"body: expected at most {most:,} bytes, got more")
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self.limits.read_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    chunks.append(message.get("body", b""))
+                    size += len(chunks[-1])
+                    if size > most:
+                        raise _RefusedError(413, f"body: expected at most {most:,} bytes, got more")
+                    if not message.get("more_body"):
+                        return b"".join(chunks)
+        except TimeoutError:
+            seconds = f"{self.limits.read_seconds:g} s"
+            raise _RefusedError(408, f"body: expected all of it within {seconds}, got a part") from None
+
+    def _with_headers(self, send: Send) -> Send:
+        """Return `send` with the headers that every answer has."""
+
+        async def answer(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                own = {name for name, _ in message["headers"]}
+                added = [pair for pair in HEADERS if pair[0] not in own]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        return answer
+
+
+async def _refuse(send: Send, refused: _RefusedError) -> None:
+    body = json.dumps({"error": refused.reason}).encode()
+    # What is left of the request is not read: the connection ends with the answer.
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body that was read, then whatever the connection says."""
+    told = False
+
+    async def again() -> MutableMapping[str, Any]:
+        nonlocal told
+        if not told:
+            told = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again

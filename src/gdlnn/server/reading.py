@@ -1,8 +1,12 @@
-"""From what a client sent to graphs: SMILES, JSON graphs, and files as text. Never a path, never a pickle."""
+"""Graphs that clients send (SMILES, JSON graphs, files as text), and examples for them to try.
+
+No request names a path, and nothing is unpickled.
+"""
 
 from __future__ import annotations
 
 import csv
+import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +19,33 @@ from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.text import read_columns, read_header
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
 from gdlnn.graphs import Graph
-from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
+from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gdlnn.graphs import GraphDataset, Schema
+    from gdlnn.gdl.program import Intervals, Program
+    from gdlnn.graphs import Feature, GraphDataset, Schema
     from gdlnn.mining import SetInfo
+    from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
 FileKind = Literal["csv", "sdf", "jsonl"]
 _SUFFIXES = {"csv": ".csv", "sdf": ".sdf", "jsonl": ".jsonl"}
 # What the readers raise for text that nobody should send, beside their own errors.
 _BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
+
+MOST_EXAMPLES = 12
+MOLECULES = (
+    ("aspirin", "CC(=O)Oc1ccccc1C(=O)O"),
+    ("caffeine", "Cn1cnc2c1c(=O)n(C)c(=O)n2C"),
+    ("paracetamol", "CC(=O)Nc1ccc(O)cc1"),
+    ("ibuprofen", "CC(C)Cc1ccc(cc1)C(C)C(=O)O"),
+    ("aniline", "Nc1ccccc1"),
+    ("4-nitrobiphenyl", "O=[N+]([O-])c1ccc(cc1)-c1ccccc1"),
+    ("nicotine", "CN1CCC[C@H]1c1cccnc1"),
+    ("ethanol", "CCO"),
+)
 
 
 @dataclass(frozen=True)
@@ -39,11 +57,6 @@ class Row:
     smiles: str | None
     graph: Graph | None
     reason: str = ""
-
-
-def reads_smiles(schema: Schema | None) -> bool:
-    """Whether a model can be asked about SMILES: its features are those that SMILES are read into."""
-    return schema is not None and (schema.node, schema.edge) == (MOLECULE_SCHEMA.node, MOLECULE_SCHEMA.edge)
 
 
 class Reader:
@@ -59,7 +72,8 @@ class Reader:
 
     def __init__(self, schema: Schema | None, info: SetInfo, limits: Limits) -> None:
         self.schema, self.info, self.limits = schema, info, limits
-        self.takes_smiles = reads_smiles(schema)
+        self.reading = MoleculeReader.of_schema(schema)
+        self.takes_smiles = self.reading is not None
 
     def smiles(self, texts: Iterable[str], names: Iterable[str] = ()) -> list[Row]:
         """Read SMILES, one row each; one that does not parse keeps its reason."""
@@ -157,7 +171,12 @@ class Reader:
         if molecule.GetNumAtoms() > self.limits.nodes:
             reason = f"expected at most {self.limits.nodes} atoms, got {molecule.GetNumAtoms()}"
             return Row(number, shown, text, None, reason)
-        return Row(number, shown, text, molecule_graph(molecule, schema=self.schema, name=shown))
+        assert self.reading is not None
+        try:
+            graph = self.reading.graph(molecule, schema=self.schema, name=shown)
+        except GraphError as error:
+            return Row(number, shown, text, None, str(error))
+        return Row(number, shown, text, graph)
 
     def _graph(self, item: dict[str, Any], name: str) -> Graph:
         nodes, edges, features = item["nodes"], item.get("edges") or [], item.get("edge_features")
@@ -219,3 +238,84 @@ class Reader:
             f"this model was not trained on molecules read from SMILES; it expects graphs with "
             f"{self.info.n_node_features} node feature(s) and {self.info.n_edge_features} edge feature(s)"
         )
+
+
+# --- examples -----------------------------------------------------------------------------------------------
+
+
+def given_examples(data: GraphDataset, *, as_smiles: bool) -> list[dict[str, Any]]:
+    """Return the first graphs of a data set as a client would send them.
+
+    Parameters
+    ----------
+    data
+        The graphs.
+    as_smiles
+        Whether the model reads SMILES, so that a molecule may be told by its own.
+    """
+    shown: list[dict[str, Any]] = []
+    for i, graph in enumerate(data.graphs[:MOST_EXAMPLES]):
+        name = data.ids[i] if data.ids is not None else graph.name or f"graph {i}"
+        if as_smiles and data.smiles is not None:
+            shown.append({"name": name, "smiles": data.smiles[i]})
+        else:
+            shown.append({"name": name, "graph": graph_json(graph)})
+    return shown
+
+
+def graph_json(graph: Graph) -> dict[str, Any]:
+    """Return a graph as the JSON that a client sends."""
+    found: dict[str, Any] = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
+    if graph.edge_features.shape[1]:
+        found["edge_features"] = graph.edge_features.tolist()
+    if graph.directed:
+        found["directed"] = True
+    return found
+
+
+def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
+    """Return examples for a model that came without any.
+
+    A model of SMILES gets well-known molecules; any other the smallest graphs that contain the best program
+    of each class.
+    """
+    schema = model.schema_
+    if MoleculeReader.of_schema(schema) is not None:
+        return [{"name": name, "smiles": smiles} for name, smiles in MOLECULES]
+    found: dict[Any, dict[str, Any]] = {}
+    for number, item in enumerate(model.programs_, 1):
+        if item.label in found or not item.program.nodes:
+            continue
+        word = schema.class_name(item.label) if schema is not None else str(item.label)
+        graph = pattern_graph(item.program, schema, model)
+        found[item.label] = {"name": f"what program {number} asks for ({word})", "graph": graph}
+    return list(found.values())[:MOST_EXAMPLES]
+
+
+def pattern_graph(program: Program, schema: Schema | None, model: GDLNNClassifier) -> dict[str, Any]:
+    """Return the graph that has just the nodes and edges of a program, with values from its intervals."""
+    info = model.programs_.info
+    place = {variable: i for i, variable in enumerate(program.variables)}
+    node_names = schema.node if schema is not None else ()
+    edge_names = schema.edge if schema is not None else ()
+    found: dict[str, Any] = {
+        "nodes": [_values(node.intervals, info.n_node_features, node_names) for node in program.nodes],
+        "edges": [[place[edge.source], place[edge.target]] for edge in program.edges],
+    }
+    if info.n_edge_features and program.edges:
+        found["edge_features"] = [
+            _values(edge.intervals, info.n_edge_features, edge_names) for edge in program.edges
+        ]
+    if info.directed:
+        found["directed"] = True
+    return found
+
+
+def _values(intervals: Intervals | None, width: int, features: tuple[Feature, ...]) -> list[float]:
+    values = []
+    for number in range(width):
+        lower, upper = intervals[number] if intervals else (-math.inf, math.inf)
+        usual = min(features[number].values, default=0.0) if number < len(features) else 0.0
+        # A bound has been seen in training; between bounds that are open any value will do.
+        values.append(next((bound for bound in (lower, upper) if math.isfinite(bound)), usual))
+    return values

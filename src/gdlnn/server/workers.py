@@ -1,4 +1,8 @@
-"""The workers as the server sees them: started, asked one thing at a time, ended when too slow, replaced."""
+"""Worker processes that hold the model, the pool through which the server asks them, and their messages.
+
+A worker reads requests from its standard input, answers one at a time, and exits when the input closes. A
+worker that hangs, crashes or uses too much memory can be killed and replaced; the server keeps running.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,53 @@ import itertools
 import json
 import logging
 import os
+import signal
+import struct
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
-from gdlnn.errors import ServerError
-from gdlnn.server.wire import packed, receive_message
-
-if TYPE_CHECKING:
-    from gdlnn.server.limits import Limits
+from gdlnn.errors import GDLNNError, ServerError
+from gdlnn.server.limits import Limits
 
 START_SECONDS = 300.0  # a large model on a busy machine
+OK, BAD_REQUEST, BROKEN = 200, 422, 500
 _READ_AHEAD = 1 << 20
 logger = logging.getLogger(__name__)
+
+
+# --- messages: a length, a JSON header, and bytes that belong to it -----------------------------------------
+
+_LENGTHS = struct.Struct("<II")
+
+
+def packed(header: dict[str, Any], body: bytes = b"") -> bytes:
+    """Return a message as bytes."""
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return _LENGTHS.pack(len(text), len(body)) + text + body
+
+
+def read_message(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
+    """Read a message; None where the other side is gone."""
+    lengths = stream.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    n_header, n_body = _LENGTHS.unpack(lengths)
+    data = stream.read(n_header + n_body)
+    if len(data) < n_header + n_body:
+        return None
+    return json.loads(data[:n_header]), data[n_header:]
+
+
+async def receive_message(stream: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
+    """Read a message; raises `asyncio.IncompleteReadError` where the other side is gone."""
+    n_header, n_body = _LENGTHS.unpack(await stream.readexactly(_LENGTHS.size))
+    header = json.loads(await stream.readexactly(n_header))
+    return header, await stream.readexactly(n_body)
+
+
+# --- the pool, in the server --------------------------------------------------------------------------------
 
 
 class BusyError(Exception):
@@ -59,7 +97,7 @@ class _Worker:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "gdlnn.server.worker",
+            __name__,
             json.dumps(settings),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -76,7 +114,7 @@ class _Worker:
         except asyncio.CancelledError:
             await worker.end()
             raise
-        if header["status"] != 200:
+        if header["status"] != OK:
             await worker.end()
             raise ServerError(header["error"])
         return worker, described
@@ -99,18 +137,34 @@ class WorkerPool:
 
     Parameters
     ----------
-    settings
-        What a worker is started with: the model's path, limits, examples.
-    n_workers
-        How many there are.
+    model
+        The model file.
     limits
         How long a question may take, and how many may wait.
+    n_workers
+        How many there are.
+    examples, smiles
+        As for `make_app`.
     """
 
-    def __init__(self, settings: dict[str, Any], n_workers: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        limits: Limits | None = None,
+        *,
+        n_workers: int = 2,
+        examples: str | None = None,
+        smiles: str | None = None,
+    ) -> None:
         if n_workers < 1:
             raise ServerError(f"workers: expected at least 1, got {n_workers}")
-        self.settings, self.n_workers, self.limits = settings, n_workers, limits
+        self.n_workers, self.limits = n_workers, limits or Limits()
+        self.settings = {
+            "model": str(model),
+            "limits": self.limits.to_json(),
+            "examples": examples,
+            "smiles": smiles,
+        }
         self.described = b""
         self.failure: BaseException | None = None  # why the workers did not start
         self.n_waiting = self.n_replaced = 0
@@ -217,3 +271,71 @@ class WorkerPool:
                 continue
             self._add(fresh)
             return
+
+
+# --- the process --------------------------------------------------------------------------------------------
+
+
+def main(arguments: list[str]) -> int:
+    """Load the model, say that it is loaded, answer until the server is gone."""
+    for stop in (signal.SIGINT, signal.SIGTERM):  # the server decides when its workers end
+        signal.signal(stop, signal.SIG_IGN)
+    stdin = sys.stdin.buffer
+    # What a library prints must not come between the answers.
+    stdout = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    settings = json.loads(arguments[0])
+    try:
+        answers = _load(settings)
+        described = json.dumps(answers.describe(), allow_nan=False).encode()
+    except (GDLNNError, OSError) as error:
+        _send(stdout, packed({"status": BAD_REQUEST, "error": str(error)}))
+        return 2
+    _send(stdout, packed({"status": OK}, described))
+    while (message := read_message(stdin)) is not None:
+        _send(stdout, _answered(answers, *message))
+    return 0
+
+
+def _load(settings: dict[str, Any]) -> Any:
+    from gdlnn.datasets.resolve import resolve_dataset
+    from gdlnn.model import load_model
+
+    model = load_model(Path(settings["model"]))
+    import torch  # not before the file is known to be a model: it takes seconds
+
+    torch.set_num_threads(1)  # workers run side by side, and a head is small
+    model.n_jobs = 1
+    examples = None
+    if settings.get("examples"):
+        examples = resolve_dataset(settings["examples"], smiles=settings.get("smiles"), download=False)
+    from gdlnn.server.answers import Answers
+
+    return Answers(model, Limits.from_json(settings["limits"]), examples)
+
+
+def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
+    """Return the answer to one question as a message; nothing that a question holds ends the worker."""
+    try:
+        do, options = header["do"], header["options"]
+        if do == "predict_file":
+            found = answers.predict_file(body, options["kind"], options["smiles"], options["id"])
+        elif do == "explain":
+            found = answers.explain(json.loads(body) | options)
+        else:
+            found = answers.predict(json.loads(body))
+        return packed({"status": OK}, json.dumps(found, allow_nan=False).encode())
+    except GDLNNError as error:
+        return packed({"status": BAD_REQUEST, "error": str(error)})
+    except Exception:
+        logger.exception("%s: unexpected failure", header.get("do"))
+        return packed({"status": BROKEN, "error": "something went wrong; the server's log says what"})
+
+
+def _send(stream: IO[bytes], message: bytes) -> None:
+    stream.write(message)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Where nodes go and what is written on them, as numbers: the page draws them, in light and in dark."""
+"""Graphs as JSON values that the script of a page draws: positions and labels of nodes, kinds of edges."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gdlnn.drawing.graph_picture import node_label
 from gdlnn.drawing.layout import fitted, layout
 from gdlnn.drawing.molecule_picture import is_molecule
 from gdlnn.errors import GraphError, MissingExtraError, require
 from gdlnn.graphs.molecules import graph_molecule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gdlnn.drawing.layout import FloatArray
-    from gdlnn.explain import Explanation
     from gdlnn.graphs import Graph
 
 WIDTH, HEIGHT = 340.0, 230.0
@@ -21,13 +23,17 @@ MOST_NODES = 160
 _BONDS = {"single": 1, "double": 2, "triple": 3, "aromatic": 4}
 
 
-def picture(explanation: Explanation) -> dict[str, Any]:
-    """Return a graph as the page draws it: nodes with places and labels, edges with kinds.
+def page_picture(graph: Graph, nodes: Sequence[int]) -> dict[str, Any]:
+    """Return a graph as the page draws it: nodes with positions and labels, edges with kinds.
 
-    A graph of more than `MOST_NODES` nodes is cut to what lies near the explanation, and says so.
+    Parameters
+    ----------
+    graph
+        The graph.
+    nodes
+        Nodes to keep in view. Of a graph with more than `MOST_NODES` nodes only those near them are drawn.
     """
-    graph = explanation.graph
-    kept = _near(graph, explanation.nodes)
+    kept = _near(graph, nodes)
     part = graph if len(kept) == graph.n_nodes else graph.subgraph(kept)
     chemical = is_molecule(graph)
     places = fitted(_places(part, chemical), WIDTH, HEIGHT, 20, 30 if chemical else 60)
@@ -44,7 +50,7 @@ def picture(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _near(graph: Graph, nodes: tuple[int, ...]) -> list[int]:
+def _near(graph: Graph, nodes: Sequence[int]) -> list[int]:
     """Return all nodes, or of a large graph those in widening circles around the explanation."""
     if graph.n_nodes <= MOST_NODES:
         return list(range(graph.n_nodes))
@@ -82,19 +88,12 @@ def _as_chemists_do(graph: Graph) -> FloatArray:
 
 
 def _labels(graph: Graph, chemical: bool) -> list[str]:
-    """Return what is written on each node: atoms other than carbon, or the first feature where short."""
-    if not graph.node_features.shape[1]:
-        return [""] * graph.n_nodes
-    schema, column = graph.schema, 0
-    if chemical and schema is not None:
-        column = next(i for i, feature in enumerate(schema.node) if feature.name == "atom")
-    labels = []
-    for value in graph.node_features[:, column].tolist():
-        name = schema.node[column].value_name(value) if schema else f"{value:g}"
-        if chemical and name == "C":
-            name = ""
-        labels.append(name if len(name) <= 4 else name[:3])
-    return labels
+    """Return the label of each node: atoms other than carbon, or the first feature."""
+    column = 0
+    if chemical and graph.schema is not None:
+        column = next(i for i, feature in enumerate(graph.schema.node) if feature.name == "atom")
+    labels = [node_label(graph, node, column, 4) for node in range(graph.n_nodes)]
+    return ["" if chemical and label == "C" else label for label in labels]
 
 
 def _bonds(graph: Graph) -> list[int]:

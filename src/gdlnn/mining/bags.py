@@ -1,0 +1,184 @@
+"""Mining in bags: the training graphs in parts, each mined by itself, and programs counted over all of them.
+
+A descent looks at all graphs of its bag, so that bags of one size make mining proportional to the number of
+graphs; and the graphs outside a program's bag say what it is worth on graphs that it was not chosen for.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.graphs.identity import fingerprint
+from gdlnn.graphs.splits import fold_rows
+from gdlnn.matching import ProgramPlan, as_graph_set
+from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet
+from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon, whole, wrong
+from gdlnn.mining.tasks import choose_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gdlnn.gdl.program import Program
+    from gdlnn.graphs import GraphDataset
+
+Bags = int | Literal["auto"] | None
+IntArray = npt.NDArray[np.int64]
+FEWEST_BAGS = 4
+"""What "auto" makes at least; half of the graphs of a bag should not be too few to learn from."""
+GRAPHS_OF_A_BAG = 400
+"""About how many graphs "auto" puts into a bag of a large data set."""
+
+
+def n_bags(bags: Bags, n_graphs: int) -> int:
+    """Return the number of bags; "auto": four, and beyond 1,600 graphs bags of about 400."""
+    if isinstance(bags, str) and bags == "auto":
+        return min(max(FEWEST_BAGS, round(n_graphs / GRAPHS_OF_A_BAG)), max(1, n_graphs // 2))
+    if not isinstance(bags, int | np.integer) or isinstance(bags, bool) or not 1 <= bags <= n_graphs:
+        raise wrong("bags", f"None, auto or a number from 1 to {n_graphs}", bags)
+    return int(bags)
+
+
+def bag_rows(dataset: GraphDataset, count: int, seed: int) -> list[IntArray]:
+    """Return the rows of each bag, rising; classes keep their shares."""
+    if count == 1:
+        return [np.arange(len(dataset))]
+    return [np.sort(rows) for _, rows in fold_rows(dataset, count, seed)]
+
+
+def mine_in_bags(
+    search: Callable[..., ProgramSet],
+    dataset: GraphDataset,
+    codes: npt.NDArray[np.int32],
+    bags: Bags,
+    options: dict[str, Any],
+) -> ProgramSet:
+    """Mine every bag by itself, and count what was found over all graphs.
+
+    Parameters
+    ----------
+    search
+        `mine`.
+    dataset, codes
+        All graphs, and the numbers of their labels.
+    bags
+        How many.
+    options
+        The other parameters of `mine`. With a checkpoint, every bag has a file of its own beside it.
+    """
+    started = time.monotonic()
+    seed = whole("seed", options["seed"], 0)
+    count = n_bags(bags, len(dataset))
+    targets = choose_targets(options["targets"], codes, seed)
+    parts = bag_rows(dataset, count, seed)
+    found: list[tuple[IntArray, ProgramSet]] = []
+    stopped_by = None
+    for number, rows in enumerate(parts):
+        places = np.flatnonzero(np.isin(rows, targets))
+        if not len(places):
+            continue
+        own = {**options, "targets": places, "checkpoint": _own_file(options["checkpoint"], number)}
+        if options["time_limit"] is not None:
+            own["time_limit"] = max(0.0, options["time_limit"] - (time.monotonic() - started))
+        programs = search(dataset.take(rows), **own)
+        found.append((rows, programs))
+        stopped_by = programs.stopped_by
+        if stopped_by is not None:
+            break
+    epsilon = resolved_epsilon(options["epsilon"], len(dataset))
+    items = _counted(dataset, codes, found, epsilon)
+    first = found[0][1].info
+    labels, counts = np.unique(codes, return_counts=True)
+    names = {int(code): value for code, value in zip(codes.tolist(), _plain(dataset.y), strict=True)}
+    info = replace(
+        first,
+        n_graphs=len(dataset),
+        label_counts=tuple((names[int(c)], int(n)) for c, n in zip(labels, counts, strict=True)),
+        settings={**first.settings, "epsilon": epsilon, "bags": count},
+        n_targets=len(targets),
+        dataset=dataset.name,
+        fingerprint=fingerprint(dataset.graphs, codes),
+        complete=stopped_by is None,
+    )
+    stats = _total([programs.stats for _, programs in found], time.monotonic() - started)
+    return ProgramSet(items, info, stats, stopped_by)
+
+
+def _own_file(checkpoint: Any, number: int) -> Path | None:
+    if checkpoint is None:
+        return None
+    path = Path(checkpoint)
+    return path.with_name(f"{path.name}.bag-{number + 1}")
+
+
+def _plain(y: Any) -> list[Any]:
+    return list(np.asarray(y).tolist())
+
+
+def _counted(
+    dataset: GraphDataset,
+    codes: npt.NDArray[np.int32],
+    found: list[tuple[IntArray, ProgramSet]],
+    epsilon: float,
+) -> list[MinedProgram]:
+    """Merge programs of one label that several bags found, and count them over all graphs."""
+    groups: dict[tuple[Any, Program], list[tuple[IntArray, MinedProgram]]] = {}
+    for rows, programs in found:
+        for item in programs:
+            groups.setdefault((item.label, item.program), []).append((rows, item))
+    if not groups:
+        return []
+    graphs = as_graph_set(dataset.graphs)
+    distinct = list(dict.fromkeys(program for _, program in groups))
+    plan = ProgramPlan(distinct, graphs)
+    supports = dict(zip(distinct, _supports(plan, graphs), strict=True))
+    code_of = dict(zip(_plain(dataset.y), codes.tolist(), strict=True))
+    merged = []
+    for (label, program), several in groups.items():
+        support, certain = supports[program]
+        for rows, item in several:
+            support[rows[np.flatnonzero(item.support)]] = True  # whatever the budget of the search
+        right = codes == code_of[label]
+        outside = []
+        for rows, _ in several:
+            held_out = support.copy()
+            held_out[rows] = False
+            outside.append(_score(held_out, right, epsilon))
+        merged.append(
+            MinedProgram(
+                program,
+                label,
+                _score(support, right, epsilon),
+                support,
+                np.unique(np.concatenate([rows[item.targets] for rows, item in several])),
+                several[0][1].steps,
+                certain and all(item.complete for _, item in several),
+                float(np.mean(outside)),
+            )
+        )
+    return sorted(merged, key=lambda item: int(item.targets[0]))
+
+
+def _supports(plan: ProgramPlan, graphs: Any) -> Iterator[tuple[npt.NDArray[np.bool_], bool]]:
+    """Yield which graphs each program matches, and whether that is certain."""
+    found = plan.match(graphs, step_budget=FINAL_BUDGET)
+    unknown = set(found.unknown.tolist())
+    for column, rows in enumerate(found.by_program()):
+        support = np.zeros(len(found), dtype=bool)
+        support[rows] = True
+        yield support, column not in unknown
+
+
+def _score(matched: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], epsilon: float) -> float:
+    return float((matched & right).sum() / (matched.sum() + epsilon))
+
+
+def _total(stats: list[MiningStats], wall_seconds: float) -> MiningStats:
+    names = ("tasks", "tests", "searches", "unknown", "unresolved", "descent_seconds", "cpu_seconds")
+    added = {name: sum(getattr(one, name) for one in stats) for name in names}
+    return MiningStats(**added, wall_seconds=wall_seconds)

@@ -1,0 +1,137 @@
+"""The same answer however a graph is written: spellings of molecules, numberings of nodes and edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, GraphDataset, load_dataset, load_smiles
+from gdlnn.datasets.molecules import parse_smiles, read_molecule
+from gdlnn.graphs.identity import canonical_form
+from gdlnn.graphs.molecules import MoleculeReader, hidden_by_default
+from reference.models import quick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from gdlnn import GDLNNClassifier
+    from gdlnn.explain import Explanation
+
+NAMES = ("MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs")
+
+
+def marked(graph: Graph, nodes: Sequence[int]) -> Any:
+    """Return what a graph shares with others that are isomorphic, the marked nodes included."""
+    column = np.zeros((graph.n_nodes, 1))
+    column[list(nodes)] = 1
+    schema = graph.schema
+    hidden = hidden_by_default(schema)
+    nodes_kept = [f.name not in hidden for f in schema.node] if schema and hidden else slice(None)
+    edges_kept = [f.name not in hidden for f in schema.edge] if schema and hidden else slice(None)
+    features = np.hstack([graph.node_features[:, nodes_kept], column])
+    return canonical_form(
+        Graph(features, graph.edges, graph.edge_features[:, edges_kept], directed=graph.directed)
+    )
+
+
+def assert_same_answers(model: GDLNNClassifier, groups: Sequence[Sequence[Graph]]) -> None:
+    """Graphs of a group get the same probabilities, to the last bit, and explanations of the same nodes."""
+    together = [graph for group in groups for graph in group]
+    seen = model.represent(together)
+    found: list[Explanation] = model.explain(seen)
+    forms = [marked(explanation.graph, explanation.nodes) for explanation in found]
+    start = 0
+    for group in groups:
+        rows = range(start, start + len(group))
+        start += len(group)
+        for row in rows[1:]:
+            np.testing.assert_array_equal(seen.probabilities[row], seen.probabilities[rows[0]])
+            assert forms[row] == forms[rows[0]], together[row].name
+
+
+# --- molecules --------------------------------------------------------------------------------------------
+
+
+def spellings(smiles: str, seed: int) -> Iterator[Any]:
+    """Yield a molecule in five random spellings, with hydrogens, kekulised, and as 2D SDF."""
+    chem = pytest.importorskip("rdkit.Chem")
+    molecule = chem.MolFromSmiles(smiles)
+    for i in range(5):
+        yield parse_smiles(chem.MolToRandomSmilesVect(molecule, 1, randomSeed=seed + i)[0])[0]
+    yield parse_smiles(chem.MolToSmiles(chem.AddHs(molecule), allHsExplicit=True))[0]
+    kekulised = chem.Mol(molecule)
+    chem.Kekulize(kekulised, clearAromaticFlags=True)
+    yield parse_smiles(chem.MolToSmiles(kekulised, kekuleSmiles=True))[0]
+    flat = chem.Mol(molecule)
+    pytest.importorskip("rdkit.Chem.rdDepictor").Compute2DCoords(flat)
+    yield read_molecule(chem.MolToMolBlock(flat))[0]
+
+
+@pytest.mark.parametrize(
+    "n_molecules", [pytest.param(25, id="sample"), pytest.param(500, id="whole", marks=pytest.mark.long)]
+)
+def test_spellings_of_molecules(data_dir: Path, n_molecules: int) -> None:
+    pytest.importorskip("rdkit")
+    data = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")
+    rows = np.random.default_rng(1).permutation(len(data))
+    model = quick().fit(data.take(rows[:200]))
+    asked = data.take(rows[-n_molecules:])
+    reader = MoleculeReader()
+    assert asked.smiles is not None
+    groups = [
+        [graph, *(reader.graph(molecule, name=text) for molecule in spellings(text, seed))]
+        for seed, (graph, text) in enumerate(zip(asked.graphs, asked.smiles, strict=True))
+    ]
+    assert_same_answers(model, groups)
+
+
+def test_models_of_published_features_leave_out_what_depends_on_the_spelling(data_dir: Path) -> None:
+    pytest.importorskip("rdkit")
+    data = load_dataset("BBBP", root=data_dir)
+    model = quick(pooled=True).fit(data[:150])
+    reader = MoleculeReader("ogb")
+    assert model.reading_ == reader
+    assert data.smiles is not None
+    groups = [
+        [reader.graph(molecule) for molecule in list(spellings(text, 7))[:5]] for text in data.smiles[900:920]
+    ]
+    assert_same_answers(model, groups)
+    assert not any("chirality" in name or "stereo" in name for name in model.get_feature_names_out())
+
+
+# --- numbering --------------------------------------------------------------------------------------------
+
+
+def renumbered(graph: Graph, rng: np.random.Generator) -> Graph:
+    """Return a graph with its nodes and edges in another order."""
+    order, edges = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
+    place = np.argsort(order)
+    ends = place[graph.edges[edges]]
+    if not graph.directed:
+        ends = np.where(rng.random(len(ends))[:, None] < 0.5, ends, ends[:, ::-1])
+    return Graph(
+        graph.node_features[order],
+        ends,
+        graph.edge_features[edges],
+        directed=graph.directed,
+        schema=graph.schema,
+        name=graph.name,
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "n_graphs", [pytest.param(10, id="sample"), pytest.param(200, id="whole", marks=pytest.mark.long)]
+)
+def test_numberings_of_graphs(data_dir: Path, name: str, n_graphs: int) -> None:
+    if name in ("BBBP", "BACE"):
+        pytest.importorskip("rdkit")
+    rng = np.random.default_rng(2)
+    data: GraphDataset = load_dataset(name, root=data_dir)
+    rows = rng.permutation(len(data))
+    model = quick(targets=40).fit(data.take(rows[:80]))
+    asked = [data.graphs[row] for row in rows[-n_graphs:]]
+    assert_same_answers(model, [[graph, *(renumbered(graph, rng) for _ in range(3))] for graph in asked])
