@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from gdlnn.drawing.svg import num
 from gdlnn.errors import GraphError, ProgramError, require
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, read_pattern
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern
+from gdlnn.gdl.chemical import is_chemical, read_pattern
 from gdlnn.gdl.phrases import is_exact
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _around(molecule: Any, atoms: Iterable[int]) -> list[int]:
 
 
 def _built(chem: Any, program: Program, schema: Schema) -> Any:
-    """Build the molecule that a program describes: every atom and bond must be known, and RDKit must accept it."""
+    """Build the molecule that a program describes: all atoms and bonds must be known, and RDKit accept it."""
     try:
         pattern = read_pattern(program, schema)
     except ProgramError as error:

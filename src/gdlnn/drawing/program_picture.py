@@ -1,4 +1,4 @@
-"""Programs as pictures: over molecules as chemists draw them, else a box per node variable and a line per edge."""
+"""Programs as pictures: parts of molecules as chemists draw them, else a box per node and a line per edge."""
 
 from __future__ import annotations
 

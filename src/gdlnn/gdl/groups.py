@@ -1,14 +1,10 @@
-"""Named groups of molecules: the table of names, and where a pattern is known to have one of them.
-
-A name stands for atoms of a pattern only where their conditions imply the group's, and the group's imply
-theirs: every match of the pattern has the group there, and every such group is a match. Both are decided by
-the rules of `gdlnn.gdl.atoms`. Atoms of a group are neutral unless they have a charge in the table, and its
-aromatic carbons have three connections.
+"""Named groups of molecules: the table of names, and how to lay a group into a pattern.
 
 The table has the groups of RDKit's functional group hierarchy and more. Its notation is a small part of
 SMARTS: ``D`` neighbours, ``X`` neighbours and hydrogens, ``H`` hydrogens, ``R`` and ``R0`` rings; a bond
 without a sign is aromatic between aromatic atoms and single elsewhere. An atom in braces must be there but is
-no part of the group.
+no part of the group. Atoms are neutral unless they have a charge in the table, and aromatic carbons have
+three connections; names are also used where a program leaves that open.
 """
 
 from __future__ import annotations
@@ -17,9 +13,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from gdlnn.gdl.atoms import AROMATIC, SINGLE, Atom, Bond, Pattern, closure, inside
+from gdlnn.gdl.atoms import AROMATIC, SINGLE, Atom, Bond, Pattern, inside
 from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
@@ -198,33 +194,11 @@ class Group:
     kinds: Counter[tuple[int, bool]]
 
     def label(self, v: int) -> str:
-        """Return what an atom of the group is called: by its element, or with its place where that is not enough."""
+        """Return what an atom of the group is called: its element, with its place where there are several."""
         element = self.pattern.atoms[v].element
         same = [u for u in range(self.n) if self.pattern.atoms[u].element == element]
         symbol = ELEMENTS[element - 1] if element else "X"
         return symbol if len(same) == 1 else f"{symbol}{v + 1}"
-
-
-class Found(NamedTuple):
-    """A group in a pattern.
-
-    Attributes
-    ----------
-    atoms
-        Those of the pattern, in the order of the group's own.
-    counted
-        Whether the pattern says of every atom how many neighbours it has, and the name alone does not.
-    rings
-        Of its atoms, by their place in the group, whether they lie on a ring, where the name does not tell.
-    usual
-        Whether the pattern asks for what a chemist takes for granted of the group, such as no charge.
-    """
-
-    group: Group
-    atoms: tuple[int, ...]
-    counted: bool
-    rings: dict[int, bool]
-    usual: bool
 
 
 def _read(line: str) -> Group:
@@ -268,15 +242,25 @@ def _read(line: str) -> Group:
     pattern = Pattern(neutral + charged.atoms[n:], bonds)
     within = frozenset(range(n))
     room = tuple(v for v in range(n) if pattern.closed(v)["degree"][1] > pattern.site(v, within).n)
-    images = {way[room[0]] for way in _embeddings(pattern, pattern, n)} if room else set()
-    return Group(name, pattern, charged, n, room, set(room) <= images, _kinds(pattern, [pattern.closed(v) for v in range(len(atoms))]))
+    images = {way[room[0]] for way in embeddings(pattern, pattern, n)} if room else set()
+    return Group(
+        name,
+        pattern,
+        charged,
+        n,
+        room,
+        set(room) <= images,
+        kinds_of(pattern, [pattern.closed(v) for v in range(len(atoms))]),
+    )
 
 
-def _kinds(pattern: Pattern, known: list[Ranges]) -> Counter[tuple[int, bool]]:
+def kinds_of(pattern: Pattern, known: list[Ranges]) -> Counter[tuple[int, bool]]:
     """Count the atoms whose element and aromaticity are certain."""
     pairs = zip(pattern.atoms, known, strict=True)
     return Counter(
-        (atom.element, r["aromatic"][0] == 1) for atom, r in pairs if atom.element and r["aromatic"][0] == r["aromatic"][1]
+        (atom.element, r["aromatic"][0] == 1)
+        for atom, r in pairs
+        if atom.element and r["aromatic"][0] == r["aromatic"][1]
     )
 
 
@@ -312,41 +296,6 @@ def groups() -> tuple[Group, ...]:
     return tuple(_read(line) for line in TABLE.strip().splitlines())
 
 
-# --- where they are ---------------------------------------------------------------------------------------
-
-
-def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
-    """Return the groups that the atoms of a pattern are known to form, none sharing an atom with another.
-
-    `needed` are the conditions that do not follow from others, see `Pattern.needed`.
-    """
-    taken: set[int] = set()
-    found: list[Found] = []
-    known = [pattern.closed(v) for v in range(len(pattern.atoms))]
-    if any(low > high for ranges in known for low, high in ranges.values()):
-        return []
-    kinds = _kinds(pattern, known)
-    for group in groups():
-        if len(group.pattern.cyclic) > len(pattern.cyclic):
-            continue
-        if pattern.strict and any(kinds[kind] < n for kind, n in group.kinds.items()):
-            continue
-        for small in (group.charged, group.pattern) if pattern.strict else (group.charged,):
-            for atoms in _embeddings(small, pattern, group.n, known, taken):
-                own = atoms[: group.n]
-                if taken & set(own) or not _same_bonds(small, own, pattern):
-                    continue
-                for counted in (False, True):
-                    rings = _said(small, own, pattern, needed, known if counted else None)
-                    if rings is not None:
-                        own = _best(small, own, pattern, known)
-                        rings = _said(small, own, pattern, needed, known if counted else None) or {}
-                        found.append(Found(group, own, counted, rings, small is group.pattern))
-                        taken |= set(own)
-                        break
-    return found
-
-
 def _fits(wanted: Atom, have: Atom, known: Ranges) -> bool:
     """Whether every atom with these conditions is one that the group asks for."""
     if wanted.elements is not None and (have.elements is None or not have.elements <= wanted.elements):
@@ -354,7 +303,7 @@ def _fits(wanted: Atom, have: Atom, known: Ranges) -> bool:
     return all(inside(known[key], value) for key, value in wanted.stated.items())
 
 
-def _embeddings(
+def embeddings(
     small: Pattern, large: Pattern, n: int, known: list[Ranges] | None = None, taken: set[int] | None = None
 ) -> Iterator[tuple[int, ...]]:
     """Yield the ways to lay one pattern into another so that what the small one asks for is known to hold.
@@ -395,49 +344,3 @@ def _search_order(near: tuple[tuple[int, ...], ...]) -> list[int]:
     for v in order:
         order += [u for u in near[v] if u not in order]
     return order
-
-
-def _said(
-    small: Pattern,
-    own: tuple[int, ...],
-    pattern: Pattern,
-    needed: list[Ranges],
-    counts: list[Ranges] | None,
-) -> dict[int, bool] | None:
-    """Return what must be said of rings so that the name implies all that is needed of its atoms.
-
-    Bonds to other atoms are told, and with `counts` the number of neighbours of every atom. None where the
-    name leaves out more.
-    """
-    rings = {}
-    for v, w in enumerate(own):
-        atom, wanted = pattern.atoms[w], small.atoms[v]
-        if atom.others or atom.elements != wanted.elements:
-            return None
-        said = {"ring": small.closed(v)["ring"]} | wanted.stated
-        if counts is not None:
-            if counts[w]["degree"][0] != counts[w]["degree"][1]:
-                return None
-            said["degree"] = counts[w]["degree"]
-        follows = closure(wanted.elements, said, pattern.site(w), pattern.strict)
-        missing = [key for key, value in needed[w].items() if not inside(follows[key], value)]
-        if missing not in ([], ["ring"]):
-            return None
-        if missing:
-            rings[v] = needed[w]["ring"][0] == 1
-    return rings
-
-
-def _same_bonds(small: Pattern, own: tuple[int, ...], pattern: Pattern) -> bool:
-    """Whether the atoms have no other bonds between them than the group's, and those say nothing else."""
-    among = {frozenset(ends) for ends in pattern.bonds if set(ends) <= set(own)}
-    named = [(own[u], own[v]) for u, v in small.bonds if max(u, v) < len(own)]
-    return among == set(map(frozenset, named)) and not any(pattern.neighbours[u][v].others for u, v in named)
-
-
-def _best(small: Pattern, own: tuple[int, ...], pattern: Pattern, known: list[Ranges]) -> tuple[int, ...]:
-    """Return the way to number the group's atoms that puts attachments first, the same for every order."""
-    n, members = len(own), set(own)
-    attached = {w for w in own if known[w]["degree"][0] > len(members & set(pattern.neighbours[w]))}
-    ways = [way[:n] for way in _embeddings(small, pattern, n, known) if set(way[:n]) == members]
-    return min(ways, key=lambda way: ([i for i, w in enumerate(way) if w in attached], way))

@@ -1,4 +1,4 @@
-"""Phrases for single nodes, edges, atoms and groups: nouns, adjectives, details. Sentences are in `wording`."""
+"""Phrases for single nodes and atoms: nouns, adjectives, details. Sentences are in `wording`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from gdlnn.gdl.text import listed
 from gdlnn.graphs.molecules import ELEMENTS as SYMBOLS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gdlnn.gdl.atoms import Atom, Pattern, Range, Ranges
     from gdlnn.gdl.program import Intervals
     from gdlnn.graphs import Feature
@@ -156,8 +158,10 @@ def feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | N
     return listed(parts, "and") if parts else ""
 
 
-def _range(interval: Interval, names: dict[float, str] | None = None) -> str:
-    lower, upper = ((names or {}).get(bound, number_text(bound)) if math.isfinite(bound) else "" for bound in interval)
+def _range(interval: Interval, names: Mapping[float, str] | None = None) -> str:
+    lower, upper = (
+        (names or {}).get(bound, number_text(bound)) if math.isfinite(bound) else "" for bound in interval
+    )
     if interval.lower == interval.upper:
         return lower
     if interval.upper == math.inf:
@@ -225,23 +229,28 @@ def atom_phrase(pattern: Pattern, v: int, needed: Ranges) -> Phrase:
             adjectives.append(_count_words(key, needed[key], context))
     adjectives += _ring_words(needed)
     details = [words for feature, interval in atom.others if (words := condition_words(interval, feature))]
-    return Phrase(tuple(adjectives), noun, plural, f"with {listed(details, 'and')}" if details else "", generic)
+    return Phrase(
+        tuple(adjectives), noun, plural, f"with {listed(details, 'and')}" if details else "", generic
+    )
 
 
 def _element_nouns(atom: Atom) -> tuple[str, str]:
     if atom.elements is None:
         return "atom", "atoms"
-    names = [element_name(number) for number in sorted(atom.elements)]
+    numbers = sorted(atom.elements - {0}) or [0]
+    names = [element_name(number) for number in numbers]
     if len(names) == 1:
         return names[0], f"{names[0]}s"
-    if len(names) > _MAX_NAMED:
-        left_out = [n for n in range(1, len(SYMBOLS) + 1) if n not in atom.elements]
-        if len(left_out) <= _MAX_EXCEPTIONS:
-            words = f"other than {listed([element_name(n) for n in left_out])}"
-        else:
-            words = f"from {names[0]} to {names[-1]}"
-        return f"atom {words}", f"atoms {words}"
-    return listed(names), f"atoms ({listed(names)})"
+    gapless = len(names) > _MAX_NAMED_IN_ORDER and numbers == [*range(numbers[0], numbers[-1] + 1)]
+    if gapless and numbers[0] == 1:
+        words = f"up to {names[-1]}"
+    elif gapless and numbers[-1] == len(SYMBOLS):
+        words = f"from {names[0]} on"
+    elif len(names) > _MAX_NAMED:
+        words = f"from {names[0]} to {names[-1]}"
+    else:
+        return listed(names), f"atoms ({listed(names)})"
+    return f"atom {words}", f"atoms {words}"
 
 
 def element_name(number: int) -> str:
@@ -257,7 +266,9 @@ def _count_words(key: str, wanted: Range, context: Range) -> str:
     at_least, at_most = wanted[0] > context[0], wanted[1] < context[1]
     low, high = max(wanted[0], context[0]), wanted[1] if at_most else math.inf
     if key == "hydrogens":
-        return "H-free" if high == 0 else "H-bearing" if (low, high) == (1, math.inf) else _hydrogens(low, high)
+        return (
+            "H-free" if high == 0 else "H-bearing" if (low, high) == (1, math.inf) else _hydrogens(low, high)
+        )
     if key == "degree":
         if low == high == 1:
             return "terminal"

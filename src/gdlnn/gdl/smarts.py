@@ -29,9 +29,8 @@ from gdlnn.gdl.atoms import (
     Ranges,
     Site,
     closure,
-    is_chemical,
-    read_pattern,
 )
+from gdlnn.gdl.chemical import is_chemical, read_pattern
 from gdlnn.gdl.conjugation import Alternative, alternatives
 from gdlnn.graphs.molecules import ELEMENTS
 
@@ -94,9 +93,7 @@ def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
     except ProgramError as error:
         raise ProgramError(f"to_smarts: {error}") from error
     names = merged.variables
-    others = [
-        _other_words(atom, f"node {names[v]}", exact) for v, atom in enumerate(pattern.atoms)
-    ]
+    others = [_other_words(atom, f"node {names[v]}", exact) for v, atom in enumerate(pattern.atoms)]
     ways = {
         ends: _bond_ways(bond, f"edge ({names[ends[0]]}, {names[ends[1]]})", exact, ends)
         for ends, bond in pattern.bonds.items()
@@ -110,7 +107,15 @@ def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
             )
         ways = {ends: [Alternative("", bond.types, "")] for ends, bond in pattern.bonds.items()}
     patterns = [
-        (Pattern(pattern.atoms, {e: Bond(way.types) for e, way in chosen.items()}, pattern.strict, pattern.implicit), chosen)
+        (
+            Pattern(
+                pattern.atoms,
+                {e: Bond(way.types) for e, way in chosen.items()},
+                pattern.strict,
+                pattern.implicit,
+            ),
+            chosen,
+        )
         for chosen in (dict(zip(ways, some, strict=True)) for some in product(*ways.values()))
     ]
     possible = [pair for pair in patterns if pair[0].possible()] or patterns[:1]
@@ -263,11 +268,15 @@ def _number(key: str, wanted: Range, context: Range, implicit: bool) -> str:
         low, high = (max(wanted[0], _CHARGES[0]), min(wanted[1], _CHARGES[1])) if key == "charge" else wanted
         context = low, high
     above = range(int(high) + 1, int(context[1]) + 1) if math.isfinite(context[1]) else None
-    outside = None if above is None and math.isfinite(high) else [*range(int(context[0]), int(low)), *(above or ())]
+    outside = (
+        None if above is None and math.isfinite(high) else [*range(int(context[0]), int(low)), *(above or ())]
+    )
     if math.isinf(high):
         return "".join(f"!{letters(n)}" for n in range(int(context[0]), int(low)))
     if high - low >= MAX_LISTED:
-        raise ProgramError(f"to_smarts: expected at most {MAX_LISTED} values of {key}, got {high - low + 1:g}")
+        raise ProgramError(
+            f"to_smarts: expected at most {MAX_LISTED} values of {key}, got {high - low + 1:g}"
+        )
     inside = (letters(n) for n in range(int(low), int(high) + 1))
     return _listed(inside, None if outside is None else (letters(n) for n in outside))
 

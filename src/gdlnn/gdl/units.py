@@ -6,9 +6,10 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, TYPES, is_chemical, read_pattern
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, TYPES
 from gdlnn.gdl.canonical import merged_edges
-from gdlnn.gdl.groups import find_groups
+from gdlnn.gdl.chemical import is_chemical, read_pattern
+from gdlnn.gdl.naming import find_groups
 from gdlnn.gdl.phrases import (
     Phrase,
     atom_phrase,
@@ -21,7 +22,7 @@ from gdlnn.gdl.text import listed
 
 if TYPE_CHECKING:
     from gdlnn.gdl.atoms import Bond, Pattern
-    from gdlnn.gdl.groups import Found
+    from gdlnn.gdl.naming import Found
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
@@ -32,7 +33,7 @@ _BOND_WORDS = {SINGLE: "single", DOUBLE: "double", TRIPLE: "triple", AROMATIC: "
 
 
 class Way(NamedTuple):
-    """How one node is joined to another: words in a sentence, before a place in a row, and a sign in formulas."""
+    """How a node is joined to another: words in a sentence, words in a row, and a sign in formulas."""
 
     words: str
     row: str = ""
@@ -141,7 +142,8 @@ class Units:
 
     def _parts(self, found: list[Found]) -> list[Unit]:
         units = [
-            Unit(group.atoms, _group_phrase(group, self._further(group), self.exact), group) for group in found
+            Unit(group.atoms, _group_phrase(group, self._further(group), self.exact), group)
+            for group in found
         ]
         taken = {v for unit in units for v in unit.members}
         while not self.directed and (ring := self._smallest_ring(taken)):
@@ -157,7 +159,9 @@ class Units:
         told = []
         for place, v in enumerate(found.atoms):
             more = int(self._degrees[v]) - len(self.near[v])
-            told += [found.group.label(place) + (f" {_TIMES.get(more, f'{more} times')}" if more > 1 else "")] * (more > 0)
+            told += [
+                found.group.label(place) + (f" {_TIMES.get(more, f'{more} times')}" if more > 1 else "")
+            ] * (more > 0)
         return told
 
     def _smallest_ring(self, taken: set[int]) -> list[int] | None:
@@ -235,7 +239,7 @@ class Units:
 
 
 def _joined(came: dict[int, int], start: int, u: int, v: int) -> list[int] | None:
-    """Return the cycle through the start that two branches of a search close, or None where they share more."""
+    """Return the cycle through the start that two branches of a search close; None where they share more."""
 
     def back(w: int) -> list[int]:
         path = [w]

@@ -2,7 +2,7 @@
 
 A component is told from one of its parts on, each part with what hangs on it: as a list of neighbours, as a
 row, or as a ring. Of molecules, atoms of which all is known are written as formulas, and groups by their
-names. Numbers of rings that share atoms are given in brackets where a link cannot be told otherwise.
+names. Parts between which a further link has to be told get numbers in brackets.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class _Component:
                 elif key not in told:
                     told.add(key)
                     self.closures.append((u, link))
-        depth = {}
+        depth: dict[int, int] = {}
         for u in reversed(order):
             depth[u] = 1 + max((depth[link.other] for link in self.children[u]), default=0)
         self.size = depth
@@ -146,7 +146,7 @@ class _Component:
             text = uniform
         elif self.all.exact:
             text = self._from_centre()
-        elif self._unit(self.root).found is None and self._unit(self.root).phrase is not None and self._rows():
+        elif self._rows():
             text = self._row()
         else:
             text = self._plain(self.root, None, self.start, top=True)
@@ -172,7 +172,7 @@ class _Component:
         if not is_ring and not (len(nodes) >= _LONG and self._is_path()):
             return ""
         way = next(iter(ways))
-        joined = f", {way.row.replace('-bonded', ' bonds')}" if way.row else ""
+        joined = f", {way.row}" if way.row else ""
         return f"a {'ring' if is_ring else 'chain'} of {phrase.many(len(nodes))}{joined}"
 
     def _reference(self, u: int, v: int) -> str:
@@ -181,7 +181,7 @@ class _Component:
         if unit.found is not None and len(unit.members) > 1:
             return f"{unit.found.group.label(unit.members.index(v))} of {name}"
         if unit.phrase is None:
-            return f"atom {self._order(unit, self._entries[u]).index(v) + 1} of {name}"
+            return f"{self.all.what} {self._order(unit, self._entries[u]).index(v) + 1} of {name}"
         return name
 
     @property
@@ -213,7 +213,7 @@ class _Component:
         hanging = self._hanging(links)
         if unit.found is not None and hanging.startswith("attached to "):
             hanging = f"on {hanging.removeprefix('attached to ')}"
-        return f"{text} {hanging}" if top or len(links) == 1 and self._last(u) else f"{text} ({hanging})"
+        return f"{text} {hanging}" if top or (len(links) == 1 and self._last(u)) else f"{text} ({hanging})"
 
     def _last(self, u: int) -> bool:
         """Whether the sentence goes on with this unit alone, so that nothing need be put in brackets."""
@@ -249,7 +249,8 @@ class _Component:
                 said[text] += 1
                 leaf = not self.children[link.other] and link.other not in self.names
                 phrases[text] = self._unit(link.other).phrase if leaf else None
-            parts.append(f"{words} {listed([_many(text, n, phrases[text]) for text, n in said.items()], 'and')}")
+            texts = [_many(text, n, phrases[text]) for text, n in said.items()]
+            parts.append(f"{words} {listed(texts, 'and')}")
         return listed(parts, "and")
 
     def _ring_text(self, unit: Unit, u: int, entry: int) -> str:
@@ -349,8 +350,7 @@ class _Component:
         if not links:
             return text
         if unit.labelled:
-            said = [self._label(unit, link) + link.way.sign + self._formula(link.other, link) for link in links]
-            return f"{text} with {listed(said, 'and')}"
+            return f"{text} with {listed(self._labelled(unit, links), 'and')}"
         by_way: dict[str, Counter[str]] = {}
         for link in links:
             before = "bonded to" if link.way.sign == "–" else link.way.words
@@ -362,6 +362,13 @@ class _Component:
             words = [text if n == 1 else f"{number_word(n)} {text}" for text, n in said.items()]
             parts.append(f"{before} {listed(words, 'and')}")
         return f"{text} {listed(parts, 'and')}"
+
+    def _labelled(self, unit: Unit, links: list[Link]) -> list[str]:
+        """Write what hangs on a group, with the atoms that it hangs on."""
+        return [f"{self._label(unit, link)}{self._joined(link)}" for link in links]
+
+    def _joined(self, link: Link) -> str:
+        return f"{link.way.sign}{self._formula(link.other, link)}"
 
     def _branch(self, link: Link) -> str:
         sign = "" if link.way.sign == "–" else link.way.sign
@@ -377,9 +384,9 @@ class _Component:
         if not links:
             return text
         if unit.labelled:
-            return text + "".join(f"({self._label(unit, link)}{link.way.sign}{self._formula(link.other, link)})" for link in links)
+            return text + "".join(f"({end})" for end in self._labelled(unit, links))
         side = "".join(f"({self._branch(link)})" for link in links[:-1])
-        return f"{text}{side}{links[-1].way.sign}{self._formula(links[-1].other, links[-1])}"
+        return f"{text}{side}{self._joined(links[-1])}"
 
 
 def _edge(link: Link) -> tuple[int, int, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdlnn.errors import GraphError, MissingExtraError
-from gdlnn.gdl.atoms import is_chemical
+from gdlnn.gdl.chemical import is_chemical
 from gdlnn.graphs.molecules import chem, graph_molecule
 from gdlnn.mining.program_set import Example
 

@@ -62,8 +62,8 @@ class MinedProgram:
         A molecule to draw the program by, see `ProgramSet.with_examples`.
     """
 
-    __slots__ = ("_bits", "complete", "example", "held_out_score", "label", "n_graphs", "n_matched", "program",
-                 "score", "steps", "targets")  # fmt: skip
+    __slots__ = ("_bits", "complete", "example", "held_out_score", "label", "n_graphs", "n_matched",
+                 "program", "score", "steps", "targets")  # fmt: skip
 
     def __init__(
         self,
@@ -377,7 +377,9 @@ class ProgramSet(Sequence[MinedProgram]):
                 f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
             )
         found = ((item, item.example or find_example(item, dataset.graphs)) for item in self._items)
-        return self._with(item if example is None else item.replace(example=example) for item, example in found)
+        return self._with(
+            item if example is None else item.replace(example=example) for item, example in found
+        )
 
     def summary(self) -> str:
         """Return a few lines: how many programs of which label from how many targets, and the best score."""
