@@ -24,43 +24,46 @@ if TYPE_CHECKING:
     from gdlnn.gdl.atoms import Ranges
 
 TABLE = """
+indole ring: [nX3]1ccc2ccccc21
+benzimidazole ring: [nX3]1c[nX2]c2ccccc21
+benzofuran ring: o1ccc2ccccc21
+benzothiophene ring: [sX2]1ccc2ccccc21
+quinoline ring: [nX2]1cccc2ccccc21
+isoquinoline ring: c1[nX2]ccc2ccccc21
+purine ring: [nX2]1c[nX2]c2[nX3]c[nX2]c2c1
+purine ring: [nX2]1c[nX2]c2[nX2]c[nX3]c2c1
+naphthalene ring: c1cccc2ccccc21
 phenyl group: c1[cH][cH][cH][cH][cH]1
 para-phenylene ring: c1[cH][cH]c[cH][cH]1
 meta-phenylene ring: c1[cH]c[cH][cH][cH]1
 ortho-phenylene ring: c1c[cH][cH][cH][cH]1
-indole ring: n1ccc2ccccc21
-benzimidazole ring: n1cnc2ccccc21
-benzofuran ring: o1ccc2ccccc21
-benzothiophene ring: s1ccc2ccccc21
-quinoline ring: n1cccc2ccccc21
-isoquinoline ring: c1nccc2ccccc21
-purine ring: n1cnc2ncnc2c1
-naphthalene ring: c1cccc2ccccc21
 benzene ring: c1ccccc1
-pyridine ring: [nD2H0]1ccccc1
-pyridinium ring: [n+]1ccccc1
-pyrimidine ring: [nD2H0]1c[nD2H0]ccc1
-pyrazine ring: [nD2H0]1cc[nD2H0]cc1
-pyridazine ring: [nD2H0]1[nD2H0]cccc1
-triazine ring: [nD2H0]1c[nD2H0]c[nD2H0]c1
-imidazole ring: n1cncc1
-pyrazole ring: n1nccc1
-pyrrole ring: n1cccc1
+pyridine ring: [nX2]1ccccc1
+pyridinium ring: [n+X3]1ccccc1
+pyrimidine ring: [nX2]1c[nX2]ccc1
+pyrazine ring: [nX2]1cc[nX2]cc1
+pyridazine ring: [nX2]1[nX2]cccc1
+triazine ring: [nX2]1c[nX2]c[nX2]c1
+imidazole ring: [nX3]1c[nX2]cc1
+pyrazole ring: [nX3]1[nX2]ccc1
+pyrrole ring: [nX3]1cccc1
 furan ring: o1cccc1
-thiophene ring: s1cccc1
-thiazole ring: s1cncc1
-isothiazole ring: s1nccc1
-oxazole ring: o1cncc1
-isoxazole ring: o1nccc1
-thiadiazole ring: s1cnnc1
-oxadiazole ring: o1cnnc1
-1,2,4-triazole ring: n1ncnc1
-1,2,3-triazole ring: n1nncc1
-tetrazole ring: n1nnnc1
+thiophene ring: [sX2]1cccc1
+thiazole ring: [sX2]1c[nX2]cc1
+isothiazole ring: [sX2]1[nX2]ccc1
+oxazole ring: o1c[nX2]cc1
+isoxazole ring: o1[nX2]ccc1
+thiadiazole ring: [sX2]1c[nX2][nX2]c1
+oxadiazole ring: o1c[nX2][nX2]c1
+1,2,4-triazole ring: [nX3]1[nX2]c[nX2]c1
+1,2,4-triazole ring: [nX3]1c[nX2][nX2]c1
+1,2,3-triazole ring: [nX3]1[nX2][nX2]cc1
+tetrazole ring: [nX3]1[nX2][nX2][nX2]c1
+tetrazole ring: [nX3]1[nX2][nX2]c[nX2]1
 piperidine ring: [NX3]1[CX4][CX4][CX4][CX4][CX4]1
 piperazine ring: [NX3]1[CX4][CX4][NX3][CX4][CX4]1
 morpholine ring: O1[CX4][CX4][NX3][CX4][CX4]1
-thiomorpholine ring: [SD2]1[CX4][CX4][NX3][CX4][CX4]1
+thiomorpholine ring: [SX2]1[CX4][CX4][NX3][CX4][CX4]1
 pyrrolidine ring: [NX3]1[CX4][CX4][CX4][CX4]1
 azetidine ring: [NX3]1[CX4][CX4][CX4]1
 aziridine ring: [NX3]1[CX4][CX4]1
@@ -74,37 +77,37 @@ cyclohexane ring: [CX4]1[CX4][CX4][CX4][CX4][CX4]1
 cyclopentane ring: [CX4]1[CX4][CX4][CX4][CX4]1
 cyclobutane ring: [CX4]1[CX4][CX4][CX4]1
 cyclopropane ring: [CX4]1[CX4][CX4]1
-cyclohexene ring: C1=C[CX4][CX4][CX4][CX4]1
-cyclopentene ring: C1=C[CX4][CX4][CX4]1
-phosphate group: P(=O)(O)(O)O
-phosphonate group: P(=O)(O)(O){#6}
+cyclohexene ring: [CX3]1=[CX3][CX4][CX4][CX4][CX4]1
+cyclopentene ring: [CX3]1=[CX3][CX4][CX4][CX4]1
+phosphate group: [PH0](=O)(O)(O)O
+phosphonate group: [PH0](=O)(O)(O){#6}
 tert-butyl group: C([CH3])([CH3])[CH3]
 trifluoromethyl group: C(F)(F)F
 trichloromethyl group: C(Cl)(Cl)Cl
-guanidine group: C(=N)([NX3])[NX3]
-sulfonamide group: S(=O)(=O)[NX3]
-sulfonyl chloride: S(=O)(=O)Cl
-sulfonic acid: S(=O)(=O)[OH]
-sulfonate group: S(=O)(=O)[O-]
-sulfonate ester: S(=O)(=O)[OD2H0]
+guanidine group: C(=[NX2])([NX3])[NX3]
+sulfonamide group: [SH0](=O)(=O)[NX3]
+sulfonyl chloride: [SH0](=O)(=O)Cl
+sulfonic acid: [SH0](=O)(=O)[OH]
+sulfonate group: [SH0](=O)(=O)[O-]
+sulfonate ester: [SH0](=O)(=O)[OD2H0]
 urea group: C(=O)([NX3])[NX3]
-thiourea group: C(=S)([NX3])[NX3]
+thiourea group: C(=[SX1])([NX3])[NX3]
 carbamate group: C(=O)([NX3])[OD2H0]
 carbonate group: C(=O)([OD2H0])[OD2H0]
 imide group: C(=O)[NX3]C=O
 anhydride: C(=O)OC=O
 hydrazide: C(=O)[NX3][NX3]
 hydroxamic acid: C(=O)[NX3][OH]
-sulfone group: S(=O)(=O)({#6}){#6}
-sulfonyl group: S(=O)=O
+sulfone group: [SH0D4](=O)(=O)({#6}){#6}
+sulfonyl group: [SH0D4](=O)=O
 nitro group: [N+](=O)[O-]
 nitro group: N(=O)=O
-azide group: N=[N+]=[N-]
-diazo group: C=[N+]=[N-]
-isocyanate group: N=C=O
-isothiocyanate group: N=C=S
-carbodiimide group: N=C=N
-thiocyanate group: SC#N
+azide group: [NX2]=[N+]=[N-]
+diazo group: [CX3]=[N+]=[N-]
+isocyanate group: [NX2]=C=O
+isothiocyanate group: [NX2]=C=[SX1]
+carbodiimide group: [NX2]=C=[NX2]
+thiocyanate group: [SX2]C#N
 carboxylic acid: C(=O)[OH]
 carboxylate group: C(=O)[O-]
 acid chloride: C(=O)Cl
@@ -112,24 +115,24 @@ amide group: C(=O)([NX3]){#6}
 formamide group: [CH](=O)[NX3]
 ester group: C(=O)([OD2H0]{C}){#6}
 ester group: C(=O)([OD2H0]{c}){#6}
-thioester group: C(=O)([SD2H0]){#6}
-thioamide group: C(=S)([NX3]){#6}
-amidine group: C(=[ND2])([NX3]){#6}
-hydrazone group: C=[ND2H0][NX3]
-oxime group: C=[ND2H0][OH]
-oxime ether: C=[ND2H0][OD2H0]
+thioester group: C(=O)([SX2]){#6}
+thioamide group: C(=[SX1])([NX3]){#6}
+amidine group: C(=[NX2])([NX3]){#6}
+hydrazone group: [CX3]=[NX2][NX3]
+oxime group: [CX3]=[NX2][OH]
+oxime ether: [CX3]=[NX2][OD2H0]
 azoxy group: [N+]([O-])=N
 isopropyl group: [CH]([CH3])[CH3]
 acetal group: [CX4]([OD2H0])[OD2H0]
 hemiacetal group: [CX4]([OH])[OD2H0]
 boronic acid: B([OH])[OH]
-enol ether: C=C[OD2H0]
-enamine: C=C[NX3]
+enol ether: [CX3]=[CX3][OD2H0]
+enamine: [CX3]=[CX3][NX3]
 methylenedioxy group: [OR][CH2R][OR]
 aldehyde group: [CH](=O){#6}
 ketone group: C(=O)({#6}){#6}
-nitroso group: [ND2]=O
-azo group: [ND2R0]=[ND2R0]
+nitroso group: [NX2]=O
+azo group: [NX2R0]=[NX2R0]
 diazonium group: [N+]#N
 hydrazine group: [NX3][NX3]
 nitrile group: C#[ND1H0]
@@ -138,17 +141,19 @@ N-oxide: [n+][O-]
 N-oxide: [N+D4][O-]
 peroxide: [OD2H0][OD2H0]
 hydroperoxide: [OD2H0][OH]
-disulfide: [SD2H0][SD2H0]
-sulfoxide group: [SD3]=O
-phosphoryl group: P=O
-thiocarbonyl group: C=S
+disulfide: [SX2][SX2]
+sulfoxide group: [SH0D3]=O
+phosphoryl group: [PH0]=O
+thiocarbonyl group: C=[SX1]
 carbonyl group: [#6]=O
-imine: C=[ND2H0]
+imine: [CX3]=[NX2]
 methoxy group: [OD2H0][CH3]
 ethoxy group: [OD2H0][CH2][CH3]
 ethyl group: [CH2X4][CH3]
 vinyl group: [CH]=[CH2]
+alkene: [CX3]=[CX3]
 terminal alkyne: C#[CH]
+alkyne: C#C
 quaternary ammonium nitrogen: [ND4+]
 primary aromatic amine: [NH2]{c}
 primary amine: [NH2]{CX4}
@@ -157,9 +162,9 @@ tertiary amine: [ND3H0]({CX4})({CX4}){CX4}
 phenolic hydroxyl: [OH]{c}
 hydroxyl group: [OH]{CX4}
 ether oxygen: [OD2H0]({CX4}){CX4}
-sulfide sulfur: [SD2H0]({#6}){#6}
-thiol group: [SHD1]
-methyl group: [CH3]
+sulfide sulfur: [SH0X2]({#6}){#6}
+thiol group: [SHX2]
+methyl group: [CH3D1]
 halogen: [F,Cl,Br,I]
 """
 
