@@ -18,6 +18,7 @@ from gdlnn.gdl.phrases import (
     is_exact,
     node_phrase,
 )
+from gdlnn.gdl.program import ANY
 from gdlnn.gdl.text import listed
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
+_FEW = 4  # smaller programs are told from one end to the other
 _MOST_RING = 12  # longer cycles are told atom by atom
 _TIMES = {2: "twice"}
 _SIGNS = {SINGLE: "–", DOUBLE: "=", TRIPLE: "≡"}
@@ -81,6 +83,8 @@ class Units:
         What every node is called.
     exact
         Whether all is known of every atom and bond, so that they are written as formulas.
+    pinned
+        Whether every node has a value of the same features, as the surroundings of a node have.
     what
         What nodes are called: atom or node.
     """
@@ -89,14 +93,19 @@ class Units:
         self.directed = directed
         self.chemical = is_chemical(schema) and not directed
         self.what = "atom" if schema is not None and schema.domain == "molecule" else "node"
-        self.exact = False
+        self.exact, self.pinned = False, _is_pinned(program)
         self.ways: dict[tuple[int, int], list[Way]] = {}
         found: list[Found] = []
         if self.chemical and schema is not None:
             pattern = read_pattern(program, schema)
             needed = pattern.needed()
             self.phrases = [atom_phrase(pattern, v, needed[v]) for v in range(len(needed))]
-            self.exact = _all_exact(pattern)
+            self.exact = _all_exact(pattern, self.pinned)
+            if self.exact and not pattern.strict:  # formulas leave out the signs of aromatic bonds
+                self.phrases = [
+                    replace(p, adjectives=("aromatic", *p.adjectives)) if pattern.site(v).aromatic else p
+                    for v, p in enumerate(self.phrases)
+                ]
             found = find_groups(pattern, needed)
             self._degrees = [pattern.closed(v)["degree"][0] for v in range(len(needed))]
             self._bonds(program, pattern)
@@ -254,11 +263,23 @@ def _joined(came: dict[int, int], start: int, u: int, v: int) -> list[int] | Non
     return ring if ring[1] < ring[-1] else [ring[0], *ring[:0:-1]]
 
 
-def _all_exact(pattern: Pattern) -> bool:
-    """Whether all is known of every atom and bond."""
-    if not pattern.strict or any(len(b.types) > 1 or b.others for b in pattern.bonds.values()):
+def _is_pinned(program: Program) -> bool:
+    vectors = [node.intervals for node in program.nodes]
+    if len(vectors) < _FEW or any(vector is None for vector in vectors):
         return False
-    return all(is_exact(a, pattern.closed(v)) and not a.others for v, a in enumerate(pattern.atoms))
+    columns = zip(*(vector for vector in vectors if vector is not None), strict=True)
+    return all(all(i.lower == i.upper for i in column) or all(i == ANY for i in column) for column in columns)
+
+
+def _all_exact(pattern: Pattern, pinned: bool) -> bool:
+    """Whether all is known of every atom and bond, or as much as the graphs tell."""
+    if any(len(b.types) > 1 or b.others for b in pattern.bonds.values()):
+        return False
+    if any(atom.others or atom.element is None for atom in pattern.atoms):
+        return False
+    if not pattern.strict:
+        return pinned and all("degree" in atom.stated for atom in pattern.atoms)
+    return all(is_exact(atom, pattern.closed(v)) for v, atom in enumerate(pattern.atoms))
 
 
 def _edge_way(words: str, values: str) -> Way:

@@ -82,7 +82,7 @@ class _Component:
 
     def _root(self) -> tuple[int, int]:
         """Choose the unit to begin with, and of a ring the node."""
-        if self.all.exact and len(self.members) == len(self.all.units):
+        if (self.all.exact or self.all.pinned) and len(self.members) == len(self.all.units):
             centre = self.all.centre()
             return self.all.unit_of[centre], centre
         rings = [u for u in self.members if self._unit(u).phrase is None]
@@ -146,7 +146,7 @@ class _Component:
             text = uniform
         elif self.all.exact:
             text = self._from_centre()
-        elif self._rows():
+        elif not self.all.pinned and self._rows():
             text = self._row()
         else:
             text = self._plain(self.root, None, self.start, top=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.errors import GraphError, MissingExtraError
+from gdlnn.errors import GraphError, MissingExtraError, require
 from gdlnn.gdl.chemical import is_chemical
 from gdlnn.graphs.molecules import chem, graph_molecule
 from gdlnn.mining.program_set import Example
@@ -29,10 +30,8 @@ def find_example(item: MinedProgram, graphs: Sequence[Graph]) -> Example | None:
         witness = item.program.find(graphs[row])
         if witness is None:
             continue
-        try:
+        with suppress(GraphError, MissingExtraError):  # another molecule may do
             return _example(graphs[row], [witness[variable] for variable in item.program.variables])
-        except (GraphError, MissingExtraError):
-            return None
     return None
 
 
@@ -40,10 +39,26 @@ def _example(graph: Graph, atoms: list[int]) -> Example:
     """Write the molecule of a graph as SMILES and follow some of its atoms."""
     rd = chem("Drawing a molecule")
     molecule = graph_molecule(graph)
-    try:
-        rd.SanitizeMol(molecule)
-    except (RuntimeError, ValueError) as error:
-        raise GraphError(f"expected a molecule that RDKit can sanitise, got another: {error}") from error
+    if graph.schema is not None and all(feature.name != "charge" for feature in graph.schema.node):
+        _charge_nitro(molecule)
+    with require("rdkit.rdBase", "chem", "Drawing a molecule").BlockLogs():
+        try:
+            rd.SanitizeMol(molecule)
+        except (RuntimeError, ValueError) as error:
+            raise GraphError(f"expected a molecule that RDKit can sanitise, got another: {error}") from error
     smiles = rd.MolToSmiles(molecule)
     order = list(molecule.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
     return Example(str(smiles), tuple(order.index(v) for v in atoms))
+
+
+def _charge_nitro(molecule: Any) -> None:
+    """Put charges on nitro groups of graphs without charges, where nitrogen has four bonds."""
+    for atom in molecule.GetAtoms():
+        if atom.GetSymbol() != "N" or sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()) != 4:
+            continue
+        atom.SetFormalCharge(1)
+        for bond in atom.GetBonds():
+            other = bond.GetOtherAtom(atom)
+            if other.GetSymbol() == "O" and other.GetDegree() == 1 and bond.GetBondTypeAsDouble() == 1:
+                other.SetFormalCharge(-1)
+                break
