@@ -36,7 +36,8 @@ MOLECULES = {
     "carboxylate group": "CC(=O)[O-]",
     "amide group": "CC(=O)NC",
     "ester group": "CC(=O)OC",
-    "ketone group": "CC(C)=O",
+    "ketone group": "CCC(=O)CC",
+    "acetyl group": "CC(C)=O",
     "aldehyde group": "CC=O",
     "urea group": "CNC(=O)NC",
     "carbamate group": "CNC(=O)OC",
@@ -128,7 +129,7 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
             ),
             "a carbonyl group next to a ring nitrogen.",
         ),
-        # An oxygen that may have no hydrogen is no acid; a carbon that may be charged is still a carbon.
+        # An oxygen that may have no hydrogen is no acid.
         (
             (
                 "node c <atom = C> node o <atom = O> node p <atom = O> edge (c, o) <bond = double> "
@@ -136,7 +137,10 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
             ),
             "a carbonyl group on an oxygen.",
         ),
-        ("node x <atom = C, hydrogens = 3>", "an H=3 carbon."),
+        (
+            "node x <atom = C, hydrogens = 3, ring = no> node y edge (x, y)",
+            "an H=3 chain carbon next to an atom.",
+        ),
         ("node x <atom = C, hydrogens = 3> node y edge (x, y) <bond = single>", "a methyl group on an atom."),
     ],
 )
@@ -268,3 +272,16 @@ def test_words_are_few_and_tell_programs_apart(data_dir: Path) -> None:
     # the same SMARTS too.
     said = {(p.describe(MOLECULE_SCHEMA), p.to_smarts(MOLECULE_SCHEMA)) for p in (*mined, *around)}
     assert len({words for words, _ in said}) == len(said)
+
+
+def test_neutral_molecules_are_told_the_same_without_charges() -> None:
+    graph = molecule_graph(Chem.MolFromSmiles("Cc1ccccc1"))
+    program = Program.from_graph(graph)
+    charge = [feature.name for feature in MOLECULE_SCHEMA.node].index("charge")
+    nodes = [
+        (n.variable, [(-np.inf, np.inf) if i == charge else v for i, v in enumerate(n.intervals or ())])
+        for n in program.nodes
+    ]
+    without = Program(nodes, program.edges)
+    assert without.describe(MOLECULE_SCHEMA) == program.describe(MOLECULE_SCHEMA)
+    assert "phenyl group" in without.describe(MOLECULE_SCHEMA)

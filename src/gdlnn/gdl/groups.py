@@ -130,6 +130,7 @@ enol ether: [CX3]=[CX3][OD2H0]
 enamine: [CX3]=[CX3][NX3]
 methylenedioxy group: [OR][CH2R][OR]
 aldehyde group: [CH](=O){#6}
+acetyl group: C(=O)([CH3D1]){#6}
 ketone group: C(=O)({#6}){#6}
 nitroso group: [NX2]=O
 azo group: [NX2R0]=[NX2R0]

@@ -270,8 +270,8 @@ def _count_words(key: str, wanted: Range, context: Range) -> str:
             "H-free" if high == 0 else "H-bearing" if (low, high) == (1, math.inf) else _hydrogens(low, high)
         )
     if key == "degree":
-        if low == high == 1:
-            return "terminal"
+        if high == 0 or low == high == 1:
+            return "isolated" if high == 0 else "terminal"
         if high == 2 and not at_least:
             return "unbranched"
         if high == math.inf and low in (2, 3):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
-_FEW = 4  # smaller programs are told from one end to the other
 _MOST_RING = 12  # longer cycles are told atom by atom
 _TIMES = {2: "twice"}
 _SIGNS = {SINGLE: "–", DOUBLE: "=", TRIPLE: "≡"}
@@ -98,6 +97,8 @@ class Units:
         found: list[Found] = []
         if self.chemical and schema is not None:
             pattern = read_pattern(program, schema)
+            if self.pinned:
+                _leave_charges_out(pattern)
             needed = pattern.needed()
             self.phrases = [atom_phrase(pattern, v, needed[v]) for v in range(len(needed))]
             self.exact = _all_exact(pattern, self.pinned)
@@ -263,9 +264,23 @@ def _joined(came: dict[int, int], start: int, u: int, v: int) -> list[int] | Non
     return ring if ring[1] < ring[-1] else [ring[0], *ring[:0:-1]]
 
 
+def _leave_charges_out(pattern: Pattern) -> None:
+    """Take atoms for neutral where a program pins all but their charges.
+
+    Then all training molecules were neutral, and a charge is nothing to speak of.
+    """
+    whole = all(atom.element and "hydrogens" in atom.stated for atom in pattern.atoms)
+    if pattern.strict and whole and not any("charge" in atom.stated for atom in pattern.atoms):
+        for atom in pattern.atoms:
+            atom.stated["charge"] = (0.0, 0.0)
+        if not pattern.possible():
+            for atom in pattern.atoms:
+                del atom.stated["charge"]
+
+
 def _is_pinned(program: Program) -> bool:
     vectors = [node.intervals for node in program.nodes]
-    if len(vectors) < _FEW or any(vector is None for vector in vectors):
+    if any(vector is None for vector in vectors):
         return False
     columns = zip(*(vector for vector in vectors if vector is not None), strict=True)
     return all(all(i.lower == i.upper for i in column) or all(i == ANY for i in column) for column in columns)

@@ -82,7 +82,8 @@ class _Component:
 
     def _root(self) -> tuple[int, int]:
         """Choose the unit to begin with, and of a ring the node."""
-        if (self.all.exact or self.all.pinned) and len(self.members) == len(self.all.units):
+        around = self.all.pinned and len(self.all.phrases) >= _LONG
+        if (self.all.exact or around) and len(self.members) == len(self.all.units):
             centre = self.all.centre()
             return self.all.unit_of[centre], centre
         rings = [u for u in self.members if self._unit(u).phrase is None]
