@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 from gdlnn import ModelError
@@ -20,6 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 def single(**options: Any) -> MLPHead:
     """Return one perceptron without input dropout or soft labels, which stops early wherever it can."""
     given = {"input_dropout": 0.0, "ensemble_size": 1, "soft_labels": None, "early_stopping": True}
+    given["linear_share"] = 0.0
     return MLPHead(**{"epochs": 100, **given, **options})
 
 
@@ -61,6 +64,23 @@ def test_members_are_averaged(data: tuple[FloatArray, npt.NDArray[Any]]) -> None
         each = [torch.softmax(member(inputs), dim=1).double().numpy() for member in head.network_.members]
     np.testing.assert_allclose(head.predict_proba(X), np.mean(each, axis=0), atol=1e-6)
     assert not np.allclose(each[0], each[1])
+    both = single(epochs=5, ensemble_size=3, linear_share=0.25).fit(X, y)
+    linear = LogisticRegression(C=0.3, max_iter=1000).fit(inputs.numpy(), y).predict_proba(inputs.numpy())
+    expected = 0.75 * np.mean(each, axis=0) + 0.25 * linear
+    np.testing.assert_allclose(both.predict_proba(X), expected, atol=1e-3)
+
+
+def test_sparse_features_are_trained_on_as_they_are() -> None:
+    rng = np.random.default_rng(5)
+    X = (rng.random((240, 60)) < 0.1).astype(float)
+    y = ((X[:, :5].sum(axis=1) > 0) ^ (rng.random(240) < 0.05)).astype(int)
+    dense = MLPHead(epochs=40, input_dropout=0, dropout=0, seed=1).fit(X, y)
+    sparse = MLPHead(epochs=40, input_dropout=0, dropout=0, seed=1).fit(csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict_proba(csr_array(X)), dense.predict_proba(X), atol=0.02)
+    again = MLPHead(epochs=40, input_dropout=0, dropout=0, seed=1).fit(csr_array(X), y)
+    assert np.array_equal(again.predict_proba(X), sparse.predict_proba(X))
+    dropped = MLPHead(epochs=40, seed=1).fit(csr_array(X[:200]), y[:200], (csr_array(X[200:]), y[200:]))
+    assert dropped.score(X[200:], y[200:]) > 0.8
 
 
 def test_it_learns_and_stops_when_the_validation_part_gets_no_better(

@@ -19,9 +19,9 @@ GRAPHS = "Feature Graph GraphDataset Schema"
 LANGUAGE = "Interval NamedProgram Program format_programs parse_programs"
 DATASETS = "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs"
 MATCHING = "match"
-MINING = "MinedProgram ProgramSet mine"
+MINING = "MinedProgram ProgramSet mine neighbourhoods"
 EXPLANATIONS = "Explanation"
-MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined PL4XGLClassifier load_model tune"
+MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined Neighbourhoods PL4XGLClassifier load_model tune"
 MEANT = {
     *f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING} {MODEL} {EXPLANATIONS}".split(),
     "__version__",

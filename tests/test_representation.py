@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pytest
 
-from gdlnn import matching
 from gdlnn.cli.options import Technique
 from gdlnn.explain import DEFAULT_TECHNIQUE, TECHNIQUES, explain_model
-from gdlnn.model import layer, pl4xgl
+from gdlnn.matching import ProgramPlan
 from gdlnn.report import ReportOptions, build_report
 from gdlnn.server.answers import Answers
 from gdlnn.server.bodies import ExplainBody, TechniqueName
@@ -29,12 +28,13 @@ class Matchings:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.graphs = 0
 
-        def counted(programs: Any, graphs: Any, *options: Any, **named: Any) -> Any:
-            self.graphs += sum(graph.n_nodes == TEST.graphs[0].n_nodes for graph in graphs)
-            return matching.match(programs, graphs, *options, **named)
+        whole = ProgramPlan.match
 
-        for module in (layer, pl4xgl):
-            monkeypatch.setattr(module, "match", counted)
+        def counted(plan: ProgramPlan, graphs: Any, *options: Any, **named: Any) -> Any:
+            self.graphs += sum(graph.n_nodes == TEST.graphs[0].n_nodes for graph in graphs.graphs)
+            return whole(plan, graphs, *options, **named)
+
+        monkeypatch.setattr(ProgramPlan, "match", counted)
 
 
 @pytest.fixture
@@ -54,7 +54,9 @@ def matchings(monkeypatch: pytest.MonkeyPatch) -> Matchings:
     ids=["predict", "explain", "lime", "explain_model", "report"],
 )
 def test_every_graph_is_matched_once(ask: Callable[[Any], Any], matchings: Matchings) -> None:
-    ask(motif_model())
+    model = motif_model()
+    matchings.graphs = 0
+    ask(model)
     assert matchings.graphs == len(TEST)
 
 

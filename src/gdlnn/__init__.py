@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
     from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
     from gdlnn.matching import match
-    from gdlnn.mining import MinedProgram, ProgramSet, mine
+    from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
     from gdlnn.model import (
         GDLNNClassifier,
         GDLTransformer,
         Mined,
         MLPHead,
+        Neighbourhoods,
         PL4XGLClassifier,
         load_model,
         tune,
@@ -68,6 +69,7 @@ _HOMES = {
     "MissingExtraError": "gdlnn.errors",
     "ModelError": "gdlnn.errors",
     "NamedProgram": "gdlnn.gdl",
+    "Neighbourhoods": "gdlnn.model",
     "PL4XGLClassifier": "gdlnn.model",
     "Program": "gdlnn.gdl",
     "ProgramError": "gdlnn.errors",
@@ -87,6 +89,7 @@ _HOMES = {
     "make_ba_2motifs": "gdlnn.datasets",
     "match": "gdlnn.matching",
     "mine": "gdlnn.mining",
+    "neighbourhoods": "gdlnn.mining",
     "parse_programs": "gdlnn.gdl",
     "tune": "gdlnn.model",
 }
@@ -113,6 +116,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NamedProgram",
+    "Neighbourhoods",
     "PL4XGLClassifier",
     "Program",
     "ProgramError",
@@ -133,6 +137,7 @@ __all__ = [
     "make_ba_2motifs",
     "match",
     "mine",
+    "neighbourhoods",
     "parse_programs",
     "tune",
 ]

@@ -273,6 +273,8 @@ class SplitHead:
         The standardisation of the inputs.
     n_programs
         How many of the inputs are programs.
+    linear, linear_share
+        The layer of a linear model, and its weight in the average of probabilities; None: there is none.
     """
 
     def __init__(
@@ -281,11 +283,16 @@ class SplitHead:
         mean: SingleArray,
         scale: SingleArray,
         n_programs: int,
+        linear: tuple[SingleArray, SingleArray] | None = None,
+        linear_share: float = 0.0,
     ) -> None:
         self._n_members = len(members)
+        self._linear_share = linear_share
         self._above = [_side_by_side([layers[i] for layers in members]) for i in range(1, len(members[0]))]
-        first = np.concatenate([layers[0][0] for layers in members]) / scale
-        bias = np.concatenate([layers[0][1] for layers in members]) - first @ mean
+        beside = [] if linear is None else [linear]
+        self._n_first = sum(len(layers[0][1]) for layers in members)
+        first = np.concatenate([weight for weight, _ in [*(m[0] for m in members), *beside]]) / scale
+        bias = np.concatenate([bias for _, bias in [*(m[0] for m in members), *beside]]) - first @ mean
         self._of_programs = np.ascontiguousarray(first[:, :n_programs].T)
         self._of_others = np.ascontiguousarray(first[:, n_programs:].T)
         self._bias = bias
@@ -301,15 +308,25 @@ class SplitHead:
             [(_array(layer.weight), _array(layer.bias)) for layer in member.linear_layers]
             for member in network.members
         ]
-        return cls(members, _array(network.mean), _array(network.scale), n_programs)
+        linear = None
+        if network.linear is not None:
+            (layer,) = network.linear.linear_layers
+            linear = (_array(layer.weight), _array(layer.bias))
+        scaling = _array(network.mean), _array(network.scale)
+        return cls(members, *scaling, n_programs, linear, network.linear_share)
 
     def probabilities(self, values: FloatArray, others: FloatArray) -> FloatArray:
         """Return rows × classes for program values and the other features of one graph."""
-        x = self._samples(values) + (others.astype(np.float32) @ self._of_others + self._bias)
+        both = self._samples(values) + (others.astype(np.float32) @ self._of_others + self._bias)
+        x, linear = both[:, : self._n_first], both[:, self._n_first :]
         for weight, bias in self._above:
             np.maximum(x, 0, out=x)
             x = np.asarray(x @ weight + bias, dtype=np.float32)
-        return _softmax(x.reshape(len(values), self._n_members, -1).astype(np.float64))
+        said = _softmax(x.reshape(len(values), self._n_members, -1).astype(np.float64))
+        if not linear.shape[1]:
+            return said
+        beside = _softmax(linear[:, None].astype(np.float64))
+        return (1 - self._linear_share) * said + self._linear_share * beside
 
     def _samples(self, values: FloatArray) -> SingleArray:
         """Return what the samples add to the first layer; the last ones asked about are remembered."""

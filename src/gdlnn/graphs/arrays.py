@@ -255,6 +255,13 @@ class GraphSet:
         return int(self.arrays.edge_features.shape[1])
 
     @property
+    def kind(self) -> tuple[int, int, bool, bool, tuple[bool, ...]]:
+        """What programs are compiled for: numbers of features, and directions; the same for graphs alike."""
+        nodes, edges = self.n_node_features, self.n_edge_features
+        directions = tuple(np.unique(self.arrays.directed).tolist())
+        return nodes, edges, self.has_nodes or nodes > 0, self.has_edges or edges > 0, directions
+
+    @property
     def nbytes(self) -> int:
         """Memory that the encoding takes."""
         return self.native.nbytes

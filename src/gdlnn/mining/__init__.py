@@ -7,6 +7,7 @@ how their programs are merged, ranked and saved.
 from gdlnn.mining.comparison import objective, random_programs
 from gdlnn.mining.estimate import Estimate, estimate
 from gdlnn.mining.miner import mine
+from gdlnn.mining.neighbourhood_programs import neighbourhoods
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "SetInfo",
     "estimate",
     "mine",
+    "neighbourhoods",
     "objective",
     "random_programs",
 ]

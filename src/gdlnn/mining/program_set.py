@@ -279,7 +279,7 @@ class ProgramSet(Sequence[MinedProgram]):
         from scipy.sparse import csc_array
 
         rows = [np.flatnonzero(item.support).astype(np.int32) for item in self._items]
-        start = np.cumsum([0, *map(len, rows)])
+        start = np.cumsum([0, *map(len, rows)]).astype(np.int32)  # what scikit-learn takes
         indices = np.concatenate([*rows, np.zeros(0, dtype=np.int32)])
         shape = (self.info.n_graphs, len(rows))
         return csc_array((np.ones(len(indices), dtype=np.float32), indices, start), shape=shape).tocsr()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gdlnn.model.pl4xgl import PL4XGLClassifier
     from gdlnn.model.pooling import PooledFeatures
     from gdlnn.model.tuning import TuneResult, tune
-    from gdlnn.model.vocabulary import Mined
+    from gdlnn.model.vocabulary import Mined, Neighbourhoods
 
 _HOMES = {
     "GDLLayer": "gdlnn.model.network",
@@ -25,6 +25,7 @@ _HOMES = {
     "GDLTransformer": "gdlnn.model.layer",
     "MLPHead": "gdlnn.model.head",
     "Mined": "gdlnn.model.vocabulary",
+    "Neighbourhoods": "gdlnn.model.vocabulary",
     "PL4XGLClassifier": "gdlnn.model.pl4xgl",
     "PooledFeatures": "gdlnn.model.pooling",
     "TuneResult": "gdlnn.model.tuning",
@@ -39,6 +40,7 @@ __all__ = [
     "GDLTransformer",
     "MLPHead",
     "Mined",
+    "Neighbourhoods",
     "PL4XGLClassifier",
     "PooledFeatures",
     "TuneResult",

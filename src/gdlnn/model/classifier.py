@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,7 +32,15 @@ from gdlnn.model.inputs import (
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.pooling import any_quantity
 from gdlnn.model.representation import Representation
-from gdlnn.model.vocabulary import Mined, RunOptions, make_source
+from gdlnn.model.vocabulary import (
+    Mined,
+    Neighbourhoods,
+    RunOptions,
+    Source,
+    Vocabulary,
+    make_sources,
+    union,
+)
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +69,9 @@ class GDLNNClassifier(GraphClassifier):
     Parameters
     ----------
     vocabulary
-        Where programs come from: "auto", "mined" or ``Mined(...)`` with options of the search.
+        Where programs come from: "mined" or ``Mined(...)`` with options of the search, "neighbourhoods" or
+        ``Neighbourhoods(...)``, or several of these. "auto": neighbourhoods, and beside them programs mined
+        in bags where there are fewer than 1,000 training graphs that were not read as molecules.
     head
         "mlp", "linear" (exact attributions), ``MLPHead(...)`` with its own options, or any scikit-learn
         classifier.
@@ -101,7 +112,7 @@ class GDLNNClassifier(GraphClassifier):
 
     def __init__(
         self,
-        vocabulary: Literal["auto", "mined"] | Mined = "auto",
+        vocabulary: Vocabulary = "auto",
         head: Literal["mlp", "linear"] | Any = "mlp",
         structure: bool | Literal["auto"] = "auto",
         pooled: bool | Literal["auto"] = "auto",
@@ -155,6 +166,7 @@ class GDLNNClassifier(GraphClassifier):
             early_stopping=True,
             ensemble_size=1,
             soft_labels=None,
+            linear_share=0,
         )
         vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
         return cls(vocabulary=vocabulary, head=head, **{"structure": False, "pooled": False, **parameters})
@@ -195,9 +207,13 @@ class GDLNNClassifier(GraphClassifier):
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         pooled = self._pools(train)
-        source = make_source(self.vocabulary)
-        sets = source.find(train, self._run_options()) if programs is None else _given(programs, train)
-        self.programs_ = source.columns(sets)
+        sources = make_sources(self.vocabulary, train)
+        if programs is not None:
+            given = _given(programs, train)
+            self.programs_ = sources[0].columns(given) if len(sources) == 1 else union(given)
+        else:
+            run = self._run_options()
+            self.programs_ = union([source.columns(source.find(train, run)) for source in sources])
         if not len(self.programs_) and not pooled:
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         self.schema_, self.reading_ = train.schema, train.reading
@@ -205,7 +221,7 @@ class GDLNNClassifier(GraphClassifier):
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
         self._fit_head(train, val)
-        self.choice_ = self._choice(source, sets, val)
+        self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
         logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
         return self
 
@@ -224,7 +240,7 @@ class GDLNNClassifier(GraphClassifier):
             raise ModelError(f"pooled: expected True, False or auto, got {self.pooled!r}")
         return any_quantity(train) if self.pooled == "auto" else bool(self.pooled)
 
-    def _choice(self, source: Mined, sets: Sequence[ProgramSet], val: GraphDataset | None) -> dict[str, Any]:
+    def _choice(self, val: GraphDataset | None) -> dict[str, Any]:
         """Return in words what was settled while fitting."""
         if not isinstance(self.head_, MLPHead):
             training = type(self.head_).__name__
@@ -234,25 +250,26 @@ class GDLNNClassifier(GraphClassifier):
             training = f"{self.head_.epochs} epochs"
             if val is not None:
                 training += f", since {len(val)} validation graphs are too few"
-        return {
-            "epsilon": [float(programs.info.settings.get("epsilon", 0)) for programs in sets],
-            "k": "all" if source.k is None else source.k,
-            "pooled": self.layer_.pooled,
-            "training": training,
-        }
+        return {"pooled": self.layer_.pooled, "training": training}
 
     def _fit_head(self, train: GraphDataset, val: GraphDataset | None) -> None:
         assert train.y is not None
         if self.activation == "exists" and len(self.programs_):
-            # Mining has already found which training graphs each program matches.
-            table = self.layer_.with_pooled(train.graphs, self.programs_.supports.astype(np.float64))
+            # Which training graphs each program matches is known already.
+            table: Any
+            if self.layer_.pooled_ is None and any(item.label is None for item in self.programs_):
+                table = self.programs_.sparse_supports()  # of thousands of columns few are not zero
+            else:
+                table = self.layer_.with_pooled(train.graphs, self.programs_.supports.astype(np.float64))
         else:
             table = self.layer_.transform(train)
         self.head_ = self._make_head()
         codes = self._codes(train.y)
         if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
             assert val.y is not None
-            self.head_.fit(table, codes, validation=(self.layer_.transform(val), self._codes(val.y)))
+            held_out = self.layer_.transform(val)
+            held_out = csr_array(held_out) if issparse(table) else held_out
+            self.head_.fit(table, codes, validation=(held_out, self._codes(val.y)))
         else:
             self.head_.fit(table, codes)
         self.history_ = getattr(self.head_, "history_", [])
@@ -265,7 +282,7 @@ class GDLNNClassifier(GraphClassifier):
         """Return an unfitted head with what it takes over from the classifier."""
         head = clone(self.head) if hasattr(self.head, "fit") else None
         if isinstance(self.head, str) and self.head in ("mlp", "linear"):
-            head = MLPHead() if self.head == "mlp" else MLPHead(hidden=(), ensemble_size=1)
+            head = MLPHead() if self.head == "mlp" else MLPHead(hidden=(), ensemble_size=1, linear_share=0)
         if head is None or not hasattr(head, "predict"):
             expected = "mlp, linear, MLPHead(...) or a scikit-learn classifier"
             raise ModelError(f"head: expected {expected}, got {self.head!r}")
@@ -347,6 +364,21 @@ class GDLNNClassifier(GraphClassifier):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "head_")
+
+
+def _chosen(sources: Sequence[Source], programs: ProgramSet) -> dict[str, Any]:
+    """Return in words where the programs come from."""
+    told = [
+        f"neighbourhoods up to radius {source.radius}"
+        if isinstance(source, Neighbourhoods)
+        else f"mined with ε = {_listed(source.epsilon)}" + (" in bags" if source.bags is not None else "")
+        for source in sources
+    ]
+    return {"vocabulary": " and programs ".join(told), "programs": len(programs)}
+
+
+def _listed(epsilon: Any) -> str:
+    return ", ".join(map(str, epsilon)) if isinstance(epsilon, list | tuple) else str(epsilon)
 
 
 def _first_equal(features: FloatArray) -> npt.NDArray[np.intp]:

@@ -56,7 +56,10 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "forest": where a random forest's out-of-bag votes disagree with a label, learn the votes instead.
         Programs were mined from the rows they are trained on and fit them nearly perfectly, so that hard
         labels teach the head to trust them too far. "auto": with two classes only; with more the votes are
-        spread too thin. None: all labels are used as they are.
+        spread too thin. None: all labels are used as they are, which suits programs found without labels.
+    linear_share
+        Weight of a linear model with L2 regularisation in the average of probabilities; 0, or without hidden
+        layers: none. Perceptrons on thousands of programs are too sure of themselves; the average is not.
     class_weight
         "balanced" gives every class the same weight, None every row; or weights by label. Inside a
         `GDLNNClassifier`, None means that of the classifier.
@@ -88,7 +91,8 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         early_stopping: bool | Literal["auto"] = "auto",
         batch_size: int = 128,
         ensemble_size: int = 5,
-        soft_labels: Literal["forest", "auto"] | None = "auto",
+        soft_labels: Literal["forest", "auto"] | None = None,
+        linear_share: float = 0.5,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         seed: int | None = None,
         device: str = "auto",
@@ -104,6 +108,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size = batch_size
         self.ensemble_size = ensemble_size
         self.soft_labels = soft_labels
+        self.linear_share = linear_share
         self.class_weight = class_weight
         self.seed = seed
         self.device = device
@@ -128,6 +133,11 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.network_, self.history_ = train_network(self, X, codes.astype(np.int64), held_out)
         return self
 
+    @property
+    def share_of_linear(self) -> float:
+        """The weight of a linear model beside perceptrons that are not linear themselves."""
+        return float(self.linear_share) if len(self.hidden) else 0.0
+
     def stops_early(self, n_validation: int) -> bool:
         """Return whether a validation set of so many rows stops the training."""
         if self.early_stopping == "auto":
@@ -146,6 +156,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ("batch_size", "a whole number of at least 1", _whole(self.batch_size, 1)),
             ("early_stopping", "True, False or auto", self.early_stopping in (True, False, "auto")),
             ("ensemble_size", "a whole number of at least 1", _whole(self.ensemble_size, 1)),
+            ("linear_share", "a share from 0 to below 1", 0 <= self.linear_share < 1),
             ("soft_labels", "forest, auto or None", self.soft_labels in (None, "forest", "auto")),
             (
                 "class_weight",
@@ -197,8 +208,10 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _linear(self) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "network_")
         network: HeadNetwork = self.network_
-        if len(self.hidden) or len(network.members) != 1:
-            raise AttributeError("coef_ and intercept_ belong to a head with hidden=() and ensemble_size=1")
+        if len(self.hidden) or len(network.members) != 1 or network.linear is not None:
+            raise AttributeError(
+                "coef_ and intercept_ belong to a head with hidden=(), ensemble_size=1 and linear_share=0"
+            )
         state = network.state_dict()
         weight = state["members.0.layers.0.weight"].double().cpu().numpy()
         bias = state["members.0.layers.0.bias"].double().cpu().numpy()

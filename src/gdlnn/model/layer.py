@@ -14,7 +14,7 @@ from gdlnn import _core
 from gdlnn.errors import ModelError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import Program
-from gdlnn.matching import as_graph_set, match, n_threads_for
+from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.inputs import as_graphs, check_fits
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.graphs import Graph
+    from gdlnn.matching import GraphSet
     from gdlnn.model.inputs import GraphsLike
 
 Activation = Literal["exists", "count", "count_subgraphs", "log_count", "log_count_subgraphs"]
@@ -103,8 +104,10 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not graphs or not self.programs_:
             return np.zeros((len(graphs), len(self.programs_)))
         if self.activation == "exists":
-            table, unknown = match(self.programs_, graphs, self.n_jobs, self.step_budget, return_unknown=True)
-            values = table.astype(np.float64)
+            encoded = as_graph_set(graphs)
+            found = self._plan_for(encoded).match(encoded, self.n_jobs, self.step_budget)
+            values = found.table().astype(np.float64)
+            n_unknown = found.n_unknown
         else:
             encoded = as_graph_set(graphs)
             budget = NO_BUDGET if self.step_budget is None else int(self.step_budget)
@@ -115,11 +118,25 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 budget,
                 n_threads_for(self.n_jobs),
             )
-            values, unknown = counts.astype(np.float64), flags.astype(bool)
+            values, n_unknown = counts.astype(np.float64), int(np.count_nonzero(flags))
             values = np.log1p(values) if self.activation.startswith("log") else values
-        if unknown.any():
-            logger.warning("transform: %d of %d searches ran out of steps", int(unknown.sum()), unknown.size)
+        if n_unknown:
+            logger.warning("transform: %d of %d searches ran out of steps", n_unknown, values.size)
         return values
+
+    def _plan_for(self, graphs: GraphSet) -> ProgramPlan:
+        """Return the programs compiled for graphs of one kind, which happens once."""
+        kind = graphs.kind
+        known: tuple[Any, list[Program], ProgramPlan] | None = self.__dict__.get("_plan")
+        if known is None or known[0] != kind or known[1] is not self.programs_:
+            known = (kind, self.programs_, ProgramPlan(self.programs_, graphs))
+            self.__dict__["_plan"] = known
+        return known[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_plan", None)  # it is made again where the transformer is first used
+        return state
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:  # noqa: ARG002
         """Return the names of the columns: ``program_0`` …, then those of the pooled features."""

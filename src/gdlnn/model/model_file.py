@@ -23,7 +23,7 @@ from gdlnn.mining.program_text import to_text
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
-from gdlnn.model.vocabulary import Mined
+from gdlnn.model.vocabulary import Mined, Neighbourhoods
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ _VERSION_1_HEAD = {
     "teacher": "soft_labels",
 }
 """Parameters of version 1 that belong to the head, and what they are called there."""
+_PARTS = (Mined, Neighbourhoods, MLPHead)
+"""Parameters of a classifier that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
 
 
@@ -101,8 +103,10 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     for name, value in estimator.get_params(deep=False).items():
         if name in _LEFT_OUT:
             continue
-        if isinstance(value, Mined | MLPHead):
+        if isinstance(value, _PARTS):
             plain[name] = {"kind": type(value).__name__, **_plain_parameters(value)}
+        elif isinstance(value, list | tuple) and value and all(isinstance(one, _PARTS) for one in value):
+            plain[name] = [{"kind": type(one).__name__, **_plain_parameters(one)} for one in value]
         elif name == "class_weight" and isinstance(value, Mapping):  # labels are no keys for JSON
             plain[name] = [[_plain(label), weight] for label, weight in value.items()]
         else:
@@ -219,18 +223,25 @@ def _read_parameters(kind: type[Any], given: Mapping[str, Any], name: str) -> di
         if key == "class_weight" and isinstance(value, list):
             parameters[key] = dict(_tuples(value))
         elif isinstance(value, Mapping):
-            inner = {"Mined": Mined, "MLPHead": MLPHead}[value["kind"]]
-            options = {option: item for option, item in value.items() if option != "kind"}
-            parameters[key] = inner(**_read_parameters(inner, options, name))
+            parameters[key] = _read_part(value, name)
+        elif isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+            parameters[key] = [_read_part(one, name) for one in value]
         else:
             parameters[key] = _tuples(value)
     return parameters
+
+
+def _read_part(value: Mapping[str, Any], name: str) -> Any:
+    kind = {part.__name__: part for part in _PARTS}[value["kind"]]
+    options = {option: item for option, item in value.items() if option != "kind"}
+    return kind(**_read_parameters(kind, options, name))
 
 
 def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a file of version 1 as version 2 has them."""
     flat = dict(given)
     head: dict[str, Any] = {new: flat.pop(old) for old, new in _VERSION_1_HEAD.items() if old in flat}
+    head["linear_share"] = 0
     if flat.pop("head") == "linear":
         head |= {"hidden": [], "ensemble_size": 1}
     logarithm = flat.pop("log_counts", False)
@@ -276,6 +287,8 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     n_features = len(model.layer_.get_feature_names_out())
     widths = (n_features, *head.hidden, len(model.classes_))
     expected = head.ensemble_size * sum((a + 1) * b for a, b in pairwise(widths)) + 2 * n_features
+    if head.share_of_linear:
+        expected += (n_features + 1) * len(model.classes_)
     got = sum(tensor.size for tensor in tensors.values())
     if got != expected:  # before anything is allocated for what the file merely claims
         raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
@@ -283,7 +296,10 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
         Perceptron(n_features, head.hidden, len(model.classes_), head.dropout)
         for _ in range(head.ensemble_size)
     ]
-    network = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), members)
+    linear = Perceptron(n_features, (), len(model.classes_)) if head.share_of_linear else None
+    network = HeadNetwork(
+        torch.zeros(n_features), torch.ones(n_features), members, linear, head.share_of_linear
+    )
     network.load_state_dict({key: torch.from_numpy(value) for key, value in tensors.items()})
     head.network_ = network.to(choose_device(head.device)).eval()
     head.classes_ = np.arange(len(model.classes_))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -19,11 +20,13 @@ import numpy.typing as npt
 import torch
 from scipy.sparse import csr_array, issparse
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 from torch.nn.functional import log_softmax, one_hot, relu
 from torch.nn.utils import skip_init
 
+from gdlnn.graphs.schema import label_codes
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.layer import GDLTransformer
 
@@ -41,6 +44,8 @@ Table = Any  # a dense array of doubles, or a sparse one
 IntArray = npt.NDArray[np.int64]
 MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
 N_TREES = 300
+LINEAR_C = 0.3
+"""Inverse strength of the L2 regularisation of the linear model."""
 
 
 class Perceptron(nn.Module):
@@ -94,11 +99,20 @@ class HeadNetwork(nn.Module):
     mean: torch.Tensor
     scale: torch.Tensor
 
-    def __init__(self, mean: torch.Tensor, scale: torch.Tensor, members: Sequence[Perceptron]) -> None:
+    def __init__(
+        self,
+        mean: torch.Tensor,
+        scale: torch.Tensor,
+        members: Sequence[Perceptron],
+        linear: Perceptron | None = None,
+        linear_share: float = 0.0,
+    ) -> None:
         super().__init__()
         self.register_buffer("mean", mean)
         self.register_buffer("scale", scale)
         self.members = nn.ModuleList(members)
+        self.linear = linear
+        self.linear_share = linear_share
 
     def standardised(self, x: torch.Tensor) -> torch.Tensor:
         """Return the features as the members take them."""
@@ -108,6 +122,11 @@ class HeadNetwork(nn.Module):
         """Return one log probability per class; of one member they are its logits less a constant per row."""
         inputs = self.standardised(x)
         logs = [torch.log_softmax(member(inputs), dim=1) for member in self.members]
+        if self.linear is not None:
+            shares = torch.full((len(logs) + 1, 1, 1), (1 - self.linear_share) / len(logs)).to(inputs)
+            shares[-1] = self.linear_share
+            logs.append(torch.log_softmax(self.linear(inputs), dim=1))
+            return torch.logsumexp(torch.stack(logs) + shares.log(), dim=0)
         if len(logs) == 1:
             return logs[0]
         return torch.logsumexp(torch.stack(logs), dim=0) - torch.log(torch.tensor(float(len(logs))))
@@ -206,7 +225,7 @@ def train_network(
 
     soft = head.soft_labels == "forest" or (head.soft_labels == "auto" and n_classes == 2)
     train = rows(X, _softened(X, codes, n_classes, seed) if soft else codes)
-    val = None if held_out is None or not len(held_out[0]) else rows(*held_out)
+    val = None if held_out is None or not held_out[0].shape[0] else rows(*held_out)
     weights = None
     if head.class_weight is not None:
         values = compute_class_weight(head.class_weight, classes=head.classes_, y=head.classes_[codes])
@@ -218,18 +237,46 @@ def train_network(
             generator = generator_of((seed * MEMBER_SEEDS + member) % 2**63, device)
             members.append(perceptron.initialise(generator))
         history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
+    linear = _linear_model(head, X, codes, (mean, scale)) if head.share_of_linear else None
     network = HeadNetwork(
-        torch.from_numpy(mean.astype(np.float32)), torch.from_numpy(scale.astype(np.float32)), members
+        torch.from_numpy(mean.astype(np.float32)),
+        torch.from_numpy(scale.astype(np.float32)),
+        members,
+        linear,
+        head.share_of_linear,
     )
     return network.to(device).eval(), history
 
 
-def _softened(X: FloatArray, codes: IntArray, n_classes: int, seed: int) -> npt.NDArray[np.float32]:
+def _linear_model(
+    head: MLPHead, X: Table, codes: IntArray, standardisation: tuple[FloatArray, FloatArray]
+) -> Perceptron:
+    """Fit a regularised linear model, and return it as a perceptron without hidden layers."""
+    mean, scale = standardisation
+    scaled = X if issparse(X) and not mean.any() else (X - mean) / scale
+    weights = head.class_weight
+    if isinstance(weights, Mapping):
+        weights = dict(zip(label_codes(weights, head.classes_).tolist(), weights.values(), strict=True))
+    model = LogisticRegression(C=LINEAR_C, max_iter=1000, class_weight=weights).fit(scaled, codes)
+    coefficients, constants = model.coef_, model.intercept_
+    if len(coefficients) == 1:  # two classes: the odds of the second, shared out evenly
+        coefficients, constants = (
+            np.concatenate([-values, values]) / 2 for values in (coefficients, constants)
+        )
+    perceptron = Perceptron(X.shape[1], (), len(head.classes_))
+    (layer,) = perceptron.linear_layers
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(coefficients))
+        layer.bias.copy_(torch.from_numpy(constants))
+    return perceptron
+
+
+def _softened(X: Table, codes: IntArray, n_classes: int, seed: int) -> npt.NDArray[np.float32]:
     """Return what to learn of each row: its label where a forest's out-of-bag votes agree, else the votes."""
     forest = RandomForestClassifier(N_TREES, bootstrap=True, random_state=seed).fit(X, codes)
-    votes = np.zeros((len(X), n_classes))
+    votes = np.zeros((len(codes), n_classes))
     for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        unseen = np.ones(len(X), dtype=bool)
+        unseen = np.ones(len(codes), dtype=bool)
         unseen[drawn] = False
         if unseen.any():
             votes[unseen] += tree.predict_proba(X[unseen])

@@ -140,7 +140,7 @@ class PL4XGLClassifier(GraphClassifier):
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         if programs is None:
-            options = {name: getattr(self, name) for name in SEARCH_PARAMETERS if name != "nominal"}
+            options = {name: getattr(self, name) for name in SEARCH_PARAMETERS if hasattr(self, name)}
             options["nominal"] = "interval"
             run = RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
             programs = mine_epsilons(train, self.epsilon, options, run)[0]

@@ -22,7 +22,7 @@ from gdlnn.io.folder_lock import claimed
 from gdlnn.model.classifier import GDLNNClassifier
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import as_labelled
-from gdlnn.model.vocabulary import Epsilon, Epsilons, Mined, RunOptions, listed_epsilons, make_source
+from gdlnn.model.vocabulary import Epsilon, Epsilons, Mined, RunOptions, listed_epsilons
 from gdlnn.progress import progress_bar
 from gdlnn.version import package_version
 
@@ -153,7 +153,7 @@ def _tune(
 def _with_objects(estimator: GDLNNClassifier) -> GDLNNClassifier:
     """Return a copy whose vocabulary and head are objects, so that their parameters can be set."""
     base: GDLNNClassifier = clone(estimator)
-    base.vocabulary = clone(make_source(base.vocabulary))
+    base.vocabulary = clone(base.vocabulary) if isinstance(base.vocabulary, Mined) else Mined()
     if base.head == "mlp":
         base.head = MLPHead()
     return base

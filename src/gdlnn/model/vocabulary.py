@@ -1,6 +1,7 @@
 """Vocabulary: where the programs of a model come from, and how several sources become columns.
 
-A source is an object with `find`: from training graphs to sets of programs. `Mined` searches for them.
+A source is an object with `find`, from training graphs to sets of programs, and `columns`, from these sets to
+one. `Neighbourhoods` takes the surroundings of nodes, `Mined` searches with the labels.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
-from gdlnn.mining import MinedProgram, ProgramSet, mine
+from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 
 if TYPE_CHECKING:
@@ -25,17 +26,24 @@ if TYPE_CHECKING:
 
     from gdlnn.gdl import Program
     from gdlnn.graphs import GraphDataset
+    from gdlnn.mining.bags import Bags
     from gdlnn.mining.settings import Nominal, Strategy, Targets
 
 Epsilon = float | str
 Epsilons = Epsilon | Sequence[Epsilon]
 SEARCH_PARAMETERS = (
     *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "nominal", "restarts"),
-    "step_budget",
+    *("bags", "step_budget"),
 )
 """What a source passes on to `mine` under the same names."""
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
 """What ``epsilon="auto"`` stands for: programs from the most exact to the most general."""
+GENERAL_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%", "5%")
+"""What is mined beside neighbourhoods, general programs among them."""
+FEW_GRAPHS = 1000
+"""With fewer training graphs mined programs join the default: they carry small data sets (MUTAG, ENZYMES)."""
+MOST_COLUMNS = 10_000
+"""Most neighbourhoods that become columns."""
 MANY_GRAPHS = 2000
 """With more training graphs "auto" leaves out the last ε, which then takes longer than the others."""
 logger = logging.getLogger(__name__)
@@ -68,7 +76,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
     ignore
         Features that programs do not speak of. "auto": of molecules with the features of the Open Graph
         Benchmark those that depend on how a molecule is written, or that SMARTS cannot say; else none.
-    strategy, connected, targets, min_support, min_lift, nominal, restarts, step_budget
+    strategy, connected, targets, min_support, min_lift, nominal, restarts, bags, step_budget
         Passed on to `mine`.
     """
 
@@ -86,6 +94,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         ignore: Sequence[str] | Literal["auto"] = "auto",
         nominal: Nominal = "value",
         restarts: int = 0,
+        bags: Bags = None,
         step_budget: int = STEP_BUDGET,
     ) -> None:
         self.epsilon = epsilon
@@ -100,6 +109,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         self.ignore = ignore
         self.nominal = nominal
         self.restarts = restarts
+        self.bags = bags
         self.step_budget = step_budget
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
@@ -115,13 +125,62 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         return merged if self.k is None else merged.top(self.k, per_label=self.per_label)
 
 
-def make_source(vocabulary: Any) -> Mined:
-    """Return the source of a name, or the given one."""
-    if isinstance(vocabulary, Mined):
-        return vocabulary
-    if isinstance(vocabulary, str) and vocabulary in ("auto", "mined"):
-        return Mined()
-    raise ModelError(f"vocabulary: expected auto, mined or Mined(...), got {vocabulary!r}")
+class Neighbourhoods(BaseEstimator):  # type: ignore[misc]
+    """The surroundings of the nodes of the training graphs as programs, see `neighbourhoods`.
+
+    Parameters
+    ----------
+    radius, min_support, ignore
+        Passed on to `neighbourhoods`.
+    max_programs
+        Most programs; those that match most graphs are kept.
+    """
+
+    def __init__(
+        self,
+        radius: int = 3,
+        min_support: int | Literal["auto"] = "auto",
+        ignore: Sequence[str] | Literal["auto"] = "auto",
+        max_programs: int | None = MOST_COLUMNS,
+    ) -> None:
+        self.radius = radius
+        self.min_support = min_support
+        self.ignore = ignore
+        self.max_programs = max_programs
+
+    def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
+        """Find the neighbourhoods; whether structure joins the features has been decided before."""
+        options = self.get_params(deep=False)
+        return [neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)]
+
+    def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
+        """Return the programs that become columns: all of them."""
+        return sets[0] if len(sets) == 1 else union(sets)
+
+
+Source = Mined | Neighbourhoods
+Vocabulary = Literal["auto", "mined", "neighbourhoods"] | Source | Sequence[Source]
+
+
+def make_sources(vocabulary: Any, train: GraphDataset) -> list[Source]:
+    """Return the sources of a name, or the given ones.
+
+    "auto" is neighbourhoods, and beside them programs mined in bags where there are fewer than `FEW_GRAPHS`
+    training graphs that were not read from SMILES or SDF.
+    """
+    if isinstance(vocabulary, str):
+        if vocabulary == "auto":
+            few = len(train) < FEW_GRAPHS and train.reading is None
+            return [Neighbourhoods(), *([Mined(GENERAL_EPSILONS, bags="auto")] if few else [])]
+        if vocabulary == "mined":
+            return [Mined()]
+        if vocabulary == "neighbourhoods":
+            return [Neighbourhoods()]
+    listed = [vocabulary] if isinstance(vocabulary, Source) else vocabulary
+    if isinstance(listed, list | tuple) and listed and all(isinstance(one, Source) for one in listed):
+        return list(listed)
+    expected = "auto, mined, neighbourhoods, Mined(...), Neighbourhoods(...) or several of these"
+    raise ModelError(f"vocabulary: expected {expected}, got {vocabulary!r}")
 
 
 # --- mining -----------------------------------------------------------------------------------------------
@@ -172,6 +231,32 @@ def checkpoint_name(epsilon: Epsilon) -> str:
 
 
 # --- columns ----------------------------------------------------------------------------------------------
+
+
+def union(sets: Sequence[ProgramSet]) -> ProgramSet:
+    """Return the programs of several sources, of those that match the same training graphs the smallest."""
+    if not sets:
+        raise ModelError("programs: expected at least one set of programs, got none")
+    if len(sets) == 1:
+        return sets[0]
+    kept: dict[bytes, MinedProgram] = {}
+    for programs in sets:
+        _check_same_data(sets[0], programs)
+        for item in programs:
+            best = kept.setdefault(item.support_key, item)
+            if _size(item) < _size(best):
+                kept[item.support_key] = item
+    info = replace(
+        sets[0].info,
+        settings={"sources": [programs.info.settings for programs in sets]},
+        complete=all(programs.complete for programs in sets),
+    )
+    stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
+    return ProgramSet(kept.values(), info, sets[0].stats, stopped_by)
+
+
+def _size(item: MinedProgram) -> tuple[int, int]:
+    return len(item.program.nodes), len(item.program.edges)
 
 
 def merged_columns(sets: Sequence[ProgramSet], *, merge_equal: bool = False) -> ProgramSet:

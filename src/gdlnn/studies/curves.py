@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gdlnn.studies.store import Result, Store
 
-OURS = ("gdlnn", "gdlnn-smallest", "gdlnn-paper")
+OURS = ("gdlnn", "gdlnn-smallest", "gdlnn-v1", "gdlnn-v1-smallest", "gdlnn-paper")
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
 """Fidelities at which sparsities are compared; 0 loses no right answer."""
 TRUTHS = ("precision", "recall", "jaccard", "auc", "found")

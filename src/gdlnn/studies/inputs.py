@@ -226,6 +226,7 @@ def _mine_and_save(train: GraphDataset, spec: MiningSpec, file: Path, n_jobs: in
         epsilon=spec.epsilon,
         strategy=spec.strategy,
         connected=spec.connected,
+        nominal="interval",  # as in the paper
         n_jobs=n_jobs,
         checkpoint=checkpoint,
         progress=False,

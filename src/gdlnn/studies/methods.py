@@ -119,18 +119,26 @@ EPSILONS = (0.1, 0.01, 1, "1%")
 """The union of the values in the paper's text and in its table."""
 
 
-def flat_classifier(**flat: Any) -> Any:
-    """Return the default GDLNN, with options of search, head and classifier side by side.
+def default_classifier(**flat: Any) -> Any:
+    """Return the default GDLNN, with options of the head and of the classifier side by side."""
+    from gdlnn.model import GDLNNClassifier, MLPHead
+
+    return _with_options(GDLNNClassifier(head=MLPHead()), flat)
+
+
+def first_classifier(**flat: Any) -> Any:
+    """Return the default of version 0.1, with options of search, head and classifier side by side.
 
     The files of results name configurations in this way.
     """
     from gdlnn.model import GDLNNClassifier, Mined, MLPHead
 
-    return _with_options(GDLNNClassifier(Mined(), MLPHead()), flat)
+    head = MLPHead(soft_labels="auto", linear_share=0)
+    return _with_options(GDLNNClassifier(Mined(ignore=(), nominal="interval"), head, structure=False), flat)
 
 
 def flat_paper_classifier(**flat: Any) -> Any:
-    """Return the paper's recipe, with options as for `flat_classifier`."""
+    """Return the paper's recipe, with options as for `first_classifier`."""
     from gdlnn.model import GDLNNClassifier
 
     return _with_options(GDLNNClassifier.paper(), flat)
@@ -195,7 +203,15 @@ METHODS: dict[str, Method] = {
             "gdlnn",
             "GDLNN",
             "gdlnn.studies.methods",
-            "flat_classifier",
+            "default_classifier",
+            space={"learning_rate": RATES},
+            options=("device", "n_jobs", "progress"),
+        ),
+        Method(
+            "gdlnn-v1",
+            "GDLNN 0.1",
+            "gdlnn.studies.methods",
+            "first_classifier",
             space={"learning_rate": RATES},
             options=("device", "n_jobs", "progress"),
             mining={},
@@ -306,6 +322,8 @@ EXPLAINERS: dict[str, Explainer] = {
     for explainer in (
         Explainer("gdlnn", "GDLNN + LIME", "gdlnn", "programs"),
         Explainer("gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest"),
+        Explainer("gdlnn-v1", "GDLNN 0.1 + LIME", "gdlnn-v1", "programs"),
+        Explainer("gdlnn-v1-smallest", "GDLNN 0.1, smallest sufficient", "gdlnn-v1", "smallest"),
         Explainer("gdlnn-paper", "GDLNN (paper's recipe) + LIME", "gdlnn-paper", "programs"),
         Explainer("pl4xgl", "PL4XGL", "pl4xgl", "deciding"),
         Explainer("subgraphx", "GIN + SubgraphX", "gin", "network", one_by_one=True),

@@ -24,6 +24,14 @@ Kind = Literal["cell", "trial", "network", "predict", "explain", "cost", "motifs
 Protocol = Literal["paper", "repeated", "cv", "scaffold"]
 PREREQUISITES = ("trial", "network")
 """Kinds of tasks that only prepare others: their failures count where they are used."""
+STORED_NAMES = {
+    "gdlnn": "gdlnn-v2",
+    "gdlnn-smallest": "gdlnn-v2-smallest",
+    "gdlnn-v1": "gdlnn",
+    "gdlnn-v1-smallest": "gdlnn-smallest",
+}
+"""What methods are called in files where that differs: what version 0.1 called gdlnn is gdlnn-v1 today."""
+_METHODS_OF_FILES = {stored: name for name, stored in STORED_NAMES.items()}
 _ACCURACY_FIELDS = (
     *("kind", "dataset", "protocol", "split", "method", "grid", "n_configurations", "space"),
     *("configuration", "seed"),
@@ -107,13 +115,14 @@ class Task:
     @property
     def name(self) -> str:
         """A name for files; the same for all tasks with the same result."""
+        method = STORED_NAMES.get(self.method, self.method)
         if self.kind == "cell":
-            parts = [self.protocol, self.split, self.method, self.grid, f"s{self.seed}"]
+            parts = [self.protocol, self.split, method, self.grid, f"s{self.seed}"]
         elif self.kind == "trial":
-            parts = [self.protocol, self.split, self.method, config_key(self.configuration)]
+            parts = [self.protocol, self.split, method, config_key(self.configuration)]
         else:
             rows = f"g{self.rows[0]}" if len(self.rows) == 1 else f"n{len(self.rows)}"
-            parts = [self.method, f"s{self.seed}", *([] if self.kind == "network" else [rows]), self.key]
+            parts = [method, f"s{self.seed}", *([] if self.kind == "network" else [rows]), self.key]
         return "--".join([slug(self.dataset), *parts])
 
     @property
@@ -192,6 +201,8 @@ class Store:
         before = read_result(file) if result["status"] != "ok" else None
         if before is not None and before["status"] == "ok":
             return
+        if "method" in result:
+            result = {**result, "method": STORED_NAMES.get(result["method"], result["method"])}
         with atomic_write(file) as handle:
             handle.write(json.dumps(result, indent=1, default=list).encode())
 
@@ -209,4 +220,8 @@ def read_result(file: Path) -> Result | None:
         result = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return result if isinstance(result, dict) and "status" in result else None
+    if not isinstance(result, dict) or "status" not in result:
+        return None
+    if "method" in result:
+        result["method"] = _METHODS_OF_FILES.get(result["method"], result["method"])
+    return result
