@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Program, load_dataset, mine
+from gdlnn import Program, load_dataset, mine, neighbourhoods
 from gdlnn.gdl.atoms import Atom, Pattern
 from gdlnn.gdl.chemical import read_pattern
 from gdlnn.gdl.conjugation import Alternative
@@ -20,7 +20,6 @@ from gdlnn.gdl.smarts import _written
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.matching import match
-from gdlnn.mining.neighbourhoods import neighbourhoods
 
 if TYPE_CHECKING:
     from pathlib import Path

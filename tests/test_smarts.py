@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine
+from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine, neighbourhoods
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, molecule_graph
 from gdlnn.matching import match
-from gdlnn.mining.neighbourhoods import neighbourhoods
 
 if TYPE_CHECKING:
     from pathlib import Path
