@@ -8,6 +8,7 @@ from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs import Schema
+from gdlnn.graphs.structure import given_schema
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
@@ -46,7 +47,7 @@ class Answers:
         self.model, self.limits = model, limits
         self.schema = model.schema_ or Schema()
         self.directed = model.programs_.info.directed
-        self.reader = Reader(model.schema_, model.programs_.info, limits)
+        self.reader = Reader(model.schema_, model.programs_.info, limits, model.reading_)
         self.examples = (
             own_examples(model)
             if examples is None
@@ -178,7 +179,8 @@ class Answers:
         info = self.model.programs_.info
         smiles = self.reader.takes_smiles
         kinds: tuple[FileKind, ...] = ("csv", "sdf", "jsonl") if smiles else ("jsonl",)
-        nodes = _features(self.schema.node, info.n_node_features)
+        given = given_schema(self.schema) or Schema()
+        nodes = _features(given.node, self.reader.n_node_features)
         edges = _features(self.schema.edge, info.n_edge_features)
         direction = "directed" if self.directed else "undirected"
         if smiles:
