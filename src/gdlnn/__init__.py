@@ -145,12 +145,9 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
+        from gdlnn.version import package_version
 
-        try:
-            return version("gdlnn")
-        except PackageNotFoundError:  # the sources on the path, without an installation
-            return "0+unknown"
+        return package_version() or "0+unknown"  # the sources on the path, without an installation
     if name not in _HOMES:
         raise AttributeError(f"module 'gdlnn' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

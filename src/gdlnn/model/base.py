@@ -1,4 +1,4 @@
-"""GraphClassifier: what the classifiers over graphs share, from predicting to what a notebook shows."""
+"""What classifiers over graphs share: scores and tags; and, of those by programs, predictions and pages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,24 @@ if TYPE_CHECKING:
     from gdlnn.model.representation import Representation
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn classifier over graphs that decides by programs.
+class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn classifier whose rows are graphs. A subclass provides `fit` and `predict`."""
+
+    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy; without `y` on the labels of the dataset."""
+        from sklearn.metrics import accuracy_score
+
+        data = as_labelled(X, y, "score")
+        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class GraphClassifier(GraphEstimator):
+    """A classifier over graphs that decides by programs.
 
     A subclass provides `fit` and `represent`, from which every prediction follows.
     """
@@ -39,21 +55,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return which graphs no program matches: they lie outside what was learnt."""
         return self.represent(X).matched_nothing
 
-    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return the accuracy; without `y` on the labels of the dataset."""
-        from sklearn.metrics import accuracy_score
-
-        data = as_labelled(X, y, "score")
-        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
-
     def _explain(self, graphs: Any, *options: Any, **named: Any) -> Any:
         """Call `gdlnn.explain.explain`, by name: this layer does not know of explanations."""
         return importlib.import_module("gdlnn.explain").explain(self, graphs, *options, **named)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
     # Which of the three methods a notebook calls depends on it and on the version of scikit-learn;
     # `sklearn.set_config(display="text")` turns all of them off.

@@ -6,6 +6,7 @@ The network itself is in `network`; torch is loaded when a head is first fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A multi-layer perceptron, or a linear classifier where `hidden` is empty.
 
@@ -79,39 +81,21 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         For every member and epoch the losses and, with early stopping, the validation accuracy.
     """
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (64,),
-        dropout: float = 0.5,
-        input_dropout: float = 0.5,
-        learning_rate: float = 0.005,
-        weight_decay: float = 5e-4,
-        epochs: int = 80,
-        patience: int = 30,
-        early_stopping: bool | Literal["auto"] = "auto",
-        batch_size: int = 128,
-        ensemble_size: int = 5,
-        soft_labels: Literal["forest", "auto"] | None = None,
-        linear_share: float = 0.5,
-        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
-        seed: int | None = None,
-        device: str = "auto",
-    ) -> None:
-        self.hidden = hidden
-        self.dropout = dropout
-        self.input_dropout = input_dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.epochs = epochs
-        self.patience = patience
-        self.early_stopping = early_stopping
-        self.batch_size = batch_size
-        self.ensemble_size = ensemble_size
-        self.soft_labels = soft_labels
-        self.linear_share = linear_share
-        self.class_weight = class_weight
-        self.seed = seed
-        self.device = device
+    hidden: Sequence[int] = (64,)
+    dropout: float = 0.5
+    input_dropout: float = 0.5
+    learning_rate: float = 0.005
+    weight_decay: float = 5e-4
+    epochs: int = 80
+    patience: int = 30
+    early_stopping: bool | Literal["auto"] = "auto"
+    batch_size: int = 128
+    ensemble_size: int = 5
+    soft_labels: Literal["forest", "auto"] | None = None
+    linear_share: float = 0.5
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    seed: int | None = None
+    device: str = "auto"
 
     def fit(
         self,

@@ -17,7 +17,7 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs import Schema
 from gdlnn.io.atomic import atomic_write
 from gdlnn.model.network import choose_device, one_thread, seeded
-from gdlnn.studies.baselines.base import FloatArray, GraphClassifier, IntArray
+from gdlnn.studies.baselines.base import Baseline, FloatArray, IntArray
 from gdlnn.studies.baselines.network import (
     HEADS,
     GraphNetwork,
@@ -42,7 +42,7 @@ FORMAT = "gdlnn-network-1"
 
 
 @dataclass(eq=False, repr=False)
-class GNNClassifier(GraphClassifier):
+class GNNClassifier(Baseline):
     """A network over graphs; the subclasses say which layers it has.
 
     Nominal features are one-hot, quantities standardised (see `FeatureEncoder`). Nodes are embedded, pass
