@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -60,6 +60,7 @@ class RunOptions(NamedTuple):
     checkpoint: str | os.PathLike[str] | None = None
 
 
+@dataclass(eq=False, repr=False)
 class Mined(BaseEstimator):  # type: ignore[misc]
     """Programs found by mining the training graphs, see `mine`.
 
@@ -82,37 +83,20 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         Passed on to `mine`.
     """
 
-    def __init__(
-        self,
-        epsilon: Epsilons = "auto",
-        k: float | None = None,
-        per_label: bool = False,
-        merge_equal: bool = False,
-        strategy: Strategy = "greedy",
-        connected: bool = True,
-        targets: Targets = None,
-        min_support: int = 1,
-        min_lift: float = 0,
-        ignore: Sequence[str] | Literal["auto"] = "auto",
-        nominal: Nominal = "value",
-        restarts: int = 0,
-        bags: Bags = None,
-        step_budget: int = STEP_BUDGET,
-    ) -> None:
-        self.epsilon = epsilon
-        self.k = k
-        self.per_label = per_label
-        self.merge_equal = merge_equal
-        self.strategy = strategy
-        self.connected = connected
-        self.targets = targets
-        self.min_support = min_support
-        self.min_lift = min_lift
-        self.ignore = ignore
-        self.nominal = nominal
-        self.restarts = restarts
-        self.bags = bags
-        self.step_budget = step_budget
+    epsilon: Epsilons = "auto"
+    k: float | None = None
+    per_label: bool = False
+    merge_equal: bool = False
+    strategy: Strategy = "greedy"
+    connected: bool = True
+    targets: Targets = None
+    min_support: int = 1
+    min_lift: float = 0
+    ignore: Sequence[str] | Literal["auto"] = "auto"
+    nominal: Nominal = "value"
+    restarts: int = 0
+    bags: Bags = None
+    step_budget: int = STEP_BUDGET
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Mine once for each ε."""
@@ -127,6 +111,7 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         return merged if self.k is None else merged.top(self.k, per_label=self.per_label)
 
 
+@dataclass(eq=False, repr=False)
 class Neighbourhoods(BaseEstimator):  # type: ignore[misc]
     """The surroundings of the nodes of the training graphs as programs, see `neighbourhoods`.
 
@@ -138,17 +123,10 @@ class Neighbourhoods(BaseEstimator):  # type: ignore[misc]
         Most programs; those that match most graphs are kept.
     """
 
-    def __init__(
-        self,
-        radius: int = 3,
-        min_support: int | Literal["auto"] = "auto",
-        ignore: Sequence[str] | Literal["auto"] = "auto",
-        max_programs: int | None = MOST_COLUMNS,
-    ) -> None:
-        self.radius = radius
-        self.min_support = min_support
-        self.ignore = ignore
-        self.max_programs = max_programs
+    radius: int = 3
+    min_support: int | Literal["auto"] = "auto"
+    ignore: Sequence[str] | Literal["auto"] = "auto"
+    max_programs: int | None = MOST_COLUMNS
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Find the neighbourhoods; whether structure joins the features has been decided before."""
