@@ -59,7 +59,8 @@ Technique = Annotated[
     str | None,
     typer.Option(
         help=(
-            "contribution, lime, lime_present, lime_contribution, kernel_shap, integrated_gradients or linear."
+            "contribution, lime, lime_present, lime_contribution, kernel_shap, integrated_gradients "
+            "or linear."
         ),
         show_default="contribution",
     ),

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import ProgramError
-from gdlnn.gdl.conditions import condition_text, name_text, quoted
+from gdlnn.gdl.conditions import check_schema, condition_text, name_text, quoted
 from gdlnn.gdl.program import ANY, Program
 
 if TYPE_CHECKING:
@@ -53,13 +53,7 @@ def format_short(program: Program) -> str:
 
 def format_readable(program: Program, schema: Schema) -> str:
     """Return the program with the names of the schema for features and values."""
-    for what, features, got in (
-        ("node", schema.node, program.n_node_features),
-        ("edge", schema.edge, program.n_edge_features),
-    ):
-        if got is not None and got != len(features):
-            reason = f"as the schema has {what} features, got {got}"
-            raise ProgramError(f"expected {len(features)} interval(s) per {what}, {reason}")
+    check_schema(program, schema)
 
     def vector(intervals: Intervals | None, features: tuple[Feature, ...]) -> str:
         if intervals is None:
