@@ -166,8 +166,3 @@ def timed_messages(quiet: bool) -> Callable[[str], None]:
             typer.echo(f"{time.monotonic() - started:6.1f} s  {text}", err=True)
 
     return say
-
-
-def shortened(words: str, longest: int) -> str:
-    """Return a text of at most `longest` characters."""
-    return words if len(words) <= longest else words[: longest - 1] + "…"

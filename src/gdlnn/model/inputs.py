@@ -59,6 +59,11 @@ def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") 
         raise ModelError(f"{what}: {error}") from error
 
 
+def is_whole(value: object, least: int) -> bool:
+    """Return whether a parameter is a whole number of at least `least`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
+
+
 def check_features(graphs: Sequence[Graph], n_node: int, n_edge: int, what: str) -> None:
     """Check that graphs have as many features of nodes and of edges as those of training."""
     for index, graph in enumerate(graphs):

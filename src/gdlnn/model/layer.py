@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -33,7 +32,6 @@ FloatArray = npt.NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(eq=False, repr=False)
 class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn graphs into features: what each program finds in them.
 
@@ -61,11 +59,19 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The fitted `PooledFeatures`, or None.
     """
 
-    programs: ProgramSet | Sequence[Program] | None = None
-    activation: Activation = "exists"
-    pooled: bool = False
-    n_jobs: int | None = 1
-    step_budget: int | None = FINAL_BUDGET
+    def __init__(
+        self,
+        programs: ProgramSet | Sequence[Program] | None = None,
+        activation: Activation = "exists",
+        pooled: bool = False,
+        n_jobs: int | None = 1,
+        step_budget: int | None = FINAL_BUDGET,
+    ) -> None:
+        self.programs = programs
+        self.activation = activation
+        self.pooled = pooled
+        self.n_jobs = n_jobs
+        self.step_budget = step_budget
 
     def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Take the programs and, for pooled features, learn which values occur; labels are not looked at."""
