@@ -58,11 +58,8 @@ Smarts = Annotated[
 Technique = Annotated[
     str | None,
     typer.Option(
-        help=(
-            "contribution, lime, lime_present, lime_contribution, kernel_shap, integrated_gradients "
-            "or linear."
-        ),
-        show_default="contribution",
+        help="lime_contribution, lime, lime_present, kernel_shap, integrated_gradients or linear.",
+        show_default="lime_contribution",
     ),
 ]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")]
