@@ -183,11 +183,12 @@ class Explanation(NodeSubset):
 
     def _contribution_lines(self) -> list[str]:
         lines = [self.baseline_line()]
+        places = {column: number for number, column in enumerate(self.indices, start=1)}
         told = [("for", self.supporting), ("against", self.opposing)]
         for side, reasons in told if self.has_reason else told[1:]:
             for reason in reasons:
                 words = reason.program.describe(self.schema, directed=self.graph.directed)
-                lines.append(f"  {side} {reason.contribution:+.2f}: {words}")
+                lines.append(f"  P{places[reason.column]} {reason.contribution:+.2f} {side}: {words}")
         if abs(self.others) >= 0.005:
             lines.append(f"  pooled features {self.others:+.2f}")
         return [*lines, self.subgraph_line()]
