@@ -145,9 +145,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from gdlnn.version import package_version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return package_version() or "0+unknown"  # the sources on the path, without an installation
+        try:
+            return version("gdlnn")
+        except PackageNotFoundError:  # the sources on the path, without an installation
+            return "0+unknown"
     if name not in _HOMES:
         raise AttributeError(f"module 'gdlnn' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-from sklearn.base import BaseEstimator, ClassifierMixin
+from typing import TYPE_CHECKING, Any, Self
 
 from gdlnn.model.inputs import as_labelled
 
@@ -16,9 +14,37 @@ if TYPE_CHECKING:
     from gdlnn.model.inputs import GraphsLike
     from gdlnn.model.representation import Representation
 
+    # scikit-learn has no types, and what inherits from an untyped class is not checked. This is what is used.
 
-class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    class BaseEstimator:
+        """Parameters by name."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **parameters: Any) -> Self: ...  # noqa: D102
+        def __getstate__(self) -> dict[str, Any]: ...
+        def __sklearn_tags__(self) -> Any: ...
+        def _repr_html_(self) -> str: ...
+
+    class ClassifierMixin:
+        """Marks a classifier."""
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...  # noqa: D102
+
+    class TransformerMixin:
+        """Marks a transformer."""
+
+        def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any: ...  # noqa: D102
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin  # noqa: F401 - for `layer`
+
+
+class GraphEstimator(ClassifierMixin, BaseEstimator):
     """A scikit-learn classifier whose rows are graphs. A subclass provides `fit` and `predict`."""
+
+    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
+        """Return the most probable label of every graph."""
+        raise NotImplementedError
 
     def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
         """Return the accuracy; without `y` on the labels of the dataset."""

@@ -6,17 +6,18 @@ The network itself is in `network`; torch is loaded when a head is first fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
+from gdlnn.model.base import BaseEstimator, ClassifierMixin
 from gdlnn.model.inputs import MIN_VALIDATION, is_whole
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 
-class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class MLPHead(ClassifierMixin, BaseEstimator):
     """A multi-layer perceptron, or a linear classifier where `hidden` is empty.
 
     Parameters
@@ -79,39 +81,21 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         For every member and epoch the losses and, with early stopping, the validation accuracy.
     """
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (64,),
-        dropout: float = 0.5,
-        input_dropout: float = 0.5,
-        learning_rate: float = 0.005,
-        weight_decay: float = 5e-4,
-        epochs: int = 80,
-        patience: int = 30,
-        early_stopping: bool | Literal["auto"] = "auto",
-        batch_size: int = 128,
-        ensemble_size: int = 5,
-        soft_labels: Literal["forest", "auto"] | None = None,
-        linear_share: float = 0.5,
-        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
-        seed: int | None = None,
-        device: str = "auto",
-    ) -> None:
-        self.hidden = hidden
-        self.dropout = dropout
-        self.input_dropout = input_dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.epochs = epochs
-        self.patience = patience
-        self.early_stopping = early_stopping
-        self.batch_size = batch_size
-        self.ensemble_size = ensemble_size
-        self.soft_labels = soft_labels
-        self.linear_share = linear_share
-        self.class_weight = class_weight
-        self.seed = seed
-        self.device = device
+    hidden: Sequence[int] = (64,)
+    dropout: float = 0.5
+    input_dropout: float = 0.5
+    learning_rate: float = 0.005
+    weight_decay: float = 5e-4
+    epochs: int = 80
+    patience: int = 30
+    early_stopping: bool | Literal["auto"] = "auto"
+    batch_size: int = 128
+    ensemble_size: int = 5
+    soft_labels: Literal["forest", "auto"] | None = None
+    linear_share: float = 0.5
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    seed: int | None = None
+    device: str = "auto"
 
     def fit(
         self,
