@@ -47,7 +47,7 @@ class Answers:
         self.model, self.limits = model, limits
         self.schema = model.schema_ or Schema()
         self.directed = model.programs_.info.directed
-        self.reader = Reader(model.schema_, model.programs_.info, limits)
+        self.reader = Reader(model.schema_, model.programs_.info, limits, model.reading_)
         self.examples = (
             own_examples(model)
             if examples is None

@@ -68,11 +68,19 @@ class Reader:
         The names and numbers of the features that the model was trained on.
     limits
         How much is read.
+    reading
+        How molecules became graphs in training; None: as the schema has it, all fragments.
     """
 
-    def __init__(self, schema: Schema | None, info: SetInfo, limits: Limits) -> None:
+    def __init__(
+        self,
+        schema: Schema | None,
+        info: SetInfo,
+        limits: Limits,
+        reading: MoleculeReader | None = None,
+    ) -> None:
         self.schema, self.info, self.limits = schema, info, limits
-        self.reading = MoleculeReader.of_schema(schema)
+        self.reading = reading or MoleculeReader.of_schema(schema)
         self.takes_smiles = self.reading is not None
 
     def smiles(self, texts: Iterable[str], names: Iterable[str] = ()) -> list[Row]:
