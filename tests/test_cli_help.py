@@ -93,7 +93,7 @@ def test_a_negative_seed_is_refused(name: str) -> None:
             "expected a folder to write into, got taken",
         ),
         (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "expected a folder to write into, got taken"),
-        (("report", "m.gdlnn", "x", "--technique", "lyme"), "technique: expected one of lime"),
+        (("report", "m.gdlnn", "x", "--technique", "lyme"), "technique: expected one of contribution"),
         (("train", "synthetic:ba-2motifs", "-o", "m.gdlnn", "--k", "0"), "--k: expected all, a number or"),
         (
             ("mine", "synthetic:ba-2motifs", "-o", "m.gdl", "--seed", "-1"),

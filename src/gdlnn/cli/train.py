@@ -71,7 +71,10 @@ def train(
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
 ) -> None:
-    """Train a model on a data set and write it into one file."""
+    """Train a model on a data set and write it into one file.
+
+    --epsilon, --k, --smarts and --restarts mine all programs; without them the default vocabulary is used.
+    """
     opt.check_output(output, dataset)
     reading = MoleculeReader(features, fragments, standardize)
     data = resolve_dataset(
@@ -89,7 +92,11 @@ def train(
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
     if pooled is not None:
         options["pooled"] = pooled
-    search: dict[str, Any] = {"restarts": restarts, "ignore": NOT_IN_SMARTS if smarts else ()}
+    search: dict[str, Any] = {}
+    if restarts:
+        search["restarts"] = restarts
+    if smarts:
+        search["ignore"] = NOT_IN_SMARTS
     if epsilon is not None:
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
@@ -121,7 +128,9 @@ def _fit(
     from gdlnn.model import GDLNNClassifier, Mined, tune
 
     if not tuned:
-        model = GDLNNClassifier(Mined(**search), head, checkpoint=checkpoint, **options)
+        if search:
+            options["vocabulary"] = Mined(**search)
+        model = GDLNNClassifier(head=head, checkpoint=checkpoint, **options)
         return model.fit(parts["train"], validation=parts.get("val"))
     if "val" not in parts:
         raise ModelError("--paper: expected a split with a validation set, got --split none")
