@@ -63,10 +63,11 @@ def test_options_of_the_search_mine_all_programs_and_else_the_default_vocabulary
     common = ["train", str(table), "--label", "verdict", "--split", "none", "-j", "1", "-q", "-o", str(model)]
     run(common)
     assert load_model(model).vocabulary == "auto"
-    run([*common, "--epsilon", "1", "--smarts"])
-    mined = load_model(model).vocabulary
-    assert isinstance(mined, Mined)
-    assert (mined.epsilon, mined.ignore) == ((1.0,), ("chirality", "radicals", "stereo"))
+    for features, ignored in (("default", ()), ("ogb", ("chirality", "radicals", "stereo"))):
+        run([*common, "--epsilon", "1", "--smarts", "--features", features])
+        mined = load_model(model).vocabulary
+        assert isinstance(mined, Mined)
+        assert (mined.epsilon, mined.ignore) == ((1.0,), ignored)
 
 
 def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,8 @@ import typer
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import SYNTHETIC
 from gdlnn.datasets.tu import tu_prefix
-from gdlnn.errors import WriteError
+from gdlnn.errors import MiningError, WriteError
+from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
@@ -128,6 +129,13 @@ def part_of(data: GraphDataset, split: SplitKind, part: Part, seed: int) -> Grap
     if part == "all":
         return data
     return dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
+
+
+def not_in_smarts(data: GraphDataset) -> tuple[str, ...]:
+    """Return the features of molecules that --smarts leaves out; the default ones can all be said."""
+    if data.schema is None or data.schema.domain != "molecule":
+        raise MiningError(f"--smarts: expected molecules, got other graphs: {data.name}")
+    return tuple(f.name for f in (*data.schema.node, *data.schema.edge) if f.name in NOT_IN_SMARTS)
 
 
 @contextmanager

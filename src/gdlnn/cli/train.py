@@ -10,7 +10,6 @@ import typer
 from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
-from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
@@ -96,7 +95,7 @@ def train(
     if restarts:
         search["restarts"] = restarts
     if smarts:
-        search["ignore"] = NOT_IN_SMARTS
+        search["ignore"] = opt.not_in_smarts(data)
     if epsilon is not None:
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
