@@ -36,6 +36,10 @@ LONGEST = 240
 def train(
     dataset: opt.Dataset,
     output: Annotated[Path, opt.output("The model file to write.")],
+    vocabulary: Annotated[
+        Literal["auto", "neighbourhoods", "mined"],
+        typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts mean mined."),
+    ] = "auto",
     epsilon: Annotated[
         str | None, typer.Option(help="ε of the score, or several: 0.1,1,1%. Default: the model's own.")
     ] = None,
@@ -70,10 +74,7 @@ def train(
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
 ) -> None:
-    """Train a model on a data set and write it into one file.
-
-    --epsilon, --k, --smarts and --restarts mine all programs; without them the default vocabulary is used.
-    """
+    """Train a model on a data set and write it into one file."""
     opt.check_output(output, dataset)
     reading = MoleculeReader(features, fragments, standardize)
     data = resolve_dataset(
@@ -100,7 +101,7 @@ def train(
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
         search["k"] = _number_of_programs(k)
-    model = _fit(parts, search, head, options, checkpoint, tuned=tuned)
+    model = _fit(parts, vocabulary, search, head, options, checkpoint, tuned=tuned)
     say(f"{len(model.programs_)} programs; {_told_choice(model)}")
     model.metrics_ = _scores(model, parts, say)
     for line in _told_programs(model):
@@ -116,6 +117,7 @@ PARTS = ("train", "val", "test")
 
 def _fit(
     parts: dict[str, GraphDataset],
+    vocabulary: Literal["auto", "neighbourhoods", "mined"],
     search: dict[str, Any],
     head: str,
     options: dict[str, Any],
@@ -127,9 +129,11 @@ def _fit(
     from gdlnn.model import GDLNNClassifier, Mined, tune
 
     if not tuned:
-        if search:
-            options["vocabulary"] = Mined(**search)
-        model = GDLNNClassifier(head=head, checkpoint=checkpoint, **options)
+        if search and vocabulary == "neighbourhoods":
+            named = ", ".join(f"--{name}" for name in search)
+            raise ModelError(f"--vocabulary neighbourhoods: expected no options of mining, got {named}")
+        source = Mined(**search) if search else vocabulary
+        model = GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
         return model.fit(parts["train"], validation=parts.get("val"))
     if "val" not in parts:
         raise ModelError("--paper: expected a split with a validation set, got --split none")

@@ -9,6 +9,7 @@ from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
+from gdlnn.graphs.structure import given_schema
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
@@ -179,7 +180,8 @@ class Answers:
         info = self.model.programs_.info
         smiles = self.reader.takes_smiles
         kinds: tuple[FileKind, ...] = ("csv", "sdf", "jsonl") if smiles else ("jsonl",)
-        nodes = _features(self.schema.node, info.n_node_features)
+        given = given_schema(self.schema) or Schema()
+        nodes = _features(given.node, self.reader.n_node_features)
         edges = _features(self.schema.edge, info.n_edge_features)
         direction = "directed" if self.directed else "undirected"
         if smiles:
