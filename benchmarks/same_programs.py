@@ -1,4 +1,4 @@
-"""Whether this build mines the same programs as an earlier one, byte for byte.
+"""Whether this build mines the same programs as an earlier one.
 
 ::
 
@@ -7,7 +7,8 @@
 FOLDER holds files that `gdlnn mine NAME -o FILE` wrote, with any ``--epsilon``, ``--strategy``, ``--any``,
 ``--targets N``, ``--seed``, ``--restarts`` and ``--step-budget``: the data set and these settings are read
 from each file. A file that says nothing about nominal features was mined with intervals on them. Programs are
-mined again from the training part and the files compared. Exit code 1: some differ.
+mined again from the training part and the files compared byte for byte, but for the version in the first line
+and the sentence above each program, as the words for a program may change. Exit code 1: some differ.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gdlnn import GraphDataset
 
 HEADER = "// gdlnn programs "
+SCHEMA = b"// schema "
 GIVEN = ("epsilon", "strategy", "connected", "step_budget", "seed", "restarts")
 """Settings in a file that are parameters of `mine`."""
 SHORT = 60
@@ -96,8 +98,8 @@ def _compare(path: Path, root: str, jobs: int) -> list[str]:
 
 
 def difference(before: bytes, after: bytes) -> str:
-    """Return "same", or where files differ first; the version that wrote a file is left aside."""
-    old, new = (_without_version(text).split(b"\n") for text in (before, after))
+    """Return "same", or where files differ first; the version and the sentences are left aside."""
+    old, new = (_compared_lines(text) for text in (before, after))
     if old == new:
         return "same"
     number = _first_difference(old, new)
@@ -112,6 +114,9 @@ def _first_difference(one: Sequence[Any], other: Sequence[Any]) -> int:
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def _without_version(text: bytes) -> bytes:
-    first, newline, rest = text.partition(b"\n")
-    return re.sub(rb'"gdlnn": "[^"]*", ', b"", first, count=1) + newline + rest
+def _compared_lines(text: bytes) -> list[bytes]:
+    """Return the lines of a file without the version, and with an empty comment for each sentence."""
+    lines = text.split(b"\n")
+    lines[0] = re.sub(rb'"gdlnn": "[^"]*", ', b"", lines[0], count=1)
+    n_header = 2 if len(lines) > 1 and lines[1].startswith(SCHEMA) else 1
+    return lines[:n_header] + [b"//" if line.startswith(b"//") else line for line in lines[n_header:]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gdlnn import load_model
+from gdlnn import Mined, load_model
 from gdlnn.cli import main
 
 if TYPE_CHECKING:
@@ -56,6 +56,18 @@ def run(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 0
+
+
+def test_options_of_the_search_mine_all_programs_and_else_the_default_vocabulary_is_used(table: Path) -> None:
+    model = table.parent / "m.gdlnn"
+    common = ["train", str(table), "--label", "verdict", "--split", "none", "-j", "1", "-q", "-o", str(model)]
+    run(common)
+    assert load_model(model).vocabulary == "auto"
+    for features, ignored in (("default", ()), ("ogb", ("chirality", "radicals", "stereo"))):
+        run([*common, "--epsilon", "1", "--smarts", "--features", features])
+        mined = load_model(model).vocabulary
+        assert isinstance(mined, Mined)
+        assert (mined.epsilon, mined.ignore) == ((1.0,), ignored)
 
 
 def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import inspect
 import json
 import os
 import re
@@ -181,6 +183,43 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert {f"gdlnn.studies.baselines.{name}" for name in names} <= found
     for module in ("explain", "explain.metrics", "report", "server", "studies"):
         assert f"gdlnn.{module}" in found  # all names of its __all__
+
+
+def parameters_of(text: str) -> dict[str, str | None]:
+    """Return the parameters of a call as a page writes it, each with its default, or None without one."""
+    found: dict[str, str | None] = {}
+    for item in re.findall(r"(?:[^,(]|\([^)]*\))+", text):
+        name, _, default = item.strip().partition("=")
+        if name.strip("*") and not name.startswith("**"):
+            found[name] = default or None
+    return found
+
+
+def test_calls_on_the_page_of_public_names_have_the_parameters_of_today() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
+    calls = [call for row in rows for call in re.findall(r"`([a-zA-Z]\w*)\(([^`]*)\)`", row)]
+    assert len(calls) >= 15
+    for name, text in calls:
+        if "…" in text:
+            continue  # its parameters have a table of their own
+        real = inspect.signature(getattr(gdlnn, name)).parameters
+        told = parameters_of(text)
+        assert list(told) == list(real), name
+        for parameter, default in told.items():
+            if default is not None:
+                assert ast.literal_eval(default) == real[parameter].default, (name, parameter)
+
+
+@pytest.mark.parametrize(
+    ("heading", "call"), [("Parameters of `mine`:", "mine"), ("`GDLNNClassifier` finds", "GDLNNClassifier")]
+)
+def test_tables_of_parameters_are_complete(heading: str, call: str) -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    table = page.partition(heading)[2].split("\n\n")[1]
+    told = [name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    real = inspect.signature(getattr(gdlnn, call)).parameters
+    assert sorted(told) == sorted(name for name in real if name != "dataset")
 
 
 def test_every_page_is_in_the_contents() -> None:

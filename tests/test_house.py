@@ -113,7 +113,8 @@ OF_ONE_MACHINE = re.compile(
 
 
 def text_files() -> Iterator[Path]:
-    yield from (path for path in ROOT.iterdir() if path.is_file())
+    # In a worktree, .git is a file that says where the repository is; it is not kept.
+    yield from (path for path in ROOT.iterdir() if path.is_file() and path.name != ".git")
     for folder in SOURCES:
         yield from (path for path in (ROOT / folder).rglob("*") if path.is_file())
 

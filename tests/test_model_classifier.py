@@ -139,7 +139,7 @@ def test_any_scikit_learn_head(motifs: GraphDataset) -> None:
     model = quick(head=forest).fit(motifs[:24])
     assert model.score(motifs[24:40]) > 0.5
     assert not hasattr(forest, "estimators_")
-    assert model.set_params(head__n_estimators=3).head.n_estimators == 3
+    assert model.set_params(head__n_estimators=3).get_params()["head__n_estimators"] == 3
     assert model.choice_["training"] == "RandomForestClassifier"
 
 

@@ -12,6 +12,7 @@ import pytest
 from gdlnn import Graph, GraphDataset, ServerError, load_model, load_smiles, make_ba_2motifs
 from gdlnn.explain import counterfactual
 from gdlnn.graphs import Feature, Schema
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
 from gdlnn.server.listening import LOOPBACK_NAMES
@@ -267,6 +268,15 @@ def test_a_reader_keeps_direction_and_names() -> None:
     with pytest.raises(ServerError, match="kind: expected one of csv, sdf, jsonl, got 'pickle'"):
         reader.file(b"", "pickle", None, None)
     assert Reader(Schema(), model.programs_.info, Limits(), None).takes_smiles is False
+
+
+def test_molecules_are_read_as_in_training(molecules: tuple[Path, GraphDataset]) -> None:
+    model = load_model(molecules[0])
+    for reading, n_atoms in ((MoleculeReader(), 5), (MoleculeReader(fragments="largest"), 4)):
+        model.reading_ = reading
+        (row,) = Answers(model, Limits()).reader.smiles(["CC(=O)[O-].[Na+]"])
+        assert row.graph is not None
+        assert row.graph.n_nodes == n_atoms
 
 
 # --- refusals ---------------------------------------------------------------------------------------------

@@ -279,6 +279,6 @@ def test_wrong_input_says_what_was_expected(gin: GNNClassifier, parts: Parts) ->
     with pytest.raises(ExplanationError, match="n_nodes: expected a whole number"):
         SubgraphX(gin).explain(parts[2].graphs[0], 0)
     with pytest.raises(ExplanationError, match="expected a GCN, GIN, GAT or MLP, got a MajorityClassifier"):
-        SubgraphX(MajorityClassifier())
+        SubgraphX(MajorityClassifier())  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="expected a fitted GINClassifier"):
         GNNExplainer(GINClassifier())

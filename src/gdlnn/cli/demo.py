@@ -12,6 +12,7 @@ from gdlnn.cli import options as opt
 from gdlnn.cli.report import tell_result
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.errors import ModelError
+from gdlnn.gdl.text import shortened
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
@@ -113,7 +114,7 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
         if best is not None:
             name = train.schema.class_name(label) if train.schema else str(label)
             words = best.program.describe(train.schema, directed=train.directed)
-            steps.say(f"  {name}, in {best.n_matched} graphs: {opt.shortened(words, LONGEST)}")
+            steps.say(f"  {name}, in {best.n_matched} graphs: {shortened(words, LONGEST)}")
     model = GDLNNClassifier(
         Mined(epsilon=1.0, targets=targets, merge_equal=True),
         MLPHead(ensemble_size=3, epochs=60),
@@ -148,7 +149,7 @@ def _tell_deciders(made: dict[str, Any], steps: Steps) -> None:
     for item in made["global"]:
         for program in item["programs"][:2]:
             side = "for" if program["mean_weight"] >= 0 else "against"
-            told = opt.shortened(words[program["index"]], LONGEST)
+            told = shortened(words[program["index"]], LONGEST)
             steps.say(f"  {side} {names[item['label']]} ({program['coverage']:.0%} have it): {told}")
     steps.say("\nA few graphs:")
     for label in names:

@@ -13,7 +13,6 @@ from gdlnn.cli import options as opt
 from gdlnn.cli.app import INTERRUPTED
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
-from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
@@ -141,7 +140,7 @@ def mine(
             targets=chosen,
             min_support=min_support,
             min_lift=min_lift,
-            ignore=NOT_IN_SMARTS if smarts else (),
+            ignore=opt.not_in_smarts(data) if smarts else (),
             nominal=nominal,
             bags=n_bags,
             step_budget=step_budget,

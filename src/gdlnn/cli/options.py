@@ -19,7 +19,8 @@ import typer
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import SYNTHETIC
 from gdlnn.datasets.tu import tu_prefix
-from gdlnn.errors import WriteError
+from gdlnn.errors import MiningError, WriteError
+from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
@@ -130,6 +131,13 @@ def part_of(data: GraphDataset, split: SplitKind, part: Part, seed: int) -> Grap
     return dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
 
 
+def not_in_smarts(data: GraphDataset) -> tuple[str, ...]:
+    """Return the features of molecules that --smarts leaves out; the default ones can all be said."""
+    if data.schema is None or data.schema.domain != "molecule":
+        raise MiningError(f"--smarts: expected molecules, got other graphs: {data.name}")
+    return tuple(f.name for f in (*data.schema.node, *data.schema.edge) if f.name in NOT_IN_SMARTS)
+
+
 @contextmanager
 def executor_of(dask: str | None, says: str = "") -> Iterator[Executor | None]:
     """Connect to the cluster of --dask and give its executor; give None without the option.
@@ -164,8 +172,3 @@ def timed_messages(quiet: bool) -> Callable[[str], None]:
             typer.echo(f"{time.monotonic() - started:6.1f} s  {text}", err=True)
 
     return say
-
-
-def shortened(words: str, longest: int) -> str:
-    """Return a text of at most `longest` characters."""
-    return words if len(words) <= longest else words[: longest - 1] + "…"

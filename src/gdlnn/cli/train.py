@@ -10,7 +10,7 @@ import typer
 from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import ModelError
-from gdlnn.gdl.smarts import NOT_IN_SMARTS
+from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import SplitKind
@@ -96,7 +96,7 @@ def train(
     if restarts:
         search["restarts"] = restarts
     if smarts:
-        search["ignore"] = NOT_IN_SMARTS
+        search["ignore"] = opt.not_in_smarts(data)
     if epsilon is not None:
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
@@ -198,7 +198,7 @@ def _told_programs(model: GDLNNClassifier) -> list[str]:
         words = mined.program.describe(model.schema_, directed=directed)
         lines.append(
             f"{place:3}. for {schema.class_name(label)} (log odds +{strength:.2f}, in {mined.n_matched} "
-            f"training graphs): {opt.shortened(words, LONGEST)}"
+            f"training graphs): {shortened(words, LONGEST)}"
         )
     return [*lines, ""]
 

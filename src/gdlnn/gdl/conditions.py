@@ -7,17 +7,29 @@ import math
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from gdlnn.errors import ProgramError
 from gdlnn.gdl.program import ANY, KEYWORDS, Interval
 from gdlnn.gdl.text import TextFault, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gdlnn.gdl.program import Intervals
-    from gdlnn.graphs import Feature
+    from gdlnn.gdl.program import Intervals, Program
+    from gdlnn.graphs import Feature, Schema
 
 _BARE = re.compile(r"[^\W\d]\w*")
 _SHOWN_NAMES = 8  # the most names a message lists
+
+
+def check_schema(program: Program, schema: Schema) -> None:
+    """Check that a program has as many intervals per node and per edge as a schema has features."""
+    for what, features, got in (
+        ("node", schema.node, program.n_node_features),
+        ("edge", schema.edge, program.n_edge_features),
+    ):
+        if got is not None and got != len(features):
+            reason = f"as the schema has {what} features, got {got}"
+            raise ProgramError(f"expected {len(features)} interval(s) per {what}, {reason}")
 
 
 Operator = Literal["=", ">=", "<=", "in []", "in {}"]

@@ -231,7 +231,7 @@ class Program:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Program:
         """Build a program from what `to_json` gave."""
-        from gdlnn.gdl.json_form import program_from_json
+        from gdlnn.gdl.printer import program_from_json
 
         return program_from_json(data)
 
@@ -351,7 +351,7 @@ class Program:
 
     def to_json(self) -> dict[str, Any]:
         """Return the program as plain JSON values; an open side is null."""
-        from gdlnn.gdl.json_form import program_to_json
+        from gdlnn.gdl.printer import program_to_json
 
         return program_to_json(self)
 

@@ -1,4 +1,4 @@
-"""Places in GDL text: faults at an offset, and the error with line, column and caret that they become."""
+"""Faults at places in GDL text, the errors they become, and words and lists for messages."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ class TextFault(Exception):  # noqa: N818 (it becomes a GDLSyntaxError before an
 def shown(text: str) -> str:
     """Return text for a message: quoted, and short however long it is."""
     return repr(str(text) if len(text) <= 40 else f"{text[:37]}...")
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text of at most `longest` characters."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def listed(words: list[str], last: str = "or") -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gdlnn.errors import ProgramError
+from gdlnn.gdl.conditions import check_schema
 from gdlnn.gdl.phrases import Phrase, article, number_word
 from gdlnn.gdl.text import listed
 from gdlnn.gdl.units import Link, Unit, Units, Way
@@ -25,13 +25,7 @@ _LONG = 4  # from so many parts on, a chain is told as a row
 def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
     """Say in one sentence which graphs a program matches."""
     if schema is not None:
-        for what, features, got in (
-            ("node", schema.node, program.n_node_features),
-            ("edge", schema.edge, program.n_edge_features),
-        ):
-            if got is not None and got != len(features):
-                reason = f"as the schema has {what} features, got {got}"
-                raise ProgramError(f"expected {len(features)} interval(s) per {what}, {reason}")
+        check_schema(program, schema)
     graphs = "molecules" if schema is not None and schema.domain == "molecule" else "graphs"
     if not program.nodes:
         return f"All {graphs}."

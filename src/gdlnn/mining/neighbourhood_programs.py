@@ -23,7 +23,7 @@ from gdlnn.mining.settings import FINAL_BUDGET, whole
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gdlnn.gdl.program import Intervals
     from gdlnn.graphs import Feature, GraphDataset
@@ -205,12 +205,22 @@ def _distinct(
         return []
     found = ProgramPlan(programs, graphs).match(graphs, n_jobs, FINAL_BUDGET)
     uncertain = set(found.unknown.tolist())
+
+    def items() -> Iterator[MinedProgram]:
+        for column, rows in enumerate(found.by_program()):
+            support = np.zeros(len(graphs), dtype=bool)
+            support[rows] = True
+            support[occurs[column]] = True  # whatever the budget of the search
+            certain = column not in uncertain
+            yield MinedProgram(programs[column], None, 0.0, support, occurs[column], 0, certain)
+
+    return smallest_of_equals(items())
+
+
+def smallest_of_equals(items: Iterable[MinedProgram]) -> list[MinedProgram]:
+    """Keep the smallest of the programs that match the same graphs, in the place of the first of them."""
     kept: dict[bytes, MinedProgram] = {}
-    for column, rows in enumerate(found.by_program()):
-        support = np.zeros(len(graphs), dtype=bool)
-        support[rows] = True
-        support[occurs[column]] = True  # whatever the budget of the search
-        item = MinedProgram(programs[column], None, 0.0, support, occurs[column], 0, column not in uncertain)
+    for item in items:
         best = kept.setdefault(item.support_key, item)
         if _size(item.program) < _size(best.program):
             kept[item.support_key] = item

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError
 from gdlnn.gdl.printer import format_programs
 from gdlnn.gdl.program import NamedProgram, Program
+from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.program_set import Example, MinedProgram, ProgramSet, SetInfo
@@ -83,13 +84,9 @@ def to_text(programs: ProgramSet, *, words: bool = True) -> str:
         lines.append("")
         if words and info.schema is not None:
             said = item.program.describe(info.schema, directed=info.directed)
-            lines.append(f"// {_cut(' '.join(said.split()), WORDS)}")
+            lines.append(f"// {shortened(' '.join(said.split()), WORDS)}")
         lines.append(format_programs([NamedProgram(item.program, f"p{number + 1}", metadata)]).rstrip("\n"))
     return "\n".join(lines) + "\n"
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _info_json(info: SetInfo) -> dict[str, Any]:
@@ -304,4 +301,4 @@ def describe(programs: ProgramSet, n: int) -> str:
 def _line(program: Program, schema: Schema | None, directed: bool) -> str:
     if schema is None:
         return "; ".join(str(program).splitlines())
-    return _cut(program.describe(schema, directed=directed), CELL_WORDS)
+    return shortened(program.describe(schema, directed=directed), CELL_WORDS)

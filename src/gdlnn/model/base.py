@@ -1,11 +1,9 @@
-"""GraphClassifier: what the classifiers over graphs share, from predicting to what a notebook shows."""
+"""What classifiers over graphs share: scores and tags; and, of those by programs, predictions and pages."""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-from sklearn.base import BaseEstimator, ClassifierMixin
+from typing import TYPE_CHECKING, Any, Self
 
 from gdlnn.model.inputs import as_labelled
 
@@ -16,9 +14,53 @@ if TYPE_CHECKING:
     from gdlnn.model.inputs import GraphsLike
     from gdlnn.model.representation import Representation
 
+    # scikit-learn has no types, and what inherits from an untyped class is not checked. This is what is used.
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn classifier over graphs that decides by programs.
+    class BaseEstimator:
+        """Parameters by name."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **parameters: Any) -> Self: ...  # noqa: D102
+        def __getstate__(self) -> dict[str, Any]: ...
+        def __sklearn_tags__(self) -> Any: ...
+        def _repr_html_(self) -> str: ...
+
+    class ClassifierMixin:
+        """Marks a classifier."""
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...  # noqa: D102
+
+    class TransformerMixin:
+        """Marks a transformer."""
+
+        def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any: ...  # noqa: D102
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin  # noqa: F401 - for `layer`
+
+
+class GraphEstimator(ClassifierMixin, BaseEstimator):
+    """A scikit-learn classifier whose rows are graphs. A subclass provides `fit` and `predict`."""
+
+    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
+        """Return the most probable label of every graph."""
+        raise NotImplementedError
+
+    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy; without `y` on the labels of the dataset."""
+        from sklearn.metrics import accuracy_score
+
+        data = as_labelled(X, y, "score")
+        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class GraphClassifier(GraphEstimator):
+    """A classifier over graphs that decides by programs.
 
     A subclass provides `fit` and `represent`, from which every prediction follows.
     """
@@ -39,21 +81,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return which graphs no program matches: they lie outside what was learnt."""
         return self.represent(X).matched_nothing
 
-    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return the accuracy; without `y` on the labels of the dataset."""
-        from sklearn.metrics import accuracy_score
-
-        data = as_labelled(X, y, "score")
-        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
-
     def _explain(self, graphs: Any, *options: Any, **named: Any) -> Any:
         """Call `gdlnn.explain.explain`, by name: this layer does not know of explanations."""
         return importlib.import_module("gdlnn.explain").explain(self, graphs, *options, **named)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
     # Which of the three methods a notebook calls depends on it and on the version of scikit-learn;
     # `sklearn.set_config(display="text")` turns all of them off.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -60,6 +61,7 @@ _MOVED = {
 logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class GDLNNClassifier(GraphClassifier):
     """Classify graphs by the programs they contain.
 
@@ -110,31 +112,17 @@ class GDLNNClassifier(GraphClassifier):
         How the molecules of the training set became graphs, or None: predicting reads SMILES the same way.
     """
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary = "auto",
-        head: Literal["mlp", "linear"] | Any = "mlp",
-        structure: bool | Literal["auto"] = "auto",
-        pooled: bool | Literal["auto"] = "auto",
-        activation: Activation = "exists",
-        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        checkpoint: str | os.PathLike[str] | None = None,
-        seed: int = 0,
-        n_jobs: int | None = 1,
-        progress: bool = True,
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.head = head
-        self.structure = structure
-        self.pooled = pooled
-        self.activation = activation
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.checkpoint = checkpoint
-        self.seed = seed
-        self.n_jobs = n_jobs
-        self.progress = progress
+    vocabulary: Vocabulary = "auto"
+    head: Literal["mlp", "linear"] | Any = "mlp"
+    structure: bool | Literal["auto"] = "auto"
+    pooled: bool | Literal["auto"] = "auto"
+    activation: Activation = "exists"
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    validation_fraction: float = 0.1
+    checkpoint: str | os.PathLike[str] | None = None
+    seed: int = 0
+    n_jobs: int | None = 1
+    progress: bool = True
 
     @classmethod
     def paper(

@@ -6,18 +6,19 @@ The network itself is in `network`; torch is loaded when a head is first fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
-from gdlnn.model.inputs import MIN_VALIDATION
+from gdlnn.model.base import BaseEstimator, ClassifierMixin
+from gdlnn.model.inputs import MIN_VALIDATION, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 
-class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class MLPHead(ClassifierMixin, BaseEstimator):
     """A multi-layer perceptron, or a linear classifier where `hidden` is empty.
 
     Parameters
@@ -79,39 +81,21 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         For every member and epoch the losses and, with early stopping, the validation accuracy.
     """
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (64,),
-        dropout: float = 0.5,
-        input_dropout: float = 0.5,
-        learning_rate: float = 0.005,
-        weight_decay: float = 5e-4,
-        epochs: int = 80,
-        patience: int = 30,
-        early_stopping: bool | Literal["auto"] = "auto",
-        batch_size: int = 128,
-        ensemble_size: int = 5,
-        soft_labels: Literal["forest", "auto"] | None = None,
-        linear_share: float = 0.5,
-        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
-        seed: int | None = None,
-        device: str = "auto",
-    ) -> None:
-        self.hidden = hidden
-        self.dropout = dropout
-        self.input_dropout = input_dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.epochs = epochs
-        self.patience = patience
-        self.early_stopping = early_stopping
-        self.batch_size = batch_size
-        self.ensemble_size = ensemble_size
-        self.soft_labels = soft_labels
-        self.linear_share = linear_share
-        self.class_weight = class_weight
-        self.seed = seed
-        self.device = device
+    hidden: Sequence[int] = (64,)
+    dropout: float = 0.5
+    input_dropout: float = 0.5
+    learning_rate: float = 0.005
+    weight_decay: float = 5e-4
+    epochs: int = 80
+    patience: int = 30
+    early_stopping: bool | Literal["auto"] = "auto"
+    batch_size: int = 128
+    ensemble_size: int = 5
+    soft_labels: Literal["forest", "auto"] | None = None
+    linear_share: float = 0.5
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    seed: int | None = None
+    device: str = "auto"
 
     def fit(
         self,
@@ -146,16 +130,16 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         for name, expected, fine in (
-            ("hidden", "sizes of at least 1", all(_whole(size, 1) for size in self.hidden)),
+            ("hidden", "sizes of at least 1", all(is_whole(size, 1) for size in self.hidden)),
             ("dropout", "a share from 0 to below 1", 0 <= self.dropout < 1),
             ("input_dropout", "a share from 0 to below 1", 0 <= self.input_dropout < 1),
             ("learning_rate", "a number above 0", self.learning_rate > 0),
             ("weight_decay", "a number of at least 0", self.weight_decay >= 0),
-            ("epochs", "a whole number of at least 1", _whole(self.epochs, 1)),
-            ("patience", "a whole number of at least 1", _whole(self.patience, 1)),
-            ("batch_size", "a whole number of at least 1", _whole(self.batch_size, 1)),
+            ("epochs", "a whole number of at least 1", is_whole(self.epochs, 1)),
+            ("patience", "a whole number of at least 1", is_whole(self.patience, 1)),
+            ("batch_size", "a whole number of at least 1", is_whole(self.batch_size, 1)),
             ("early_stopping", "True, False or auto", self.early_stopping in (True, False, "auto")),
-            ("ensemble_size", "a whole number of at least 1", _whole(self.ensemble_size, 1)),
+            ("ensemble_size", "a whole number of at least 1", is_whole(self.ensemble_size, 1)),
             ("linear_share", "a share from 0 to below 1", 0 <= self.linear_share < 1),
             ("soft_labels", "forest, auto or None", self.soft_labels in (None, "forest", "auto")),
             (
@@ -163,7 +147,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "balanced, weights by label or None",
                 self.class_weight in (None, "balanced") or isinstance(self.class_weight, Mapping),
             ),
-            ("seed", "a whole number of at least 0", self.seed is None or _whole(self.seed, 0)),
+            ("seed", "a whole number of at least 0", self.seed is None or is_whole(self.seed, 0)),
         ):
             if not fine:
                 raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
@@ -218,7 +202,3 @@ class MLPHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         mean, scale = (state[name].double().cpu().numpy() for name in ("mean", "scale"))
         coef = weight / scale
         return coef, bias - coef @ mean
-
-
-def _whole(value: object, least: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least

@@ -59,17 +59,28 @@ def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") 
         raise ModelError(f"{what}: {error}") from error
 
 
-def check_fits(graphs: list[Graph], info: SetInfo, what: str) -> None:
-    """Check that graphs have the features and the direction of those the programs were mined from."""
+def is_whole(value: object, least: int) -> bool:
+    """Return whether a parameter is a whole number of at least `least`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
+
+
+def check_features(graphs: Sequence[Graph], n_node: int, n_edge: int, what: str) -> None:
+    """Check that graphs have as many features of nodes and of edges as those of training."""
     for index, graph in enumerate(graphs):
         for of, expected, got, rows in (
-            ("node", info.n_node_features, graph.node_features.shape[1], graph.n_nodes),
-            ("edge", info.n_edge_features, graph.edge_features.shape[1], graph.n_edges),
+            ("node", n_node, graph.node_features.shape[1], graph.n_nodes),
+            ("edge", n_edge, graph.edge_features.shape[1], graph.n_edges),
         ):
             if rows and expected != got:
                 raise ModelError(
                     f"{what}: graph {index}: expected {expected} {of} feature(s), as in training, got {got}"
                 )
+
+
+def check_fits(graphs: Sequence[Graph], info: SetInfo, what: str) -> None:
+    """Check that graphs have the features and the direction of those the programs were mined from."""
+    check_features(graphs, info.n_node_features, info.n_edge_features, what)
+    for index, graph in enumerate(graphs):
         if graph.directed != info.directed and graph.n_edges:
             kind = "a directed" if info.directed else "an undirected"
             raise ModelError(f"{what}: graph {index}: expected {kind} graph, as in training")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn import _core
@@ -17,6 +17,7 @@ from gdlnn.gdl.program import Program
 from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.base import BaseEstimator, TransformerMixin
 from gdlnn.model.inputs import as_graphs, check_fits
 from gdlnn.model.pooling import PooledFeatures
 
@@ -32,7 +33,8 @@ FloatArray = npt.NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 
-class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class GDLTransformer(TransformerMixin, BaseEstimator):
     """Turn graphs into features: what each program finds in them.
 
     Parameters
@@ -59,19 +61,11 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The fitted `PooledFeatures`, or None.
     """
 
-    def __init__(
-        self,
-        programs: ProgramSet | Sequence[Program] | None = None,
-        activation: Activation = "exists",
-        pooled: bool = False,
-        n_jobs: int | None = 1,
-        step_budget: int | None = FINAL_BUDGET,
-    ) -> None:
-        self.programs = programs
-        self.activation = activation
-        self.pooled = pooled
-        self.n_jobs = n_jobs
-        self.step_budget = step_budget
+    programs: ProgramSet | Sequence[Program] | None = None
+    activation: Activation = "exists"
+    pooled: bool = False
+    n_jobs: int | None = 1
+    step_budget: int | None = FINAL_BUDGET
 
     def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Take the programs and, for pooled features, learn which values occur; labels are not looked at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -49,6 +50,7 @@ class _Setting(NamedTuple):
     factor: float
 
 
+@dataclass(eq=False, repr=False)
 class PL4XGLClassifier(GraphClassifier):
     """Classify a graph by the best-scoring program that matches it; that program is the explanation.
 
@@ -81,37 +83,20 @@ class PL4XGLClassifier(GraphClassifier):
         What was chosen on the validation set.
     """
 
-    def __init__(
-        self,
-        epsilon: float | str = 0.1,
-        strategy: Strategy = "sequential",
-        connected: bool = True,
-        targets: Targets = None,
-        min_support: int = 2,
-        min_lift: float = 1.2,
-        ignore: Sequence[str] = (),
-        restarts: int = 0,
-        step_budget: int = STEP_BUDGET,
-        validation_fraction: float = 0.1,
-        checkpoint: str | os.PathLike[str] | None = None,
-        seed: int = 0,
-        n_jobs: int | None = 1,
-        progress: bool = True,
-    ) -> None:
-        self.epsilon = epsilon
-        self.strategy = strategy
-        self.connected = connected
-        self.targets = targets
-        self.min_support = min_support
-        self.min_lift = min_lift
-        self.ignore = ignore
-        self.restarts = restarts
-        self.step_budget = step_budget
-        self.validation_fraction = validation_fraction
-        self.checkpoint = checkpoint
-        self.seed = seed
-        self.n_jobs = n_jobs
-        self.progress = progress
+    epsilon: float | str = 0.1
+    strategy: Strategy = "sequential"
+    connected: bool = True
+    targets: Targets = None
+    min_support: int = 2
+    min_lift: float = 1.2
+    ignore: Sequence[str] = ()
+    restarts: int = 0
+    step_budget: int = STEP_BUDGET
+    validation_fraction: float = 0.1
+    checkpoint: str | os.PathLike[str] | None = None
+    seed: int = 0
+    n_jobs: int | None = 1
+    progress: bool = True
 
     def fit(
         self,

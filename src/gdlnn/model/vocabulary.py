@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
+from gdlnn.mining.neighbourhood_programs import smallest_of_equals
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
+from gdlnn.model.base import BaseEstimator
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +61,8 @@ class RunOptions(NamedTuple):
     checkpoint: str | os.PathLike[str] | None = None
 
 
-class Mined(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class Mined(BaseEstimator):
     """Programs found by mining the training graphs, see `mine`.
 
     Parameters
@@ -82,37 +84,20 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         Passed on to `mine`.
     """
 
-    def __init__(
-        self,
-        epsilon: Epsilons = "auto",
-        k: float | None = None,
-        per_label: bool = False,
-        merge_equal: bool = False,
-        strategy: Strategy = "greedy",
-        connected: bool = True,
-        targets: Targets = None,
-        min_support: int = 1,
-        min_lift: float = 0,
-        ignore: Sequence[str] | Literal["auto"] = "auto",
-        nominal: Nominal = "value",
-        restarts: int = 0,
-        bags: Bags = None,
-        step_budget: int = STEP_BUDGET,
-    ) -> None:
-        self.epsilon = epsilon
-        self.k = k
-        self.per_label = per_label
-        self.merge_equal = merge_equal
-        self.strategy = strategy
-        self.connected = connected
-        self.targets = targets
-        self.min_support = min_support
-        self.min_lift = min_lift
-        self.ignore = ignore
-        self.nominal = nominal
-        self.restarts = restarts
-        self.bags = bags
-        self.step_budget = step_budget
+    epsilon: Epsilons = "auto"
+    k: float | None = None
+    per_label: bool = False
+    merge_equal: bool = False
+    strategy: Strategy = "greedy"
+    connected: bool = True
+    targets: Targets = None
+    min_support: int = 1
+    min_lift: float = 0
+    ignore: Sequence[str] | Literal["auto"] = "auto"
+    nominal: Nominal = "value"
+    restarts: int = 0
+    bags: Bags = None
+    step_budget: int = STEP_BUDGET
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Mine once for each ε."""
@@ -127,7 +112,8 @@ class Mined(BaseEstimator):  # type: ignore[misc]
         return merged if self.k is None else merged.top(self.k, per_label=self.per_label)
 
 
-class Neighbourhoods(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class Neighbourhoods(BaseEstimator):
     """The surroundings of the nodes of the training graphs as programs, see `neighbourhoods`.
 
     Parameters
@@ -138,17 +124,10 @@ class Neighbourhoods(BaseEstimator):  # type: ignore[misc]
         Most programs; those that match most graphs are kept.
     """
 
-    def __init__(
-        self,
-        radius: int = 3,
-        min_support: int | Literal["auto"] = "auto",
-        ignore: Sequence[str] | Literal["auto"] = "auto",
-        max_programs: int | None = MOST_COLUMNS,
-    ) -> None:
-        self.radius = radius
-        self.min_support = min_support
-        self.ignore = ignore
-        self.max_programs = max_programs
+    radius: int = 3
+    min_support: int | Literal["auto"] = "auto"
+    ignore: Sequence[str] | Literal["auto"] = "auto"
+    max_programs: int | None = MOST_COLUMNS
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Find the neighbourhoods; whether structure joins the features has been decided before."""
@@ -257,24 +236,16 @@ def union(sets: Sequence[ProgramSet]) -> ProgramSet:
         raise ModelError("programs: expected at least one set of programs, got none")
     if len(sets) == 1:
         return sets[0]
-    kept: dict[bytes, MinedProgram] = {}
     for programs in sets:
         _check_same_data(sets[0], programs)
-        for item in programs:
-            best = kept.setdefault(item.support_key, item)
-            if _size(item) < _size(best):
-                kept[item.support_key] = item
+    kept = smallest_of_equals(item for programs in sets for item in programs)
     info = replace(
         sets[0].info,
         settings={"sources": [programs.info.settings for programs in sets]},
         complete=all(programs.complete for programs in sets),
     )
     stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
-    return ProgramSet(kept.values(), info, sets[0].stats, stopped_by)
-
-
-def _size(item: MinedProgram) -> tuple[int, int]:
-    return len(item.program.nodes), len(item.program.edges)
+    return ProgramSet(kept, info, sets[0].stats, stopped_by)
 
 
 def merged_columns(sets: Sequence[ProgramSet], *, merge_equal: bool = False) -> ProgramSet:

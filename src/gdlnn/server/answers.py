@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
+from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import given_schema
 from gdlnn.model.program_effects import strongest_programs
@@ -68,7 +69,7 @@ class Answers:
         """Answer a request for one explanation."""
         (row,) = self._rows(asked)
         if row.graph is None:
-            raise ServerError(f"{_shortened(row.smiles or row.name)}: {row.reason}")
+            raise ServerError(f"{shortened(row.smiles or row.name, 60)}: {row.reason}")
         target = None if asked.get("target") is None else self._label(asked["target"])
         seen = self.model.represent([row.graph])
         (found,) = explain(self.model, seen, asked["technique"], asked["n_programs"], target, asked["seed"])
@@ -213,7 +214,3 @@ def _told(features: list[dict[str, Any]]) -> str:
     names = ", ".join(feature["name"] for feature in features)
     count = f"{len(features)} feature{'s' if len(features) != 1 else ''}"
     return f"{count} ({names})" if features else "no features"
-
-
-def _shortened(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -170,6 +170,11 @@ def _kernel(name: str, maker: str) -> Method:
     return Method(name, name.upper(), "gdlnn.studies.baselines.kernels", maker, quick, space, random=False)
 
 
+def _gdlnn(name: str, title: str, maker: str, **more: Any) -> Method:
+    own = {"space": {"learning_rate": RATES}, "options": ("device", "n_jobs", "progress"), **more}
+    return Method(name, title, "gdlnn.studies.methods", maker, **own)
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -199,31 +204,14 @@ METHODS: dict[str, Method] = {
             options=("n_jobs", "progress"),
             mining={"strategy": "sequential"},
         ),
-        Method(
-            "gdlnn",
-            "GDLNN",
-            "gdlnn.studies.methods",
-            "default_classifier",
-            space={"learning_rate": RATES},
-            options=("device", "n_jobs", "progress"),
-        ),
-        Method(
-            "gdlnn-v1",
-            "GDLNN 0.1",
-            "gdlnn.studies.methods",
-            "first_classifier",
-            space={"learning_rate": RATES},
-            options=("device", "n_jobs", "progress"),
-            mining={},
-        ),
-        Method(
+        _gdlnn("gdlnn", "GDLNN", "default_classifier"),
+        _gdlnn("gdlnn-v1", "GDLNN 0.1", "first_classifier", mining={}),
+        _gdlnn(
             "gdlnn-paper",
             "GDLNN (paper's recipe)",
-            "gdlnn.studies.methods",
             "flat_paper_classifier",
             quick={"epsilon": 0.1, "k": 1.0, "learning_rate": 0.005},
             space={"epsilon": EPSILONS, "k": (0.01, 0.2, 0.4, 0.6, 0.8, 1.0), "learning_rate": RATES},
-            options=("device", "n_jobs", "progress"),
             mining={},
         ),
     )

@@ -1,4 +1,4 @@
-"""GraphClassifier, the base of all baselines, and the two simple ones: majority class and fingerprints."""
+"""Baseline, the base of all baselines, and the two simple ones: majority class and fingerprints."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import GraphError, ModelError, require
 from gdlnn.graphs.molecules import graph_molecule
 from gdlnn.graphs.schema import label_codes
-from gdlnn.model.inputs import GraphsLike, Validation, as_graphs, as_labelled, training_and_validation
+from gdlnn.model.base import GraphEstimator
+from gdlnn.model.inputs import (
+    GraphsLike,
+    Validation,
+    as_graphs,
+    as_labelled,
+    check_features,
+    training_and_validation,
+)
 
 if TYPE_CHECKING:
     from gdlnn.graphs import Graph, GraphDataset, Schema
@@ -22,7 +29,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Baseline(GraphEstimator):
     """A classifier of graphs: checks input, and turns probabilities into labels.
 
     Subclasses are dataclasses whose fields are the parameters, and implement `_fit` and `_proba`.
@@ -76,40 +83,19 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the most probable label of every graph."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
-    def score(self, X: GraphsLike, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return the accuracy; without `y` on the labels of the data set."""
-        from sklearn.metrics import accuracy_score
-
-        data = as_labelled(X, y, "score")
-        return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
-
     def _checked(self, X: GraphsLike) -> list[Graph]:
         check_is_fitted(self, "classes_")
         graphs = as_graphs(X)
-        for index, graph in enumerate(graphs):
-            for of, expected, got, rows in (
-                ("node", self.n_node_features_, graph.node_features.shape[1], graph.n_nodes),
-                ("edge", self.n_edge_features_, graph.edge_features.shape[1], graph.n_edges),
-            ):
-                if rows and expected != got:
-                    raise ModelError(
-                        f"predict: graph {index}: expected {expected} {of} feature(s), as in training, "
-                        f"got {got}"
-                    )
+        check_features(graphs, self.n_node_features_, self.n_edge_features_, "predict")
         return graphs
 
     def _codes(self, y: npt.NDArray[Any]) -> IntArray:
         """Return the numbers of labels; a label not trained on gets -1 and counts as wrong."""
         return label_codes(y, self.classes_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
 
 @dataclass(eq=False, repr=False)
-class MajorityClassifier(GraphClassifier):
+class MajorityClassifier(Baseline):
     """Predict the most frequent label of the training graphs, with the shares of labels as probabilities.
 
     Parameters
@@ -128,7 +114,7 @@ class MajorityClassifier(GraphClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class FingerprintForestClassifier(GraphClassifier):
+class FingerprintForestClassifier(Baseline):
     """A random forest on ECFP fingerprints of molecules; with radius 2 these are ECFP4.
 
     Fingerprints are computed from the graphs, so it works on every data set whose schema says that its

@@ -16,8 +16,9 @@ import torch
 from gdlnn.errors import ModelError
 from gdlnn.graphs import Schema
 from gdlnn.io.atomic import atomic_write
+from gdlnn.model.inputs import is_whole
 from gdlnn.model.network import choose_device, one_thread, seeded
-from gdlnn.studies.baselines.base import FloatArray, GraphClassifier, IntArray
+from gdlnn.studies.baselines.base import Baseline, FloatArray, IntArray
 from gdlnn.studies.baselines.network import (
     HEADS,
     GraphNetwork,
@@ -42,7 +43,7 @@ FORMAT = "gdlnn-network-1"
 
 
 @dataclass(eq=False, repr=False)
-class GNNClassifier(GraphClassifier):
+class GNNClassifier(Baseline):
     """A network over graphs; the subclasses say which layers it has.
 
     Nominal features are one-hot, quantities standardised (see `FeatureEncoder`). Nodes are embedded, pass
@@ -155,28 +156,24 @@ class GNNClassifier(GraphClassifier):
             (
                 "hidden",
                 f"a multiple of {divisor} that is at least {divisor}",
-                _whole(self.hidden, divisor) and self.hidden % divisor == 0,
+                is_whole(self.hidden, divisor) and self.hidden % divisor == 0,
             ),
             ("weight_decay", "a number of at least 0", self.weight_decay >= 0),
-            ("n_layers", "a whole number of at least 1", _whole(self.n_layers, 1)),
+            ("n_layers", "a whole number of at least 1", is_whole(self.n_layers, 1)),
             ("dropout", "a share from 0 to below 1", 0 <= self.dropout < 1),
             ("layer_dropout", "a share from 0 to below 1", 0 <= self.layer_dropout < 1),
-            ("epochs", "a whole number of at least 1", _whole(self.epochs, 1)),
-            ("patience", "a whole number of at least 1", _whole(self.patience, 1)),
+            ("epochs", "a whole number of at least 1", is_whole(self.epochs, 1)),
+            ("patience", "a whole number of at least 1", is_whole(self.patience, 1)),
             (
                 "batch_size",
                 "a whole number of at least 2 or None",
-                self.batch_size is None or _whole(self.batch_size, 2),
+                self.batch_size is None or is_whole(self.batch_size, 2),
             ),
             ("class_weight", "balanced or None", self.class_weight in (None, "balanced")),
-            ("seed", "a whole number of at least 0", _whole(self.seed, 0)),
+            ("seed", "a whole number of at least 0", is_whole(self.seed, 0)),
         ):
             if not fine:
                 raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
-
-
-def _whole(value: object, least: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 class GCNClassifier(GNNClassifier):

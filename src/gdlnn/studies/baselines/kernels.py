@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ModelError
-from gdlnn.studies.baselines.base import FloatArray, GraphClassifier, IntArray
+from gdlnn.studies.baselines.base import Baseline, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class WLClassifier(GraphClassifier):
+class WLClassifier(Baseline):
     """A support vector machine on the Weisfeiler–Lehman subtree kernel.
 
     Nodes start with their nominal and ordinal features as colour (without any, with the features whose values

@@ -1,0 +1,176 @@
+"""Mining in bags, and neighbourhoods: what is counted over all graphs, what is held out, what is kept."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import (
+    Feature,
+    Graph,
+    GraphDataset,
+    MiningError,
+    ProgramSet,
+    Schema,
+    make_ba_2motifs,
+    match,
+    mine,
+    neighbourhoods,
+)
+from gdlnn.mining.bags import bag_rows, n_bags
+from gdlnn.mining.neighbourhood_programs import smallest_of_equals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOTIFS = make_ba_2motifs(n=24, seed=3)
+LETTERS = Schema((Feature("letter", "nominal", {0: "a", 1: "b", 2: "c"}),))
+
+
+def chain(letters: str) -> Graph:
+    nodes = [["abc".index(letter)] for letter in letters]
+    return Graph(nodes, list(pairwise(range(len(nodes)))), schema=LETTERS)
+
+
+def mined(**options: Any) -> ProgramSet:
+    return mine(MOTIFS, progress=False, **options)
+
+
+# --- bags -------------------------------------------------------------------------------------------------
+
+
+def test_bags_cover_every_graph_once_and_keep_the_shares_of_classes() -> None:
+    bags = bag_rows(MOTIFS, 4, seed=0)
+    assert sorted(np.concatenate(bags).tolist()) == list(range(len(MOTIFS)))
+    assert MOTIFS.y is not None
+    for rows in bags:
+        assert abs(np.mean(MOTIFS.y[rows]) - np.mean(MOTIFS.y)) < 0.2
+
+
+@pytest.mark.parametrize(("n_graphs", "expected"), [(3, 1), (100, 4), (1600, 4), (4000, 10), (41_000, 102)])
+def test_auto_makes_four_bags_or_bags_of_about_400(n_graphs: int, expected: int) -> None:
+    assert n_bags("auto", n_graphs) == expected
+
+
+@pytest.mark.parametrize("bags", [0, -1, 25, 1.5, True, "many"])
+def test_other_numbers_of_bags_are_refused(bags: Any) -> None:
+    with pytest.raises(MiningError, match="bags: expected None, auto or a number from 1 to 24"):
+        mined(bags=bags)
+
+
+def test_supports_and_scores_are_counted_over_all_graphs() -> None:
+    programs = mined(bags=3)
+    assert np.array_equal(programs.supports, match(programs.programs, MOTIFS))
+    assert programs.info.n_graphs == len(MOTIFS)
+    assert MOTIFS.y is not None
+    for item in programs:
+        right = int((item.support & (MOTIFS.y == item.label)).sum())
+        assert item.score == right / (item.n_matched + 0.1)
+
+
+def test_a_held_out_score_is_that_outside_the_bags_a_program_was_found_in() -> None:
+    programs, bags = mined(bags=3), bag_rows(MOTIFS, 3, seed=0)
+    assert MOTIFS.y is not None
+    for item in programs:
+        scores = []
+        for rows in bags:
+            if not set(rows.tolist()) & set(item.targets.tolist()):
+                continue
+            outside = item.support.copy()
+            outside[rows] = False
+            scores.append((outside & (MOTIFS.y == item.label)).sum() / (outside.sum() + 0.1))
+        assert item.held_out_score == pytest.approx(np.mean(scores))
+
+
+def test_without_bags_there_is_no_held_out_score() -> None:
+    assert all(item.held_out_score is None for item in mined(targets=4))
+
+
+def test_programs_mined_in_bags_are_ranked_by_their_held_out_score() -> None:
+    scores = [item.held_out_score or 0.0 for item in mined(bags=3).ranked()]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_files_keep_held_out_scores(tmp_path: Path) -> None:
+    programs = mined(bags=3)
+    programs.save(tmp_path / "programs.gdl")
+    assert ProgramSet.load(tmp_path / "programs.gdl") == programs
+
+
+def test_bags_resume_from_checkpoints_and_do_not_depend_on_threads(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "run.ckpt"
+    first = mined(bags=3, checkpoint=checkpoint)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"run.ckpt.bag-{i}" for i in (1, 2, 3)]
+    assert mined(bags=3, checkpoint=checkpoint) == first
+    assert mined(bags=3, n_jobs=2) == first
+
+
+# --- neighbourhoods ---------------------------------------------------------------------------------------
+
+
+def test_neighbourhoods_of_a_chain() -> None:
+    data = GraphDataset([chain("abc"), chain("cba"), chain("ab")], schema=LETTERS)
+    found = neighbourhoods(data, radius=1, structure=False)
+    supports = {tuple(np.flatnonzero(item.support).tolist()) for item in found}
+    assert supports == {(0, 1, 2), (0, 1)}  # a, b and a-b are everywhere; c only in the first two
+    assert [len(item.program.nodes) for item in found] == [1, 1]
+    assert all(item.label is None and item.score == 0 for item in found)
+
+
+def test_neighbourhoods_match_what_they_say_and_differ_in_what_they_match() -> None:
+    found = neighbourhoods(MOTIFS, radius=2)
+    assert np.array_equal(found.supports, match(found.programs, MOTIFS))
+    assert len({item.support_key for item in found}) == len(found)
+    assert min(item.n_matched for item in found) >= 2
+    assert all(set(item.targets.tolist()) <= set(np.flatnonzero(item.support).tolist()) for item in found)
+
+
+def test_neighbourhoods_do_not_depend_on_threads_or_labels() -> None:
+    first = neighbourhoods(MOTIFS, radius=2)
+    assert neighbourhoods(MOTIFS, radius=2, n_jobs=2) == first
+    without = GraphDataset(MOTIFS.graphs, schema=MOTIFS.schema)
+    assert neighbourhoods(without, radius=2).programs == first.programs
+
+
+def test_max_programs_keeps_those_that_match_most_graphs() -> None:
+    every, some = neighbourhoods(MOTIFS), neighbourhoods(MOTIFS, max_programs=5)
+    counts = sorted((item.n_matched for item in every), reverse=True)
+    assert sorted((item.n_matched for item in some), reverse=True) == counts[:5]
+
+
+def test_structure_joins_labels_by_default() -> None:
+    data = GraphDataset([chain("abc"), chain("abcc")], schema=LETTERS)
+    found = neighbourhoods(data, radius=0)
+    assert found.schema is not None
+    assert [feature.name for feature in found.schema.node] == ["letter", "degree", "ring"]
+    assert [feature.name for feature in (neighbourhoods(data, structure=False).schema or LETTERS).node] == [
+        "letter"
+    ]
+
+
+def test_quantities_are_left_open() -> None:
+    rng = np.random.default_rng(0)
+    graphs = [Graph(rng.random((3, 1)), [(0, 1), (1, 2)]) for _ in range(4)]
+    found = neighbourhoods(GraphDataset(graphs), radius=1)
+    assert len(found) == 1  # a node: all graphs have it, and nothing larger matches fewer of them
+    assert found[0].program.nodes[0].intervals is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"radius": -1}, "radius"), ({"min_support": 0}, "min_support"), ({"structure": "no"}, "structure")],
+)
+def test_wrong_parameters_of_neighbourhoods_are_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(MiningError, match=words):
+        neighbourhoods(MOTIFS, **options)
+
+
+def test_of_programs_that_match_the_same_graphs_the_smallest_takes_the_place_of_the_first() -> None:
+    found = neighbourhoods(MOTIFS, radius=2)
+    small = found[0]
+    large = small.replace(program=max(found.programs, key=lambda program: len(program.nodes)))
+    kept = smallest_of_equals([large, found[1], small])
+    assert [item.program for item in kept] == [small.program, found[1].program]
