@@ -111,7 +111,11 @@ void register_plan(nb::module_ &m) {
         .def_prop_ro("nbytes", &Plan::bytes)
         .def("match", &match_plan, nb::arg("node_features"), nb::arg("node_offsets"),
              nb::arg("edges"), nb::arg("edge_features"), nb::arg("edge_offsets"),
-             nb::arg("directed"), nb::arg("budget"), nb::arg("n_threads"));
+             nb::arg("directed"), nb::arg("budget"), nb::arg("n_threads"))
+        .def("witnesses", &find_witnesses, nb::arg("node_features"), nb::arg("node_offsets"),
+             nb::arg("edges"), nb::arg("edge_features"), nb::arg("edge_offsets"),
+             nb::arg("directed"), nb::arg("graph"), nb::arg("program"), nb::arg("most"),
+             nb::arg("n_threads"));
 }
 
 } // namespace gdlnn::bindings
