@@ -251,7 +251,9 @@ def test_graphs_that_do_not_fit_the_plan_are_refused() -> None:
     with pytest.raises(MatchError, match="rows that do not fall"):
         plan.witnesses(GraphSet([edge, edge]), [1, 0], [0, 0])
     # A graph without edges let any edge feature pass; one with edges does not.
-    lax = ProgramPlan([Program.parse("node x node y edge (x, y) <[1.0, 1.0]>")], GraphSet([Graph([[1.0]], [])]))
+    lax = ProgramPlan(
+        [Program.parse("node x node y edge (x, y) <[1.0, 1.0]>")], GraphSet([Graph([[1.0]], [])])
+    )
     with pytest.raises(MatchError, match="program 0"):
         lax.match(GraphSet([Graph([[1.0], [2.0]], [(0, 1)])]))
 

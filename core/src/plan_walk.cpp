@@ -13,7 +13,10 @@ namespace {
 
 // Steps of the walk for one program in one graph before it is left to the search with backjumping,
 // which takes longer for a step and fewer of them where it is hard.
-constexpr std::int64_t kWalkSteps = 2000;
+#ifndef GDLNN_PLAN_WALK_STEPS
+#define GDLNN_PLAN_WALK_STEPS 2000
+#endif
+constexpr std::int64_t kWalkSteps = GDLNN_PLAN_WALK_STEPS;
 // Steps for the images of one program in one graph.
 constexpr std::int64_t kImageSteps = 200'000;
 // Words of adjacency beyond which a graph is too large for the walk.
@@ -395,6 +398,8 @@ class Covered {
             ends_.emplace_back(u, v);
         }
         std::sort(ends_.begin(), ends_.end());
+        // Edges (x, y) and (y, x) of a program are one edge of an undirected graph.
+        ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
         for (const auto &[u, v] : ends_)
             key_.insert(key_.end(), {u, v});
         if (std::find(seen_.begin(), seen_.end(), key_) != seen_.end())

@@ -113,22 +113,32 @@ class Matches:
     def by_program(self) -> list[IntArray]:
         """Return the graphs that each program matches, rising."""
         order = np.argsort(self.programs, kind="stable")
-        rows = np.repeat(np.arange(len(self)), np.diff(self.start))[order]
+        rows = _rows(self.start)[order]
         cuts = np.cumsum(np.bincount(self.programs, minlength=self.n_programs))[:-1]
         return list(np.split(rows, cuts)) if self.n_programs else []
 
     def table(self) -> BoolArray:
         """Return graphs × programs: where a program matches."""
-        return self._table(self.start, self.programs)
+        table = np.zeros((len(self), self.n_programs), dtype=bool)
+        table[_rows(self.start), self.programs] = True
+        return table
+
+    def features(self) -> npt.NDArray[np.float64]:
+        """Return graphs × programs: 1 where a program matches, else 0."""
+        table = np.zeros((len(self), self.n_programs))
+        table[_rows(self.start), self.programs] = 1.0
+        return table
 
     def unknown_table(self) -> BoolArray:
         """Return graphs × programs: where the answer is unknown."""
-        return self._table(self.unknown_start, self.unknown)
-
-    def _table(self, start: IntArray, columns: npt.NDArray[np.int32]) -> BoolArray:
         table = np.zeros((len(self), self.n_programs), dtype=bool)
-        table[np.repeat(np.arange(len(self)), np.diff(start)), columns] = True
+        table[_rows(self.unknown_start), self.unknown] = True
         return table
+
+
+def _rows(start: IntArray) -> npt.NDArray[np.intp]:
+    """Return the graph of each entry of a list by graph."""
+    return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
 class Witnesses(NamedTuple):
@@ -233,7 +243,7 @@ class ProgramPlan:
         if len(asked) != len(programs) or (np.diff(asked) < 0).any():
             raise MatchError("witnesses: expected as many columns as rows, and rows that do not fall")
         for what, given, size in (("rows", asked, len(graphs)), ("columns", programs, len(self.programs))):
-            if len(given) and not (0 <= given.min() and given.max() < size):
+            if len(given) and (given.min() < 0 or given.max() >= size):
                 raise MatchError(f"witnesses: {what}: expected numbers from 0 to {size - 1}")
         plan = self._plan(kinds[0])
         start, nodes, at, complete = plan.witnesses(
