@@ -10,7 +10,6 @@ import pytest
 from gdlnn import Graph, MatchError, Program, _core
 from gdlnn.datasets import load_dataset
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
-from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import MOST_WITNESSES, ProgramPlan, match
 from gdlnn.mining import neighbourhoods
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gdlnn.graphs import GraphDataset
     from reference.random_cases import Shape
 
 BLOCKS = 8
@@ -118,7 +118,7 @@ def test_the_plan_agrees_with_the_reference(block: int, n_cases: float) -> None:
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_witnesses_are_the_distinct_images(block: int, n_cases: float) -> None:
-    size = int(4 * n_cases)
+    size = int(8 * n_cases)
     for seed in range(block * size, (block + 1) * size):
         programs, graphs = random_table(1_000_000 + seed, 4)
         encoded = GraphSet(graphs)
@@ -141,6 +141,14 @@ def check_witnesses(
     covered = {subgraph(program, graph, image) for image in listed}
     assert len(covered) == len(listed) == min(most, len(subgraphs)), message
     assert complete == (len(subgraphs) <= most), message
+
+
+def test_both_orientations_of_an_edge_are_one_edge_of_an_undirected_graph() -> None:
+    graph = Graph(np.zeros((3, 0)), [(0, 1), (1, 2), (2, 0)])
+    program = Program.parse("node x node y node z edge (x, y) edge (y, x) edge (y, z) edge (z, x)")
+    found = ProgramPlan([program], GraphSet([graph])).witnesses(GraphSet([graph]), [0], [0])
+    check_witnesses(program, graph, found.images[0], bool(found.complete[0]), MOST_WITNESSES, 0)
+    assert len(found.images[0]) == 1
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -243,8 +251,8 @@ def test_graphs_that_do_not_fit_the_plan_are_refused() -> None:
         plan.match(GraphSet([Graph([[1.0, 2.0]], [])]))
     with pytest.raises(MatchError, match=r"expected graphs with 1 edge feature\(s\), got 0"):
         plan.witnesses(GraphSet([Graph([[1.0], [2.0]], [(0, 1)])]), [0], [0])
+    both = GraphSet([edge, Graph([[1.0]], [], np.zeros((0, 1)), directed=True)])
     with pytest.raises(MatchError, match="all directed or all undirected"):
-        both = GraphSet([edge, Graph([[1.0]], [], np.zeros((0, 1)), directed=True)])
         plan.witnesses(both, [0], [0])
     with pytest.raises(MatchError, match="rows: expected numbers from 0 to 0"):
         plan.witnesses(GraphSet([edge]), [1], [0])
