@@ -266,6 +266,18 @@ def test_graphs_that_do_not_fit_the_plan_are_refused() -> None:
         lax.match(GraphSet([Graph([[1.0], [2.0]], [(0, 1)])]))
 
 
+@pytest.mark.parametrize("part", ["screens", "containment", "twins"])
+def test_without_a_part_of_the_plan_the_answers_are_the_same(part: str) -> None:
+    for seed in range(20):
+        programs, graphs = random_table(6_000_000 + seed)
+        encoded = GraphSet(graphs)
+        batch, directed = fitted_batch(programs, encoded), graphs[0].directed
+        whole, other = _core.Plan(batch, directed), _core.Plan(batch, directed, **{part: False})
+        expected = whole.match(*encoded.arrays, NO_BUDGET, 1)
+        found = other.match(*encoded.arrays, NO_BUDGET, 1)
+        assert [a.tolist() for a in expected] == [a.tolist() for a in found], f"seed {seed}"
+
+
 def test_the_empty_program_and_the_empty_graph() -> None:
     graphs = GraphSet([Graph(np.zeros((0, 1)), []), Graph([[1.0]], [])])
     plan = ProgramPlan([Program(), Program.parse("node x")], graphs)

@@ -150,9 +150,9 @@ struct Shape {
 } // namespace
 
 Plan::Plan(const std::vector<ProgramArrays> &programs, int n_node_features, int n_edge_features,
-           bool directed)
-    : d_(n_node_features), c_(n_edge_features), directed_(directed), nodes_(n_node_features),
-      edges_(n_edge_features) {
+           bool directed, PlanParts parts)
+    : d_(n_node_features), c_(n_edge_features), directed_(directed), parts_(parts),
+      nodes_(n_node_features), edges_(n_edge_features) {
     node_start_.push_back(0);
     edge_start_.push_back(0);
     for (const ProgramArrays &program : programs) {
@@ -218,7 +218,7 @@ void Plan::find_needs() {
     for (int p = 0; p < size(); ++p) {
         Entry &entry = programs_[idx(p)];
         entry.first_need = entry.last_need = static_cast<std::int32_t>(needs_.size());
-        if (entry.large)
+        if (entry.large || !parts_.screens)
             continue;
         found.clear();
         const std::int32_t *condition = node_condition_.data() + node_start_[idx(p)];
@@ -354,7 +354,7 @@ void Plan::choose_roots() {
         }
         root_[idx(p)] =
             static_cast<std::int32_t>(std::min_element(reach.begin(), reach.end()) - reach.begin());
-        if (!connected)
+        if (!connected || !parts_.containment)
             continue;
         const int radius = reach[idx(root_[idx(p)])];
         for (int smaller = radius - 1; smaller >= 0 && entry.parent < 0; --smaller)
@@ -432,7 +432,7 @@ void Plan::order_steps(int p, const std::vector<std::int32_t> &commonness) {
         loops_.insert(loops_.end(), loops[idx(best)].begin(), loops[idx(best)].end());
         step.last_loop = static_cast<std::int32_t>(loops_.size());
         step.twin = -1;
-        for (int earlier = k - 1; earlier > 0 && step.twin < 0;
+        for (int earlier = parts_.twins ? k - 1 : 0; earlier > 0 && step.twin < 0;
              --earlier) // the root stays where it is put
             if (twins(placed[idx(earlier)], best))
                 step.twin = earlier;

@@ -108,7 +108,8 @@ void plan_case(std::uint64_t seed) {
     for (const Program &program : programs)
         arrays.push_back(program.arrays());
     for (const bool directed : {false, true}) {
-        const Plan plan(arrays, graphs.d, graphs.c, directed);
+        const PlanParts parts{rng.chance(0.8), rng.chance(0.8), rng.chance(0.8)};
+        const Plan plan(arrays, graphs.d, graphs.c, directed, parts);
         check(plan.size() == static_cast<int>(programs.size()) && plan.bytes() > 0, "size");
         for (int g = 0; g < graphs.size(); ++g) {
             if (static_cast<bool>(graphs.directed[idx(g)]) != directed)
