@@ -69,7 +69,7 @@ def steps(model: Any, graphs: Sequence[Graph]) -> dict[str, float]:
         listed = model._as_trained([fresh(graph)])
         times["arrays"].append(ms(partial(GraphSet, listed)))
         encoded = GraphSet(listed)
-        times["match"].append(ms(partial(layer._plan_for(encoded).match, encoded)))
+        times["match"].append(ms(partial(layer.plan_for(encoded).match, encoded)))
         times["head"].append(ms(partial(model.head_.predict_proba, layer.transform(listed))))
     return {step: statistics.median(values) for step, values in times.items()}
 

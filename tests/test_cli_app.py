@@ -30,7 +30,7 @@ def test_demo_shows_programs_words_and_representations() -> None:
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
     assert "node x <[3.0, 4.0]>" in text
-    assert "whose successor has a feature value of 2.0, and the successor also has a successor with" in text
+    assert "a node with value 3 to 4 followed by a node with value 2 followed by a node with value 1." in text
     rows = [line for line in done.stdout.splitlines() if "⟨" in line]
     assert [line.split("⟨")[1].split("⟩")[0] for line in rows] == [
         "1.0, 0.0",

@@ -77,7 +77,7 @@ def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
         ((), "expected either --index or --all, since there are 20 graphs"),
         (("--all", "--index", 1), "expected either --index or --all"),
         (("--index", 20), "--index: expected a row from 0 to 19, got 20"),
-        (("--index", 0, "--technique", "lyme"), "technique: expected one of lime"),
+        (("--index", 0, "--technique", "lyme"), "technique: expected one of contribution"),
         (("--index", 0, "--target", "barn"), "--target: expected one of 0, 1, cycle, house, got 'barn'"),
         (("--index", 0, "--n-features", 0), "n_features: expected a whole number of at least 1"),
         (

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Graph, Program, Schema
+from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
 from gdlnn.drawing import COLOURS, draw_program, layout
 from gdlnn.explain import Explanation, counterfactual
 from gdlnn.explain.pictures import draw_counterfactual, draw_explanation, explanation_page
@@ -188,7 +188,67 @@ def test_a_box_counts_the_conditions_it_leaves_out() -> None:
     names = ("a rather long feature", "b", "another long feature", "c", "d")
     schema = Schema(node=tuple(Feature(name) for name in names))
     program = Program([("x", [(1, 1)] * 5)])
-    words = [element.text or "" for element in parsed(draw_program(program, schema)).iter()]
+    drawn = parsed(draw_program(program, schema)).iter()
+    words = [element.text or "" for element in drawn if not element.tag.endswith("title")]
     text = " ".join(" ".join(words).split())
     left_out = int(text.split(" more")[0].rsplit("and ", 1)[1])
     assert left_out == sum(f"{name} 1" not in text for name in names) > 0
+
+
+# --- programs over molecules ------------------------------------------------------------------------------
+
+
+def test_a_program_over_molecules_is_drawn_by_its_example() -> None:
+    pytest.importorskip("rdkit.Chem")
+    program = Program.parse(
+        "node n <atom = N, charge = 1> node o <atom = O, charge = -1> edge (n, o) <bond = single>",
+        MOLECULE_SCHEMA,
+    )
+    svg = draw_program(program, MOLECULE_SCHEMA, example=("CCCCCc1ccc(cc1)[N+](=O)[O-]", (11, 13)))
+    root = parsed(svg)
+    assert svg == draw_program(program, MOLECULE_SCHEMA, example=("CCCCCc1ccc(cc1)[N+](=O)[O-]", [11, 13]))
+    assert "nitrogen" in next(e.text or "" for e in root.iter() if e.tag.endswith("title"))
+    ink, faded = svg.count("#191919"), svg.count("#B7B7B7")
+    assert ink  # what is matched
+    assert faded  # the ring is shown in grey, the chain is cut off
+    assert "rx='8'" not in svg  # no boxes
+    assert not re.search(r"(href|src|url)\s*[=(]", svg)
+
+
+def test_a_program_without_an_example_is_drawn_from_its_conditions() -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    whole = Program.from_graph(molecule_graph(chem.MolFromSmiles("CC(=O)[O-]")))
+    assert "bond-0" in draw_program(whole, MOLECULE_SCHEMA)
+    vague = Program.parse("node x <atom = N> node y edge (x, y)", MOLECULE_SCHEMA)
+    assert "rx='8'" in draw_program(vague, MOLECULE_SCHEMA)
+    wrong = draw_program(vague, MOLECULE_SCHEMA, example=("CC", (0,)))  # an atom is missing
+    assert "rx='8'" in wrong
+    broken = draw_program(vague, MOLECULE_SCHEMA, example=("C1C", (0, 1)))
+    assert "rx='8'" in broken
+
+
+def test_examples_are_found_and_kept(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    texts = ["CCO", "CCCCO", "c1ccccc1O", "CCN", "CCCN", "c1ccccc1N", "C[N+](C)(C)C", "CC(=O)[O-]"]
+    graphs = [molecule_graph(chem.MolFromSmiles(text)) for text in texts]
+    data = GraphDataset(graphs, [1, 1, 1, 0, 0, 0, 0, 1], MOLECULE_SCHEMA)
+    mined = mine(data, progress=False)
+    assert all(item.example is None for item in mined)
+    shown = mined.with_examples(data)
+    for item in shown:
+        assert item.example is not None
+        molecule = chem.MolFromSmiles(item.example.smiles)
+        graph = molecule_graph(molecule)
+        witness = dict(zip(item.program.variables, item.example.atoms, strict=True))
+        assert witness in list(item.program.witnesses(graph))
+        assert "class='" in draw_program(item.program, MOLECULE_SCHEMA, example=item.example)
+    shown.save(tmp_path / "shown.gdl")
+    assert ProgramSet.load(tmp_path / "shown.gdl") == shown
+    text = shown.to_text().replace('"atoms": [', '"atoms": [0, ').replace("atoms: [", "atoms: [0, ")
+    with pytest.raises(MiningError, match="one for each variable"):
+        ProgramSet.from_text(text)
+    with pytest.raises(MiningError, match="expected the 8 graphs"):
+        mined.with_examples(data.take([0, 1]))
+    plain, _ = motif_data()
+    motifs = mine(plain, targets=4, progress=False)
+    assert motifs.with_examples(plain) == motifs

@@ -274,7 +274,7 @@ def test_to_json_and_back() -> None:
         ("{}", "expected an object of the format"),
         ("[]", "expected an object of the format"),
         ("nonsense", "expected what to_json gives"),
-        (json.dumps({**e.to_json(), "version": 9}), "expected version 1, got 9"),
+        (json.dumps({**e.to_json(), "version": 9}), "expected version 1 or 2, got 9"),
         (json.dumps({"format": "gdlnn-explanation", "version": 1}), "got no 'programs'"),
         (json.dumps({**e.to_json(), "graph": 3}), "expected what to_json gives"),
     ):
@@ -286,9 +286,9 @@ def test_graphs_that_are_out_of_the_ordinary() -> None:
     model = motif_model()
     empty = model.explain(Graph(np.zeros((0, 1)), []))
     assert empty.is_empty
-    assert "no subgraph" in empty.describe()
+    assert "No pattern speaks for it" in empty.describe()
     assert empty.draw().startswith("<svg")
-    many = model.explain(TEST.graphs[0], n_features=10_000)
+    many = model.explain(TEST.graphs[0], "lime", n_features=10_000)
     assert len(many.programs) <= len(model.programs_)
     assert len(many.programs) > 5
     unnamed = Graph(TEST.graphs[0].node_features, TEST.graphs[0].edges)
@@ -297,7 +297,7 @@ def test_graphs_that_are_out_of_the_ordinary() -> None:
 
 def test_bad_input() -> None:
     model, graph = motif_model(), TEST.graphs[0]
-    with pytest.raises(ExplanationError, match="technique: expected one of lime"):
+    with pytest.raises(ExplanationError, match="technique: expected one of contribution"):
         model.explain(graph, technique="nothing")
     with pytest.raises(ExplanationError, match="target: expected one of the classes 0, 1, got 7"):
         model.explain(graph, target=7)

@@ -13,6 +13,7 @@ from gdlnn.explain import explain
 from gdlnn.explain.explainer import Explainer
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.techniques import make_technique
+from gdlnn.graphs.identity import canonical_order
 from reference.explain_models import motif_data, motif_model
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ TRAIN, TEST = motif_data()
 
 
 def nodes_of(model: GDLNNClassifier, graph: Graph, columns: list[int]) -> tuple[int, ...]:
-    return shrink([graph], [model.programs_[c].program for c in columns])[0].nodes
+    programs = [model.programs_[c].program for c in columns]
+    return shrink([graph], programs, order=[canonical_order(graph)])[0].nodes
 
 
 def says(model: GDLNNClassifier, graph: Graph, nodes: tuple[int, ...]) -> Any:

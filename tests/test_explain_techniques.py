@@ -73,7 +73,7 @@ def lime_package(asked: Context, technique: Lime, row: int) -> tuple[list[tuple[
 @pytest.mark.parametrize("width", [None, 1.5])
 def test_lime_is_what_the_lime_package_says_on_the_same_samples(k: int, width: float | None) -> None:
     asked, technique = context(k), Lime(n_samples=800, kernel_width=width)
-    weights, quality = technique.attribute(asked)
+    weights, quality, *_ = technique.attribute(asked)
     assert quality is not None
     for row in range(len(asked.values)):
         expected, score = lime_package(asked, technique, row)
@@ -204,7 +204,7 @@ def test_rare_programs_that_are_absent_do_not_drown_those_that_match() -> None:
 
 def test_a_model_that_says_the_same_everywhere() -> None:
     asked = context(8, predict=lambda rows, _row: np.full((len(rows), 2), 0.5))
-    weights, quality = Lime(n_samples=100).attribute(asked)
+    weights, quality, *_ = Lime(n_samples=100).attribute(asked)
     assert np.abs(weights).max() < 1e-12
     assert quality is not None
     assert (quality == 1).all()
@@ -312,7 +312,7 @@ def test_any_callable() -> None:
 
 def test_bad_techniques() -> None:
     with pytest.raises(
-        ExplanationError, match=r"technique: expected one of lime, .*, or a callable, got 'lyme'"
+        ExplanationError, match=r"technique: expected one of contribution, .*, or a callable, got 'lyme'"
     ):
         make_technique("lyme")
     with pytest.raises(ExplanationError, match=r"technique: expected one of .*, got a int"):

@@ -103,19 +103,26 @@ def mined(name: str, **options: Any) -> ProgramSet:
     return mine(dataset("quantities"), epsilon=1, restarts=1, seed=7, **INTERVALS)
 
 
+def without_words(file: Path) -> str:
+    """Return a program file without the sentences above its programs, which may be said better every day."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    sentences = ("// Graphs ", "// Molecules ", "// All ")
+    return "\n".join(line for line in lines if not line.startswith(sentences))
+
+
 @pytest.mark.parametrize("name", ["greedy", "sequential", "molecules", "directed", "restarts"])
 def test_mining_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
     file = V01 / f"{name}.gdl"
     mined(name).save(tmp_path / "now.gdl")
-    assert (tmp_path / "now.gdl").read_bytes() == file.read_bytes()
+    assert without_words(tmp_path / "now.gdl") == without_words(file)
     ProgramSet.load(file).save(tmp_path / "again.gdl")
-    assert (tmp_path / "again.gdl").read_bytes() == file.read_bytes()
+    assert without_words(tmp_path / "again.gdl") == without_words(file)
 
 
 def test_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
     shutil.copy(V01 / "greedy.ckpt", tmp_path / "run.ckpt")
     mined("greedy", checkpoint=tmp_path / "run.ckpt").save(tmp_path / "now.gdl")
-    assert (tmp_path / "now.gdl").read_bytes() == (V01 / "greedy.gdl").read_bytes()
+    assert without_words(tmp_path / "now.gdl") == without_words(V01 / "greedy.gdl")
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,8 @@ def cases(table: str) -> list[tuple[str, str]]:
 
 DIRECTED = """
 node x <[3.0, 4.0]> node y <[2.0, 2.0]> node z <[1.0, 1.0]> edge (x, y) edge (y, z)
-=> Graphs that contain a node with a feature value between 3.0 and 4.0, whose successor has a
-   feature value of 2.0, and the successor also has a successor with a feature value of 1.0.
-
-node x <[1.0, 1.0]> node y <[0.0, 5.0]> node z <[1.0, 1.0]> edge (x, y) edge (y, z)
-=> Graphs that contain a node with a feature value of 1.0, whose successor has a feature value
-   between 0.0 and 5.0, and the successor also has a successor with a feature value of 1.0.
+=> Graphs that contain a node with value 3 to 4 followed by a node with value 2 followed by a node
+   with value 1.
 
 // empty
 => All graphs.
@@ -40,32 +36,33 @@ node x
 => Graphs that contain a node.
 
 node x <[-inf, 2]>
-=> Graphs that contain a node with a feature value of at most 2.0.
+=> Graphs that contain a node with value at most 2.
 
 node x <[3, inf]> node y edge (x, y)
-=> Graphs that contain a node with a feature value of at least 3.0 that has a successor.
-
-node x node y <[1, 1]> edge (x, y)
-=> Graphs that contain a node whose successor has a feature value of 1.0.
+=> Graphs that contain a node with value at least 3 followed by a node.
 
 node x <[3, 3]> node y <[3, 3]>
-=> Graphs that contain two nodes with a feature value of 3.0.
+=> Graphs that contain two nodes with value 3.
 
 node x edge (x, x)
-=> Graphs that contain a node that has an edge to itself.
+=> Graphs that contain a node joined to itself.
+
+node x node y edge (x, y) edge (y, x)
+=> Graphs that contain a node (1) followed by a node (2); (1) is preceded by (2).
 
 node x <[1, 1], [2, 3]> node y <[-inf, 2], [-inf, inf]> edge (x, y) <[1, 1]>
-=> Graphs that contain a node with feature 1 of 1.0 and feature 2 between 2.0 and 3.0, whose
-   successor over an edge with a feature value of 1.0 has feature 1 of at most 2.0.
+=> Graphs that contain a node with feature 1 of 1 and feature 2 of 2 to 3 followed, by an edge with
+   value 1, by a node with feature 1 of at most 2.
 
 node x node a <[2, 2]> node b <[2, 2]> node c <[3, 3]> edge (x, a) edge (x, b) edge (x, c)
-=> Graphs that contain a node, which has as successors two nodes with a feature value of 2.0 and
-   a node with a feature value of 3.0.
+=> Graphs that contain a node followed by two nodes with value 2 and a node with value 3.
 
 node x <[1, 1]> node y <[2, 2]> node z <[3, 3]> edge (x, y) edge (y, z) edge (z, x)
-=> Graphs that contain a node with a feature value of 1.0, which has as successor a node y with
-   a feature value of 2.0 and as predecessor a node z with a feature value of 3.0; and y has as
-   successor z.
+=> Graphs that contain a node with value 1 followed by a node with value 2 (1) and preceded by a node
+   with value 3 (2); (1) is followed by (2).
+
+node a node b <[2, 2]> node c node d edge (a, b) edge (b, c) edge (d, c)
+=> Graphs that contain four consecutive nodes: any, value 2, any and (preceding it) any.
 """
 
 
@@ -76,24 +73,32 @@ def test_directed(text: str, sentence: str) -> None:
 
 UNDIRECTED = """
 node x <[3, 4]> node y <[2, 2]> node z <[1, 1]> edge (x, y) edge (z, y)
-=> Graphs that contain a node with a feature value between 3.0 and 4.0, whose neighbour has a
-   feature value of 2.0, and the neighbour also has another neighbour with a feature value of
-   1.0.
+=> Graphs that contain a node with value 3 to 4 next to a node with value 2 next to a node with
+   value 1.
 
 node x node y node z edge (x, y) edge (y, z) edge (z, x)
 => Graphs that contain a ring of three nodes.
 
+node a node b node c node d node e edge (a, b) edge (b, c) edge (c, d) edge (d, e)
+=> Graphs that contain a chain of five nodes.
+
 node x <[1, 1]> node y <[2, 2]> node z <[3, 3]> edge (x, y) edge (y, z) edge (z, x)
-=> Graphs that contain a node with a feature value of 1.0, which is joined to a node y with a
-   feature value of 2.0 and a node z with a feature value of 3.0; and y is joined to z.
+=> Graphs that contain a ring of three nodes: value 1, value 2 and value 3.
+
+node a <[2, 2]> node b node c node d <[1, 1]> node e edge (a, b) edge (b, c) edge (c, d) edge (b, e)
+=> Graphs that contain four consecutive nodes: any, any (next to a node with value 2), any and
+   value 1.
+
+node a node b node c node d edge (a, b) edge (b, c) edge (c, d) edge (d, a) edge (a, c)
+=> Graphs that contain a ring of three nodes (1): any (next to a node (2)) and two any; node 3 of (1)
+   is next to (2).
 
 node x node y edge (x, y) <[1, 3]> edge (y, x) <[2, 4]>
-=> Graphs that contain a node that has a neighbour over an edge with a feature value between 2.0
-   and 3.0.
+=> Graphs that contain a node joined by an edge with value 2 to 3 to a node.
 
 node x <[1, 1]> node y <[2, 2]> edge (x, y) node z <[3, 3]> edge (z, z)
-=> Graphs that contain a node with a feature value of 1.0, whose neighbour has a feature value
-   of 2.0, and elsewhere a node with a feature value of 3.0 that has an edge to itself.
+=> Graphs that contain a node with value 1 next to a node with value 2, and elsewhere a node with
+   value 3 joined to itself.
 """
 
 
@@ -104,45 +109,41 @@ def test_undirected(text: str, sentence: str) -> None:
 
 MOLECULES = """
 node x <atom = N> node y <atom = O> edge (x, y) <bond = double>
-=> Molecules that contain a nitrogen bonded by a double bond to an oxygen.
+=> Molecules that contain a nitrogen double-bonded to an oxygen.
 
 node x <atom = O> node y <atom = N> node z <atom = O> edge (x, y) <bond = double> edge (y, z)
 <bond = double>
-=> Molecules that contain a nitrogen bonded by a double bond to two oxygens.
+=> Molecules that contain a nitro group.
 
 node x <atom = C> node y <atom = N> node z <atom = C> edge (x, y) edge (y, z) <bond in
 {aromatic, single}>
-=> Molecules that contain a carbon bonded to a nitrogen, which is bonded by an aromatic or
-   single bond to another carbon.
+=> Molecules that contain a carbon next to a nitrogen bonded (single or aromatic) to a carbon.
 
 node x0 <atom = C> node x1 <atom = C> node x2 <atom = C> node x3 <atom = C> node x4 <atom = C>
 node x5 <atom = C> edge (x0, x1) <bond = aromatic> edge (x1, x2) <bond = aromatic> edge (x2, x3)
 <bond = aromatic> edge (x3, x4) <bond = aromatic> edge (x4, x5) <bond = aromatic> edge (x5, x0)
 <bond = aromatic>
-=> Molecules that contain a ring of six carbons, joined by aromatic bonds.
+=> Molecules that contain a benzene ring.
 
 node x <atom = C> node a <atom = C> node b <atom = C> node o <atom = O> node n <atom = N>
 edge (x, a) edge (x, b) edge (a, b) edge (a, o) <bond = double> edge (b, n)
-=> Molecules that contain a carbon bonded to other carbons x and b and by a double bond to an
-   oxygen; x is bonded to b; and b is bonded to a nitrogen.
+=> Molecules that contain a ring of three atoms: carbon, carbon (double-bonded to an oxygen) and
+   carbon (next to a nitrogen).
 
 node x <atom in {C, N, O}>
 => Molecules that contain a carbon, nitrogen or oxygen.
 
 node x <atom >= I>
-=> Molecules that contain an iodine, chlorine or bromine.
-
-node x <atom <= Cl>
-=> Molecules that contain an atom other than bromine.
+=> Molecules that contain a chlorine, bromine or iodine.
 
 node x <atom <= Br> node y
 => Molecules that contain two atoms.
 
 node x <atom = N, charge >= 1>
-=> Molecules that contain a nitrogen with charge of at least 1.
+=> Molecules that contain a cationic nitrogen.
 
 node x <atom = 99>
-=> Molecules that contain an atom with a code of 99.
+=> Molecules that contain an atom with atom code 99.
 
 // empty
 => All molecules.
@@ -159,10 +160,10 @@ def test_other_schemas_speak_of_their_features() -> None:
         "node x <element = helix, residues >= 20> node y <element in {sheet, turn}> edge (x, y)", PROTEIN
     )
     assert program.describe(PROTEIN) == (
-        "Graphs that contain a node with element helix and residues of at least 20, "
-        "whose neighbour has element sheet or turn."
+        "Graphs that contain a node with element helix and residues at least 20 "
+        "next to a node with element sheet or turn."
     )
-    assert "successor" in program.describe(PROTEIN, directed=True)
+    assert "followed by" in program.describe(PROTEIN, directed=True)
 
 
 def test_that_a_count_is_at_least_zero_is_not_said() -> None:
@@ -172,8 +173,8 @@ def test_that_a_count_is_at_least_zero_is_not_said() -> None:
         "edge (x, y) edge (y, z)"
     )
     assert program.describe(schema) == (
-        "Molecules that contain an atom with charge of at least 0, which is bonded to an atom with hydrogens "
-        "of at most 3, which is bonded to an atom with hydrogens of 0."
+        "Molecules that contain an atom with charge at least 0 next to an atom with hydrogens at most 3 "
+        "next to an atom with hydrogens 0."
     )
 
 
@@ -209,8 +210,8 @@ def test_values_in_an_order_that_people_know_are_told_by_their_last() -> None:
         "node x <atom <= C, hybridisation <= sp3> node y <atom >= N> edge (x, y)", OGB_SCHEMA
     )
     assert program.describe(OGB_SCHEMA) == (
-        "Molecules that contain an atom up to carbon with hybridisation up to sp3, which is bonded to an "
-        "atom from nitrogen on."
+        "Molecules that contain an atom up to carbon with hybridisation up to sp3 next to an atom from "
+        "nitrogen on."
     )
     few = Program.parse("node x <atom <= Li>", OGB_SCHEMA)
     assert few.describe(OGB_SCHEMA) == "Molecules that contain a hydrogen, He or lithium."

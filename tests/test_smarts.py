@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine
+from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine, neighbourhoods
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
-from gdlnn.graphs.molecules import OGB_SCHEMA, molecule_graph
+from gdlnn.graphs import GraphDataset
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, molecule_graph
 from gdlnn.matching import match
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gdlnn import GraphDataset, ProgramSet
+    from gdlnn import ProgramSet
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -208,3 +209,76 @@ def test_programs_of_bbbp_without_what_smarts_has_no_words_for(data_dir: Path) -
     # What was hidden while mining makes no difference to what the programs match.
     assert np.array_equal(match(mined.programs, train), mined.supports)
     assert mined.info.settings["ignore"] == list(NOT_IN_SMARTS)
+
+
+# --- the default features ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "smarts"),
+    [
+        ("node x <atom = N, charge = 1, degree = 3>", "[#7D3+]"),
+        ("node x <atom = C, aromatic = yes, ring = yes>", "c"),
+        ("node x <atom = F, aromatic = no, ring = no>", "[FR0]"),
+        ("node x <hydrogens >= 1>", "[!H0]"),
+        ("node x <hydrogens = 1> node y <degree <= 2> edge (x, y)", "[D1,D2]~[H1]"),
+        ("node x <degree >= 3> node y edge (x, y) <bond = aromatic>", "*:[D3]"),
+        ("node x <atom = O> node y <atom = C> edge (x, y) <bond = double>", "[#6]=O"),
+        (
+            "node x <atom = C, charge = 0, hydrogens = 3, degree = 1> node y edge (x, y) <bond = single>",
+            "*[CH3]",
+        ),
+    ],
+)
+def test_what_follows_is_left_out(text: str, smarts: str) -> None:
+    assert Program.parse(text, MOLECULE_SCHEMA).to_smarts(MOLECULE_SCHEMA) == smarts
+
+
+def test_a_whole_molecule_in_default_features() -> None:
+    benzene = Program.from_graph(molecule_graph(Chem.MolFromSmiles("c1ccccc1")))
+    assert benzene.to_smarts(MOLECULE_SCHEMA) == "[cH+0]1[cH+0][cH+0][cH+0][cH+0][cH+0]1"
+
+
+def check_exact(programs: list[Program], data: GraphDataset) -> list[int]:
+    """Check that RDKit finds what programs match, and return the lengths of their SMARTS."""
+    assert data.smiles is not None
+    parsed = [Chem.MolFromSmiles(text) for text in data.smiles]
+    table = match(programs, data)
+    lengths = []
+    for column, program in enumerate(programs):
+        smarts = program.to_smarts(MOLECULE_SCHEMA)
+        query = Chem.MolFromSmarts(smarts)
+        assert [m.HasSubstructMatch(query) for m in parsed] == table[:, column].tolist(), smarts
+        lengths.append(len(smarts))
+    return lengths
+
+
+def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
+    data = load_dataset(name, data_dir, download=False)
+    assert data.smiles is not None
+    assert data.y is not None
+    graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in data.smiles[::step]]
+    return GraphDataset(graphs, data.y[::step], MOLECULE_SCHEMA, name, smiles=data.smiles[::step])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["BBBP", "BACE"])
+def test_every_program_over_default_features_has_an_exact_smarts(name: str, data_dir: Path) -> None:
+    data = default_features(name, data_dir, 8)
+    lengths = check_exact(mine(data, targets=30, progress=False).programs, data)
+    assert np.median(lengths) <= 60
+    assert max(lengths) <= 300
+    found = neighbourhoods(data).programs
+    largest = [found[i] for i in np.random.default_rng(0).permutation(len(found))[:200]]
+    assert np.median(check_exact(largest, data)) <= 160
+
+
+@pytest.mark.data
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["BBBP", "BACE"])
+def test_every_smarts_is_exact_on_all_molecules(name: str, data_dir: Path) -> None:
+    data = default_features(name, data_dir, 1)
+    lengths = check_exact(mine(data, targets=300, progress=False).programs, data)
+    assert np.median(lengths) <= 60
+    assert max(lengths) <= 300
+    check_exact(neighbourhoods(data).programs, data)

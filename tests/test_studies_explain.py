@@ -43,6 +43,7 @@ def _quick() -> Iterator[None]:
         for name, fixed in (
             ("gin", {"n_layers": 2, "epochs": 3, "hidden": 8}),
             ("gdlnn", {"epochs": 3}),
+            ("gdlnn-v1", {"epochs": 3}),
             ("gdlnn-paper", {"epochs": 3}),
         ):
             patch.setitem(METHODS, name, replace(METHODS[name], fixed=fixed, quick={}))
@@ -59,7 +60,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     failed, said = study(folder, ALL)
     assert failed == 0
-    assert said[-1].startswith("9/9 ")
+    assert said[-1].startswith(f"{len(ALL) + 2}/{len(ALL) + 2} ")  # and two graph networks
     return folder
 
 
@@ -81,7 +82,7 @@ def stamps(folder: Path) -> dict[Path, int]:
 def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path, filled: Path) -> None:
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     cells = list(Store(tmp_path).cells("explain"))
-    assert len(cells) == 6 + 3  # SubgraphX has a cell for every graph
+    assert len(cells) == 8 + 3  # SubgraphX has a cell for every graph
     assert all(cell["status"] == "ok" for cell in cells)
     assert {"python", "gdlnn", "torch"} <= set(cells[0]["versions"])
     for cell in cells:
@@ -264,7 +265,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         main(["evaluate", "explain", "--tables-only", "--out", out])
     assert "PL4XGL" in capsys.readouterr().out
     for wrong, message in (
-        (["--methods", "magic"], "--methods: expected some of gdlnn, gdlnn-smallest, gdlnn-paper"),
+        (["--methods", "magic"], "--methods: expected some of gdlnn, gdlnn-smallest, gdlnn-v1, "),
         (["--datasets", ","], "--datasets: expected at least one name"),
         (["--programs", str(tmp_path / "none")], "--programs: expected the folder of an accuracy study"),
     ):
@@ -278,7 +279,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "explain", "--datasets", "nothing/there.csv", "--jobs", "1", "--out", out])
     assert ended.value.code == 1
-    assert "7 cell(s) failed" in capsys.readouterr().err
+    assert "9 cell(s) failed" in capsys.readouterr().err
 
 
 def test_the_figure_of_motifs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

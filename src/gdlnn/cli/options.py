@@ -58,8 +58,9 @@ Smarts = Annotated[
 Technique = Annotated[
     str | None,
     typer.Option(
-        help="lime_contribution, lime, lime_present, kernel_shap, integrated_gradients or linear.",
-        show_default="lime_contribution",
+        help="contribution, lime, lime_present, lime_contribution, kernel_shap, integrated_gradients "
+        "or linear.",
+        show_default="contribution",
     ),
 ]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")]

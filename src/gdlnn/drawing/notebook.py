@@ -15,6 +15,7 @@ from gdlnn.graphs import Graph, Schema
 
 if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
+    from gdlnn.mining.program_set import MinedProgram
 
 WIDTH, HEIGHT = 420, 280
 MOST_NODES = 300
@@ -43,12 +44,14 @@ def model_html(model: Any) -> str:
     schema, info = model.schema_ or Schema(), model.programs_.info
     programs = [
         {
-            "diagram": Markup(draw_program(program, model.schema_, directed=info.directed)),
+            "diagram": Markup(
+                draw_program(mined.program, model.schema_, directed=info.directed, example=mined.example)
+            ),
             "class_name": schema.class_name(label),
             "strength": strength,
-            "words": program.describe(model.schema_, directed=info.directed),
+            "words": mined.program.describe(model.schema_, directed=info.directed),
         }
-        for program, label, strength in _strongest(model)
+        for mined, label, strength in _strongest(model)
     ]
     return render(
         "gdlnn.drawing/model.html",
@@ -60,14 +63,14 @@ def model_html(model: Any) -> str:
     )
 
 
-def _strongest(model: Any) -> list[tuple[Program, Any, str]]:
+def _strongest(model: Any) -> list[tuple[MinedProgram, Any, str]]:
     """Return programs with the class each speaks for, and how strongly in words."""
     if not hasattr(model, "head_"):  # PL4XGL: the score is what decides
         best = model.programs_.top(MOST_PROGRAMS)
-        return [(mined.program, mined.label, f"score {mined.score:.3f}") for mined in best]
+        return [(mined, mined.label, f"score {mined.score:.3f}") for mined in best]
     from gdlnn.model.program_effects import strongest_programs
 
     return [
-        (mined.program, label, f"log odds +{strength:.2f}, in {mined.n_matched} training graphs")
+        (mined, label, f"log odds +{strength:.2f}, in {mined.n_matched} training graphs")
         for _, mined, label, strength in strongest_programs(model, MOST_PROGRAMS)
     ]

@@ -1,18 +1,23 @@
-"""Programs as small diagrams: a box per node variable with its intervals in words, a line per edge."""
+"""Programs as pictures: parts of molecules as chemists draw them, else a box per node and a line per edge."""
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdlnn.drawing.fragment_picture import fragment_picture
 from gdlnn.drawing.layout import layout
 from gdlnn.drawing.svg import INK, PAPER, QUIET, document, line, num, text, wrapped
+from gdlnn.errors import GraphError, MissingExtraError
 from gdlnn.gdl.phrases import telling
 from gdlnn.gdl.program import ANY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gdlnn.gdl.program import Interval, Intervals, Program
     from gdlnn.graphs import Feature, Schema
 
@@ -22,9 +27,39 @@ _MOST_NAMES = 5  # of values; more are told by their first and last
 
 
 def draw_program(
-    program: Program, schema: Schema | None = None, *, directed: bool = False, fill: str = PAPER
+    program: Program,
+    schema: Schema | None = None,
+    *,
+    directed: bool = False,
+    fill: str = PAPER,
+    example: tuple[str, Sequence[int]] | None = None,
 ) -> str:
-    """Return a diagram of a program as SVG."""
+    """Return a picture of a program as SVG.
+
+    Parameters
+    ----------
+    program
+        The program.
+    schema
+        What its features are called.
+    directed
+        Whether graphs are directed.
+    fill
+        Colour of the boxes.
+    example
+        A molecule that the program matches, as SMILES, and for each variable the atom that it stands for. The
+        part that is matched is then drawn as chemists draw it. Without an example this is done where the
+        program itself describes a whole molecule, or a whole part of one.
+    """
+    title = program.describe(schema, directed=directed)
+    if not directed:
+        with suppress(GraphError, MissingExtraError):  # the diagram says the same
+            width, height, parts = fragment_picture(program, schema, example)
+            return document(width, height, parts, title)
+    return _diagram(program, schema, directed, fill, title)
+
+
+def _diagram(program: Program, schema: Schema | None, directed: bool, fill: str, title: str) -> str:
     labels = [_lines(node.intervals, schema.node if schema else None, "any") for node in program.nodes]
     sizes = [(_width(lines), _LINE * len(lines) + 2 * _PAD) for lines in labels]
     position = {variable: i for i, variable in enumerate(program.variables)}
@@ -45,7 +80,7 @@ def draw_program(
             body.append(text(x, y - h / 2 + _PAD + _LINE * (i + 0.78), shown, 11, ink, "middle"))
     if not labels:
         body.append(text(width / 2, height / 2 + 4, "matches every graph", 11, QUIET, "middle"))
-    return document(width, height, body, program.describe(schema, directed=directed))
+    return document(width, height, body, title)
 
 
 def _width(lines: list[str]) -> float:

@@ -26,10 +26,17 @@ class Attribution(NamedTuple):
         Graphs × programs.
     quality
         Per graph how well the weights describe the model nearby (R² for LIME), or None.
+    baseline
+        Per graph the log odds of the target where no program is present, if weights are what present
+        programs add to them; else None.
+    others
+        Per graph what pooled features add to the log odds, where weights are such contributions.
     """
 
     weights: FloatArray
     quality: FloatArray | None = None
+    baseline: FloatArray | None = None
+    others: FloatArray | None = None
 
 
 @runtime_checkable

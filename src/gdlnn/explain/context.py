@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.explanation import plain
@@ -115,6 +116,10 @@ class Context:
         Where a technique may keep what depends on the model and the seed alone.
     matching_only
         Whether only programs that match the graph are wanted; a technique may give weights to others.
+    split
+        The head taken apart, where it is made of perceptrons; else None.
+    others
+        The pooled features of the graphs, or None.
     """
 
     values: FloatArray
@@ -128,6 +133,8 @@ class Context:
     linear: FloatArray | None = None
     cache: dict[Any, Any] | None = None
     matching_only: bool = False
+    split: SplitHead | None = None
+    others: FloatArray | None = None
 
     def target_probabilities(self) -> FloatArray:
         """Return per graph the probability of its target class."""
@@ -166,7 +173,7 @@ def make_context(
     n_programs = len(model.programs_)
     values = np.ascontiguousarray(seen.features[:, :n_programs])
     others = np.ascontiguousarray(seen.features[:, n_programs:])
-    cache = {} if background is not None else _cache_of(model)  # another background, other samples
+    cache = {} if background is not None else model_cache(model)  # another background, other samples
 
     def kept(name: str, make: Callable[[], _T]) -> _T:
         if (name,) not in cache:
@@ -174,7 +181,7 @@ def make_context(
         found: _T = cache[name,]
         return found
 
-    split = kept("head", lambda: SplitHead.of(model.head_, n_programs)) if others.shape[1] else None
+    split = kept("head", lambda: SplitHead.of(model.head_, n_programs))
 
     def predict(rows: FloatArray, graph: int) -> FloatArray:
         if not others.shape[1]:
@@ -196,6 +203,8 @@ def make_context(
         linear=_linear(model),
         cache=cache,
         matching_only=matching_only,
+        split=split,
+        others=others if others.shape[1] else None,
     )
 
 
@@ -210,7 +219,8 @@ def target_codes(seen: Representation, target: Any) -> IntArray:
     return np.full(len(seen), labels.index(plain(target)), dtype=np.int64)
 
 
-def _cache_of(model: GDLNNClassifier) -> dict[Any, Any]:
+def model_cache(model: GDLNNClassifier) -> dict[Any, Any]:
+    """Return what is kept of a model for its explanations, until it is fitted again."""
     kept = _CACHES.get(model)
     if kept is None or kept[0] is not model.head_:
         kept = (model.head_, {})
@@ -296,6 +306,7 @@ class SplitHead:
         self._of_programs = np.ascontiguousarray(first[:, :n_programs].T)
         self._of_others = np.ascontiguousarray(first[:, n_programs:].T)
         self._bias = bias
+        self._others_mean = mean[n_programs:]
         self._last: tuple[FloatArray, SingleArray] | None = None
 
     @classmethod
@@ -328,6 +339,57 @@ class SplitHead:
         beside = _softmax(linear[:, None].astype(np.float64))
         return (1 - self._linear_share) * said + self._linear_share * beside
 
+    # --- along the path from no program to those that are present -------------------------------------------
+
+    def path(
+        self, values: FloatArray, others: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return where the path begins, and what programs and pooled features add, at the first layer.
+
+        It begins where no program is present and pooled features are at their mean in training.
+        """
+        of_others = self._of_others.astype(np.float64)
+        start = np.tile(self._bias.astype(np.float64) + self._others_mean @ of_others, (len(values), 1))
+        rows, columns = np.nonzero(values)
+        table = csr_array((values[rows, columns], (rows, columns)), shape=values.shape)
+        added = np.asarray(table @ self.program_weights)  # few programs are present
+        if others is None:
+            return start, added, np.zeros_like(start)
+        return start, added, (others - self._others_mean) @ of_others
+
+    @cached_property
+    def program_weights(self) -> FloatArray:
+        """The first layer, programs × its outputs."""
+        return self._of_programs.astype(np.float64)
+
+    def log_odds(self, first: FloatArray, targets: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the log odds of a class per row, and their gradients, from outputs of the first layer."""
+        rows = np.arange(len(first))
+        x, linear = first[:, : self._n_first], first[:, self._n_first :]
+        inputs = []
+        for weight, bias in self._above:
+            inputs.append(x)
+            x = np.maximum(x, 0) @ weight.astype(np.float64) + bias
+        share = (1 - self._linear_share) / self._n_members
+        soft = _member_softmax(x.reshape(len(first), self._n_members, -1))
+        beside = _member_softmax(linear[:, None]) if linear.shape[1] else None
+        chances = share * soft.sum(axis=1)
+        if beside is not None:
+            chances = chances + self._linear_share * beside[:, 0]
+        chances = np.maximum(chances, 1e-300)
+        own = chances[rows, targets]
+        rest = np.maximum(chances.sum(axis=1) - own, 1e-300)
+        slope = np.repeat(-1 / rest[:, None], chances.shape[1], axis=1)
+        slope[rows, targets] = 1 / own
+        back = share * soft * (slope[:, None] - (slope[:, None] * soft).sum(axis=2, keepdims=True))
+        gradient = back.reshape(len(first), -1)
+        for (weight, _), before in zip(reversed(self._above), reversed(inputs), strict=True):
+            gradient = (gradient @ weight.T.astype(np.float64)) * (before > 0)
+        if beside is not None:
+            turned = beside[:, 0] * (slope - (slope * beside[:, 0]).sum(axis=1, keepdims=True))
+            gradient = np.hstack([gradient, self._linear_share * turned])
+        return np.log(own) - np.log(rest), gradient
+
     def _samples(self, values: FloatArray) -> SingleArray:
         """Return what the samples add to the first layer; the last ones asked about are remembered."""
         if self._last is not None and self._last[0] is values:
@@ -347,6 +409,12 @@ def _softmax(scores: FloatArray) -> FloatArray:
     powers = [np.exp(of_class - highest) for of_class in classes]
     total = sum(powers[1:], powers[0])
     return np.stack([(power / total).mean(axis=1) for power in powers], axis=1)
+
+
+def _member_softmax(scores: FloatArray) -> FloatArray:
+    """Return the softmax over the last axis."""
+    powers = np.exp(scores - scores.max(axis=2, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=2, keepdims=True))
 
 
 def _side_by_side(layers: list[tuple[SingleArray, SingleArray]]) -> tuple[SingleArray, SingleArray]:

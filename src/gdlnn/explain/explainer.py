@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.context import Context, make_context, target_codes
-from gdlnn.explain.explanation import Explanation, plain
+from gdlnn.explain.context import Context, make_context, model_cache, target_codes
+from gdlnn.explain.explanation import Explanation, plain, reason_found
+from gdlnn.explain.node_scores import as_graph, spread, told_by_the_smallest
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.techniques import TechniqueLike, make_technique
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
+from gdlnn.matching import as_graph_set
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.representation import Representation
 
@@ -161,7 +163,7 @@ class Explainer:
     @property
     def programs(self) -> list[Program]:
         """The programs of the model, one per column."""
-        return self.model.programs_.programs
+        return self.model.layer_.programs_
 
     def context(
         self, seen: Representation, targets: IntArray, n_features: int, *, matching_only: bool = False
@@ -179,8 +181,11 @@ class Explainer:
 
     def explain(self, seen: Representation, targets: IntArray, n_features: int) -> list[Explanation]:
         """Name the most important programs of each graph, so many of them."""
-        attribution = self.technique.attribute(self.context(seen, targets, n_features))
+        context = self.context(seen, targets, n_features)
+        attribution = self.technique.attribute(context)
         chosen = [important(row, n_features) for row in attribution.weights]
+        if attribution.baseline is not None:
+            chosen = told_by_the_smallest(context, attribution, self._contained, n_features)
         return self.assemble(seen, targets, attribution, chosen)
 
     def subgraphs(self, graphs: list[Graph], columns: Sequence[Sequence[int]]) -> tuple[list[int], list[Any]]:
@@ -199,6 +204,21 @@ class Explainer:
             n_jobs=self.model.n_jobs,
         )
 
+    def _contained(self, column: int) -> IntArray:
+        """Return the programs that a program contains, itself among them; only exact ones are told."""
+        cache = model_cache(self.model).setdefault("contained", {})
+        if column not in cache:
+            info, program = self.model.programs_.info, self.programs[column]
+            graph = as_graph(program, info.n_node_features, info.n_edge_features, directed=info.directed)
+            cache[column] = np.array([column], dtype=np.int64)
+            if graph is not None:
+                encoded = as_graph_set([graph])
+                found = self.model.layer_.plan_for(encoded).match(encoded, step_budget=FINAL_BUDGET).of(0)
+                smaller = [c for c in found.tolist() if len(self.programs[c].nodes) < len(program.nodes)]
+                cache[column] = np.array([column, *smaller], dtype=np.int64)
+        kept: IntArray = cache[column]
+        return kept
+
     def _removal_order(self, graph: Graph) -> npt.NDArray[np.int32]:
         """Return the nodes in an order that does not depend on how they are numbered."""
         schema = self.model.schema_
@@ -213,6 +233,14 @@ class Explainer:
     ) -> list[Explanation]:
         """Find the subgraphs of the chosen programs, and put everything into explanations."""
         present = [columns[seen.matches[row, columns]].tolist() for row, columns in enumerate(chosen)]
+        scored: list[dict[str, Any]] = [{} for _ in chosen]
+        if attribution.baseline is not None:
+            scored = self._scores(seen, targets, attribution)
+            # The subgraph is that of the programs that speak for the class, if they do.
+            present = [
+                [c for c in columns if attribution.weights[row, c] > 0] if scored[row]["reason"] else []
+                for row, columns in enumerate(present)
+            ]
         used, left = self.subgraphs(seen.graphs, present)
         place = {column: i for i, column in enumerate(used)}
         labels = self.model.programs_.labels
@@ -220,6 +248,9 @@ class Explainer:
         for row, columns in enumerate(columns.tolist() for columns in chosen):
             predicted, target = int(seen.codes[row]), int(targets[row])
             found = {column: left[row].witnesses[place[column]] for column in present[row]}
+            more = {name: value for name, value in scored[row].items() if name not in ("reason", "places")}
+            if scored[row]:
+                found = {column: found.get(column) or scored[row]["places"].get(column) for column in columns}
             results.append(
                 Explanation(
                     graph=_with_schema(seen.graphs[row], self.model.schema_),
@@ -239,7 +270,50 @@ class Explainer:
                     seed=self.seed,
                     quality=None if attribution.quality is None else float(attribution.quality[row]),
                     complete=left[row].complete,
+                    **more,
                 )
+            )
+        return results
+
+    def _scores(
+        self, seen: Representation, targets: IntArray, attribution: Attribution
+    ) -> list[dict[str, Any]]:
+        """Return per graph the baseline, and what present programs add to its nodes and edges."""
+        assert attribution.baseline is not None
+        rows, columns = np.nonzero(np.where(seen.matches, attribution.weights, 0.0))
+        encoded = as_graph_set(seen.graphs)
+        plan = self.model.layer_.plan_for(encoded)
+        found = plan.witnesses(encoded, rows, columns, n_jobs=self.model.n_jobs)
+        counts = dict(self.model.programs_.info.label_counts)
+        shares = np.array([counts.get(plain(label), 0) for label in seen.classes])
+        shares = shares / max(1, sum(counts.values()))
+        results: list[dict[str, Any]] = []
+        start = np.searchsorted(rows, np.arange(len(seen) + 1))
+        for row, graph in enumerate(seen.graphs):
+            part = slice(int(start[row]), int(start[row + 1]))
+            weights = attribution.weights[row, columns[part]]
+            some = [self.programs[column] for column in columns[part].tolist()]
+            nodes, edges = spread(graph, some, weights, found.images[part])
+            baseline = float(1 / (1 + np.exp(-attribution.baseline[row])))
+            added = float(weights.sum())
+            others = 0.0 if attribution.others is None else float(attribution.others[row])
+            results.append(
+                {
+                    "baseline_probability": baseline,
+                    "prior": float(shares[targets[row]]),
+                    "added": added,
+                    "others": others,
+                    "scores": tuple(nodes.tolist()),
+                    "edge_scores": tuple(edges.tolist()),
+                    "reason": reason_found(baseline, added + others),
+                    "places": {
+                        column: dict(zip(program.variables, images[0].tolist(), strict=True))
+                        for column, program, images in zip(
+                            columns[part].tolist(), some, found.images[part], strict=True
+                        )
+                        if len(images)
+                    },
+                }
             )
         return results
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,19 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
-VERSION = 1
+VERSION = 2
+"""What is written. Version 1 had no baseline and no scores of nodes; it is still read."""
+LEAST_REASON = 0.5
+"""Log odds that present programs must add beyond a baseline that gives the prediction by itself."""
+
+
+class Reason(NamedTuple):
+    """A present program, what it adds to the log odds of the target, its column, and where it is."""
+
+    program: Program
+    contribution: float
+    column: int
+    witness: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +75,17 @@ class Explanation(NodeSubset):
         How well the weights describe the model nearby (R² for LIME), or None.
     complete
         False where a search ran out of steps, so that the subgraph may be larger than needed.
+    baseline_probability
+        The probability of the target where no program is present; None for techniques without a baseline.
+    prior
+        The share of training graphs that are of the target class, or None.
+    added
+        What all present programs together add to the log odds of the target, or None.
+    others
+        What pooled features add to them.
+    scores, edge_scores
+        What present programs add, divided evenly over all places of each program in the graph and over the
+        nodes, or edges, of each place; None for techniques without a baseline.
     """
 
     graph: Graph
@@ -82,12 +105,49 @@ class Explanation(NodeSubset):
     seed: int = 0
     quality: float | None = None
     complete: bool = True
+    baseline_probability: float | None = None
+    prior: float | None = None
+    added: float | None = None
+    others: float = 0.0
+    scores: tuple[float, ...] | None = None
+    edge_scores: tuple[float, ...] | None = None
+
+    # --- for and against ------------------------------------------------------------------------------------
+
+    @property
+    def supporting(self) -> tuple[Reason, ...]:
+        """The listed programs that are present and speak for the target, strongest first."""
+        return tuple(reason for reason in self._present() if reason.contribution > 0)
+
+    @property
+    def opposing(self) -> tuple[Reason, ...]:
+        """The listed programs that are present and speak against the target, strongest first."""
+        return tuple(reason for reason in self._present() if reason.contribution < 0)
+
+    def _present(self) -> list[Reason]:
+        return [
+            Reason(self.programs[i], self.weights[i], self.indices[i], self.witnesses[i] or {})
+            for i in range(len(self.programs))
+            if self.matched[i]
+        ]
+
+    @property
+    def has_reason(self) -> bool:
+        """Whether something present speaks for the target; False where the baseline alone gives it."""
+        if self.baseline_probability is None or self.added is None:
+            return True
+        return reason_found(self.baseline_probability, self.added + self.others)
 
     # --- the subgraph -------------------------------------------------------------------------------------
 
     @property
     def node_scores(self) -> FloatArray:
-        """How much each node matters: the sizes of the weights of the matched programs that stand on it."""
+        """How much each node adds to the log odds of the target: they sum to what the programs add.
+
+        For techniques without a baseline: the sizes of the weights of the listed programs that stand on it.
+        """
+        if self.scores is not None:
+            return np.array(self.scores, dtype=np.float64)
         scores = np.zeros(self.graph.n_nodes)
         for weight, witness in zip(self.weights, self.witnesses, strict=True):
             if witness:
@@ -110,6 +170,8 @@ class Explanation(NodeSubset):
         lines = [f"{self.class_name(self.prediction)} ({self.probability:.1%})"]
         if self.target != self.prediction:
             lines[0] += f"; explained: {self.class_name(self.target)} ({self.target_probability:.1%})"
+        if self.baseline_probability is not None:
+            return "\n".join([*lines, *self._contribution_lines()])
         for number, (program, weight, found) in enumerate(
             zip(self.programs, self.weights, self.matched, strict=True), start=1
         ):
@@ -119,8 +181,33 @@ class Explanation(NodeSubset):
         lines.append(self.subgraph_line())
         return "\n".join(lines)
 
+    def _contribution_lines(self) -> list[str]:
+        lines = [self.baseline_line()]
+        places = {column: number for number, column in enumerate(self.indices, start=1)}
+        told = [("for", self.supporting), ("against", self.opposing)]
+        for side, reasons in told if self.has_reason else told[1:]:
+            for reason in reasons:
+                words = reason.program.describe(self.schema, directed=self.graph.directed)
+                lines.append(f"  P{places[reason.column]} {reason.contribution:+.2f} {side}: {words}")
+        if abs(self.others) >= 0.005:
+            lines.append(f"  pooled features {self.others:+.2f}")
+        return [*lines, self.subgraph_line()]
+
+    def baseline_line(self) -> str:
+        """Say what the model predicts without any pattern, and whether a pattern is the reason."""
+        assert self.baseline_probability is not None
+        start = f"Without any pattern the model says {self.baseline_probability:.0%}"
+        prior = (
+            "" if self.prior is None else f", and {self.prior:.0%} of the training graphs are of this class"
+        )
+        if self.has_reason:
+            return f"  {start}{prior}."
+        return f"  No pattern speaks for it: {start[0].lower()}{start[1:]}{prior}."
+
     def subgraph_line(self) -> str:
         """Say how large the subgraph is, or why there is none."""
+        if self.baseline_probability is not None and not self.nodes:
+            return "Nothing is highlighted: no listed program speaks for the class."
         if not self.programs:
             return "No program matters here, so there is no subgraph."
         if not any(self.matched):
@@ -172,6 +259,12 @@ class Explanation(NodeSubset):
             "seed": self.seed,
             "quality": self.quality,
             "complete": self.complete,
+            "baseline_probability": self.baseline_probability,
+            "prior": self.prior,
+            "added": self.added,
+            "others": self.others,
+            "node_scores": None if self.scores is None else list(self.scores),
+            "edge_scores": None if self.edge_scores is None else list(self.edge_scores),
             "programs": [
                 {
                     "program": program.to_json(),
@@ -196,9 +289,9 @@ class Explanation(NodeSubset):
             values = json.loads(data) if isinstance(data, str | bytes) else data
             if not isinstance(values, Mapping) or values.get("format") != FORMAT:
                 raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
-            if values.get("version") != VERSION:
+            if values.get("version") not in (1, VERSION):
                 got = values.get("version")
-                raise ExplanationError(f"explanation in JSON: expected version {VERSION}, got {got!r}")
+                raise ExplanationError(f"explanation in JSON: expected version 1 or {VERSION}, got {got!r}")
             return cls._from_values(values)
         except GDLNNError:
             raise
@@ -227,6 +320,12 @@ class Explanation(NodeSubset):
             seed=int(values["seed"]),
             quality=None if values["quality"] is None else float(values["quality"]),
             complete=bool(values["complete"]),
+            baseline_probability=_optional(values.get("baseline_probability")),
+            prior=_optional(values.get("prior")),
+            added=_optional(values.get("added")),
+            others=float(values.get("others", 0.0)),
+            scores=_numbers(values.get("node_scores")),
+            edge_scores=_numbers(values.get("edge_scores")),
         )
 
     def save(self, path: str | os.PathLike[str] | Path) -> None:
@@ -251,6 +350,19 @@ class Explanation(NodeSubset):
             f"{sum(self.matched)} of {len(self.programs)} important programs present, "
             f"{len(self.nodes)} of {self.graph.n_nodes} nodes>"
         )
+
+
+def reason_found(baseline: float, added: float) -> bool:
+    """Whether what is present is a reason, beside a baseline probability of the target."""
+    return baseline <= 0.5 or added >= LEAST_REASON
+
+
+def _optional(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _numbers(values: Any) -> tuple[float, ...] | None:
+    return None if values is None else tuple(float(value) for value in values)
 
 
 def plain(label: Any) -> Any:

@@ -8,12 +8,13 @@ from typing import Any
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.attribution import FunctionTechnique, Technique
 from gdlnn.explain.context import Context
-from gdlnn.explain.contribution import IntegratedGradients, LinearWeights
+from gdlnn.explain.contribution import Contribution, IntegratedGradients, LinearWeights
 from gdlnn.explain.kernel_shap import KernelShap
 from gdlnn.explain.lime import Lime
 
 TechniqueLike = str | Technique | Callable[[Context], Any] | None
 TECHNIQUES: dict[str, Callable[[], Technique]] = {
+    "contribution": Contribution,
     "lime": Lime,
     "lime_present": lambda: Lime(present_only=True),
     "lime_contribution": lambda: Lime(contributions=True),
@@ -22,7 +23,7 @@ TECHNIQUES: dict[str, Callable[[], Technique]] = {
     "linear": LinearWeights,
 }
 """How to make each technique, by name."""
-DEFAULT_TECHNIQUE = "lime_contribution"
+DEFAULT_TECHNIQUE = "contribution"
 """The technique of Python, command line, report and server where none is named."""
 NAMED_TECHNIQUES = ", ".join(TECHNIQUES)
 """The names of all techniques, for messages and help texts."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SINGLE, DOUBLE, TRIPLE, AROMATIC = "-", "=", "#", ":"
-OTHER = "other"
-TYPES = (OTHER, SINGLE, DOUBLE, TRIPLE, AROMATIC)
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, OTHER, SINGLE, TRIPLE
 
 # Atoms that RDKit lets take part: they have electrons to lend, no more than three connections, and are no
 # heavier than oxygen, or end a double bond to sulfur and its kin.

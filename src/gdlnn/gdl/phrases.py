@@ -1,31 +1,35 @@
-"""Phrases for single nodes and edges of a program: nouns, values, articles. Sentences are in `wording`."""
+"""Phrases for single nodes and atoms: nouns, adjectives, details. Sentences are in `wording`."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gdlnn.gdl.atoms import VALENCES, closure
 from gdlnn.gdl.conditions import number_text
 from gdlnn.gdl.program import ANY, Interval
 from gdlnn.gdl.text import listed
+from gdlnn.graphs.molecules import ELEMENTS as SYMBOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
+    from gdlnn.gdl.atoms import Atom, Pattern, Range, Ranges
     from gdlnn.gdl.program import Intervals
-    from gdlnn.graphs import Feature, Schema
+    from gdlnn.graphs import Feature
 
 _NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
-_ATOM_FEATURES = frozenset({"atom", "atom type", "atom_type", "element", "symbol"})
-_BOND_FEATURES = frozenset({"bond", "bond type", "bond_type"})
 _COUNTS = frozenset({"degree", "hydrogens", "radicals"})  # what is counted is never below zero
 _MAX_EXCEPTIONS = 3  # "other than a, b or c" where few values are left out and more than these are left in
 _MAX_NAMED = 8  # values that are named one by one; more are told by their first and last
 _MAX_NAMED_IN_ORDER = 3  # the same where everybody knows the order: elements by number, sp to sp3
+_SPELLED = tuple("ANFHILMORSX")  # letters whose names begin with a vowel: an NH, an OH
+# Neighbours and hydrogens of atoms whose bonds cannot be counted, as they usually are.
+_USUAL = {14: 4, 15: 3, 16: 2, 33: 3, 34: 2, 52: 2, 53: 1}
 _ELEMENTS = {
     "H": "hydrogen",
     "B": "boron",
@@ -68,133 +72,101 @@ _ELEMENTS = {
 }
 
 
+def number_word(n: int) -> str:
+    """Return a number in words, or in digits where it is large."""
+    return _NUMBERS[n] if n < len(_NUMBERS) else str(n)
+
+
 def article(words: str) -> str:
-    """Return words after "a" or "an"."""
-    return f"{'an' if words[:1].lower() in 'aeiou' else 'a'} {words}"
-
-
-def counted(n: int, plural: str) -> str:
-    """Return a number in words, or in digits where it is large, with what is counted."""
-    return f"{_NUMBERS[n] if n < len(_NUMBERS) else n} {plural}"
+    """Return words after "a" or "an"; a formula is read letter by letter."""
+    first = words.split(" ")[0]
+    spelled = first[:1].isupper() and (len(first) == 1 or not first[1:2].islower())
+    vowel = first.startswith(_SPELLED) if spelled else first[:1].lower() in "aeiou"
+    return f"{'an' if vowel else 'a'} {words}"
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A node or an edge in words: ``noun`` and what follows it, in the singular and in the plural."""
+    """A node or an atom in words.
 
+    Attributes
+    ----------
+    adjectives
+        What comes before the noun.
+    noun, plural
+        The kind, and more than one of it.
+    details
+        What comes after it: ``with two neighbours``.
+    generic
+        Whether the noun says no more than that it is a node, and can be left out in a row of them.
+    """
+
+    adjectives: tuple[str, ...]
     noun: str
     plural: str
-    details: str = ""  # "with charge of 0"
+    details: str = ""
+    generic: bool = False
 
-    def one(self, label: str = "", other: bool = False) -> str:
-        """Return ``a carbon x1 with charge of 0``; ``another carbon`` where one was named before."""
-        head = f"another {self.noun}" if other else article(self.noun)
-        return " ".join(filter(None, (head, label, self.details)))
-
-    def named(self, labels: list[str], other: bool = False) -> str:
-        """Return ``carbons x1 and x2 with charge of 0``, or the singular where there is one label."""
-        if len(labels) == 1:
-            return self.one(labels[0], other)
-        head = f"other {self.plural}" if other else self.plural
-        return " ".join(filter(None, (head, listed(labels, "and"), self.details)))
-
-    def many(self, n: int) -> str:
-        """Return ``two carbons with charge of 0``."""
-        return " ".join(filter(None, (counted(n, self.plural), self.details)))
-
-
-class Phrases:
-    """Makes phrases for the nodes and edges of one program."""
-
-    def __init__(self, schema: Schema | None) -> None:
-        self._schema = schema
-        self.molecule = schema is not None and schema.domain == "molecule"
+    def _with(self, noun: str) -> str:
+        return " ".join(filter(None, (*self.adjectives, noun, self.details)))
 
     @property
-    def graphs(self) -> str:
-        """What the program is about."""
-        return "molecules" if self.molecule else "graphs"
+    def text(self) -> str:
+        """The phrase without an article: ``ring nitrogen``."""
+        return self._with(self.noun)
 
-    def values(self, intervals: Intervals | None, of_edge: bool = False) -> str:
-        """Return what is said of the features: ``a feature value of 2.0``; empty where nothing is."""
-        return self._joined(intervals, self._features(of_edge))
+    def one(self) -> str:
+        """Return ``a ring nitrogen``."""
+        return article(self.text)
 
-    def node(self, intervals: Intervals | None) -> Phrase:
-        """Return the phrase for a node."""
-        return self._phrase(intervals, False, "atom" if self.molecule else "node", _ATOM_FEATURES)
+    def many(self, n: int) -> str:
+        """Return ``two ring nitrogens``."""
+        return f"{number_word(n)} {self._with(self.plural)}"
 
-    def edge(self, intervals: Intervals | None) -> Phrase:
-        """Return the phrase for an edge."""
-        return self._phrase(intervals, True, "bond" if self.molecule else "edge", _BOND_FEATURES)
+    def without(self, adjective: str) -> Phrase:
+        """Return the phrase without an adjective."""
+        return replace(self, adjectives=tuple(word for word in self.adjectives if word != adjective))
 
-    def _features(self, of_edge: bool) -> tuple[Feature, ...] | None:
-        if self._schema is None:
-            return None
-        return self._schema.edge if of_edge else self._schema.node
-
-    def _phrase(
-        self, intervals: Intervals | None, of_edge: bool, noun: str, naming: frozenset[str]
-    ) -> Phrase:
-        features = self._features(of_edge)
-        nouns, plural = noun, f"{noun}s"
-        if self.molecule and intervals is not None and features is not None:
-            # The kind of atom or bond is the noun itself; the other features are its details.
-            at = next((i for i, f in enumerate(features) if f.name.lower() in naming), None)
-            if at is not None:
-                names = _value_names(intervals[at], features[at])
-                intervals = (*intervals[:at], ANY, *intervals[at + 1 :])
-                nouns, plural = (_bond_nouns if of_edge else _atom_nouns)(names, noun)
-        values = self._joined(intervals, features)
-        return Phrase(nouns, plural, f"with {values}" if values else "")
-
-    def _joined(self, intervals: Intervals | None, features: tuple[Feature, ...] | None) -> str:
-        if intervals is None:
-            return ""
-        if features is None:
-            if len(intervals) == 1:
-                return f"a feature value {_range(intervals[0], repr)}"
-            parts = [f"feature {i + 1} {_range(v, repr)}" for i, v in enumerate(intervals) if v != ANY]
-        else:
-            pairs = zip(intervals, features, strict=True)
-            parts = [part for interval, feature in pairs if (part := _named(interval, feature))]
-        return listed(parts, "and") if parts else ""
+    @property
+    def bare(self) -> str:
+        """The phrase for a place in a row whose heading has said what is in it."""
+        if not self.generic:
+            return self.text
+        return self._with("").removeprefix("with ") or "any"
 
 
-def _range(interval: Interval, text: Callable[[float], str]) -> str:
-    lower, upper = interval
-    if lower == upper:
-        return f"of {text(lower)}"
-    if upper == math.inf:
-        return f"of at least {text(lower)}"
-    if lower == -math.inf:
-        return f"of at most {text(upper)}"
-    return f"between {text(lower)} and {text(upper)}"
+# --- features by name -------------------------------------------------------------------------------------
 
 
-def _in_order(feature: Feature) -> bool:
-    """Whether the codes of a feature stand in an order that people know."""
-    if feature.name.lower() in _ATOM_FEATURES:
-        return all(feature.values.get(number) == name for number, name in ((1, "H"), (6, "C"), (8, "O")))
-    return feature.name == "hybridisation"
+def node_phrase(intervals: Intervals | None, features: tuple[Feature, ...] | None, what: str) -> Phrase:
+    """Return the phrase for a node of any graph; `what` it is called."""
+    values = feature_words(intervals, features)
+    return Phrase((), what, f"{what}s", f"with {values}" if values else "", generic=True)
 
 
-def _value_names(interval: Interval, feature: Feature) -> list[str] | str | None:
-    """Return the names of the known values inside; a phrase where few are outside; None where none is."""
-    inside = [name for value, name in sorted(feature.values.items()) if value in interval]
-    outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
-    if not inside:
-        return f"with a code {_range(interval, number_text)}"
-    if not outside:
-        return None
-    if len(outside) <= _MAX_EXCEPTIONS < len(inside):
-        return f"other than {listed([_ELEMENTS.get(name, name) for name in outside])}"
-    open_side = -interval.lower == math.inf or interval.upper == math.inf
-    if len(inside) > (_MAX_NAMED_IN_ORDER if open_side and _in_order(feature) else _MAX_NAMED):
-        first, last = (_ELEMENTS.get(name, name) for name in (inside[0], inside[-1]))
-        if interval.upper == math.inf:
-            return f"from {first} on"
-        return f"up to {last}" if interval.lower == -math.inf else f"from {first} to {last}"
-    return inside
+def feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | None) -> str:
+    """Return what is said of features: ``degree 2 and age at least 20``; empty where nothing is."""
+    if intervals is None:
+        return ""
+    if features is None:
+        names = ["value"] if len(intervals) == 1 else [f"feature {i + 1} of" for i in range(len(intervals))]
+        pairs = zip(names, intervals, strict=True)
+        parts = [f"{name} {_range(interval)}" for name, interval in pairs if interval != ANY]
+    else:
+        named = zip(intervals, features, strict=True)
+        parts = [words for interval, feature in named if (words := condition_words(interval, feature))]
+    return listed(parts, "and") if parts else ""
+
+
+def _range(interval: Interval, names: Mapping[float, str] | None = None) -> str:
+    lower, upper = (
+        (names or {}).get(bound, number_text(bound)) if math.isfinite(bound) else "" for bound in interval
+    )
+    if interval.lower == interval.upper:
+        return lower
+    if interval.upper == math.inf:
+        return f"at least {lower}"
+    return f"at most {upper}" if interval.lower == -math.inf else f"{lower} to {upper}"
 
 
 def telling(interval: Interval, feature: Feature) -> Interval:
@@ -203,39 +175,176 @@ def telling(interval: Interval, feature: Feature) -> Interval:
     return Interval(-math.inf, interval.upper) if empty else interval
 
 
-def _named(interval: Interval, feature: Feature) -> str:
+def condition_words(interval: Interval, feature: Feature) -> str:
     """Return what one feature of a schema says, or nothing where every known value will do."""
     interval = telling(interval, feature)
     if interval == ANY:
         return ""
-    if feature.kind != "nominal":
-        return f"{feature.name} {_range(interval, lambda v: feature.values.get(v, number_text(v)))}"
-    if not feature.values:
-        if interval.lower == interval.upper:
-            return f"{feature.name} {number_text(interval.lower)}"
-        return f"{feature.name} {_range(interval, number_text)}"
+    if feature.kind != "nominal" or not feature.values:
+        return f"{feature.name} {_range(interval, feature.values)}"
     names = _value_names(interval, feature)
-    if names is None:
+    return f"{feature.name} {names}" if names else ""
+
+
+def _value_names(interval: Interval, feature: Feature) -> str:
+    """Return the names of the known values inside, or what they are not; nothing where none is outside."""
+    inside = [name for value, name in sorted(feature.values.items()) if value in interval]
+    outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
+    if not inside:
+        return f"code {_range(interval)}"
+    if not outside:
         return ""
-    if isinstance(names, str):
-        return f"{feature.name} {names}"
-    return f"{feature.name} {listed(names)}"
+    if len(outside) <= _MAX_EXCEPTIONS < len(inside):
+        return f"other than {listed(outside)}"
+    open_side = -interval.lower == math.inf or interval.upper == math.inf
+    if len(inside) > (_MAX_NAMED_IN_ORDER if open_side and feature.name == "hybridisation" else _MAX_NAMED):
+        if interval.upper == math.inf:
+            return f"from {inside[0]} on"
+        return f"up to {inside[-1]}" if interval.lower == -math.inf else f"{inside[0]} to {inside[-1]}"
+    return listed(inside)
 
 
-def _atom_nouns(names: list[str] | str | None, noun: str) -> tuple[str, str]:
-    if names is None:
-        return noun, f"{noun}s"
-    if isinstance(names, str):
-        return f"{noun} {names}", f"{noun}s {names}"
-    words = [_ELEMENTS.get(name, name) for name in names]
-    if len(words) == 1:
-        return words[0], f"{words[0]}s"
-    return listed(words), f"{noun}s ({listed(words)})"
+# --- atoms ------------------------------------------------------------------------------------------------
 
 
-def _bond_nouns(names: list[str] | str | None, noun: str) -> tuple[str, str]:
-    if names is None:
-        return noun, f"{noun}s"
-    if isinstance(names, str):
-        return f"{noun} {names}", f"{noun}s {names}"
-    return f"{listed(names)} {noun}", f"{listed(names)} {noun}s"
+def is_exact(atom: Atom, known: Ranges) -> bool:
+    """Whether element, charge, hydrogens, neighbours and aromaticity of an atom are all known."""
+    keys = ("charge", "hydrogens", "degree", "aromatic")
+    return atom.element is not None and atom.element > 0 and all(known[k][0] == known[k][1] for k in keys)
+
+
+def atom_phrase(pattern: Pattern, v: int, needed: Ranges) -> Phrase:
+    """Return the phrase for an atom; `needed` are its conditions that do not follow from others."""
+    atom, known = pattern.atoms[v], pattern.closed(v)
+    if pattern.strict and is_exact(atom, known):
+        return _formula(pattern, v, needed, known)
+    noun, plural = _element_nouns(atom)
+    generic = atom.elements is None
+    site = pattern.site(v)
+    adjectives = []
+    for key in ("charge", "hydrogens", "degree", "connections"):
+        if key in needed:
+            rest = {k: value for k, value in needed.items() if k != key}
+            context = closure(atom.elements, rest, site, pattern.strict)[key]
+            adjectives.append(_count_words(key, needed[key], context))
+    adjectives += _ring_words(needed)
+    details = [words for feature, interval in atom.others if (words := condition_words(interval, feature))]
+    return Phrase(
+        tuple(adjectives), noun, plural, f"with {listed(details, 'and')}" if details else "", generic
+    )
+
+
+def _element_nouns(atom: Atom) -> tuple[str, str]:
+    if atom.elements is None:
+        return "atom", "atoms"
+    numbers = sorted(atom.elements - {0}) or [0]
+    names = [element_name(number) for number in numbers]
+    if len(names) == 1:
+        return names[0], f"{names[0]}s"
+    gapless = len(names) > _MAX_NAMED_IN_ORDER and numbers == [*range(numbers[0], numbers[-1] + 1)]
+    if gapless and numbers[0] == 1:
+        words = f"up to {names[-1]}"
+    elif gapless and numbers[-1] == len(SYMBOLS):
+        words = f"from {names[0]} on"
+    elif len(names) > _MAX_NAMED:
+        words = f"from {names[0]} to {names[-1]}"
+    else:
+        return listed(names), f"atoms ({listed(names)})"
+    return f"atom {words}", f"atoms {words}"
+
+
+def element_name(number: int) -> str:
+    """Return the name of an element, or its symbol where the name is little known."""
+    symbol = SYMBOLS[number - 1] if number else "dummy"
+    return _ELEMENTS.get(symbol, symbol)
+
+
+def _count_words(key: str, wanted: Range, context: Range) -> str:
+    """Return an adjective for a count. The context is known without it."""
+    if key == "charge":
+        return _charge_words(*wanted)
+    at_least, at_most = wanted[0] > context[0], wanted[1] < context[1]
+    low, high = max(wanted[0], context[0]), wanted[1] if at_most else math.inf
+    if key == "hydrogens":
+        return (
+            "H-free" if high == 0 else "H-bearing" if (low, high) == (1, math.inf) else _hydrogens(low, high)
+        )
+    if key == "degree":
+        if high == 0 or low == high == 1:
+            return "isolated" if high == 0 else "terminal"
+        if high == 2 and not at_least:
+            return "unbranched"
+        if high == math.inf and low in (2, 3):
+            return "branched" if low == 3 else "non-terminal"
+    return f"{_amount(low, high)}-{'connected' if key == 'degree' else 'coordinate'}"
+
+
+def _hydrogens(low: float, high: float) -> str:
+    if low == high:
+        return f"H={low:g}"
+    if math.isinf(high):
+        return f"H≥{low:g}"
+    return f"H≤{high:g}" if low == 0 else f"H={low:g}–{high:g}"
+
+
+def _amount(low: float, high: float) -> str:
+    if low == high:
+        return number_word(int(low))
+    if math.isinf(high):
+        return f"≥{low:g}"
+    return f"≤{high:g}" if low <= 1 else f"{low:g}–{high:g}"
+
+
+def _charge_words(low: float, high: float) -> str:
+    if low == high == 0:
+        return "neutral"
+    if (low, high) in ((1, math.inf), (-math.inf, -1)):
+        return "cationic" if low == 1 else "anionic"
+    if (low, high) in ((0, math.inf), (-math.inf, 0)):
+        return "non-anionic" if low == 0 else "non-cationic"
+    if low == high:
+        return f"{signed(low)}-charged"
+    return f"charge-{_range(Interval(low, high)).replace(' ', '-')}"
+
+
+def signed(charge: float) -> str:
+    """Return a charge with its sign."""
+    return f"{'−' if charge < 0 else '+'}{abs(charge):g}"
+
+
+def _ring_words(needed: Ranges) -> list[str]:
+    words = []
+    if "aromatic" in needed:
+        words.append("aromatic" if needed["aromatic"][0] else "non-aromatic")
+    if "ring" in needed:
+        words.append("ring" if needed["ring"][0] else "chain")
+    return words
+
+
+def _formula(pattern: Pattern, v: int, needed: Ranges, known: Ranges) -> Phrase:
+    """Return an atom of which all is known as chemists write it: ``ring CH2``, ``aromatic N``, ``O−``."""
+    atom, site = pattern.atoms[v], pattern.site(v)
+    number = atom.element or 0
+    charge, hydrogens, degree = (int(known[key][0]) for key in ("charge", "hydrogens", "degree"))
+    noun = SYMBOLS[number - 1] + ("" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}")
+    noun += "" if not charge else signed(charge)[0] if abs(charge) == 1 else f"({signed(charge)})"
+    adjectives = []
+    aromatic = known["aromatic"][0] == 1
+    if aromatic:
+        adjectives.append("aromatic")
+        usual = 3 - hydrogens if number == 6 else 2
+    elif "ring" in needed:
+        adjectives.append("ring" if needed["ring"][0] else "chain")
+    if not aromatic and number in VALENCES:
+        left = VALENCES[number].get(charge, 0) - hydrogens - site.orders - (degree - site.n)
+        if left > 0:
+            sp = number == 6 and site.orders == site.n
+            adjectives.append({1: "sp2", 2: "sp"}.get(left, "unsaturated") if sp else "unsaturated")
+        if left > (2 if number == 6 else 1):
+            adjectives.insert(0, f"{number_word(degree)}-connected")
+    else:
+        usual = usual if aromatic else _USUAL.get(number, 0) - hydrogens
+        if degree != max(usual, site.n):
+            adjectives.insert(0, f"{number_word(degree)}-connected")
+    details = [words for feature, interval in atom.others if (words := condition_words(interval, feature))]
+    return Phrase(tuple(adjectives), noun, noun, f"with {listed(details, 'and')}" if details else "")

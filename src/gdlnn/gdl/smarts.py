@@ -1,10 +1,10 @@
 """Programs as SMARTS, for chemical schemas: what the intervals say in the words of chemists' tools.
 
-SMARTS has words for element, connections, hydrogens, charge, hybridisation, aromaticity, rings and bonds, and
+SMARTS has words for element, neighbours, hydrogens, charge, hybridisation, aromaticity, rings and bonds, and
 conjugation can be said by what stands around a bond. It has none for the winding of a stereo centre, radical
-electrons or the stereo of a bond; where a program speaks of those, no SMARTS finds the same molecules. Atoms
-with non-tetrahedral stereo (``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other")
-are left aside.
+electrons or the stereo of a bond; where a program speaks of those, no SMARTS finds the same molecules.
+Conditions that follow from others are left out, see `gdlnn.gdl.atoms`. Atoms with non-tetrahedral stereo
+(``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other") are left aside.
 """
 
 from __future__ import annotations
@@ -15,29 +15,51 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from gdlnn.errors import ProgramError
-from gdlnn.gdl.conjugation import AROMATIC, DOUBLE, OTHER, SINGLE, TRIPLE, TYPES, Alternative, alternatives
+from gdlnn.gdl.atoms import (
+    AROMATIC,
+    AROMATIC_ELEMENTS,
+    DOUBLE,
+    KEYS,
+    OTHER,
+    SINGLE,
+    TYPES,
+    Atom,
+    Bond,
+    Pattern,
+    Ranges,
+    Site,
+    closure,
+)
+from gdlnn.gdl.chemical import is_chemical, read_pattern
+from gdlnn.gdl.conjugation import Alternative, alternatives
 from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
-    from gdlnn.gdl.program import EdgeDescription, Interval, Intervals, Program
+    from gdlnn.gdl.atoms import Range
+    from gdlnn.gdl.program import Interval, Program
     from gdlnn.graphs import Feature, Schema
 
 NOT_IN_SMARTS = ("chirality", "radicals", "stereo")
 """Features that SMARTS has no words for; `mine(…, ignore=NOT_IN_SMARTS)` finds programs without them."""
 MAX_LISTED = 16
-"""Most values of a feature without named values that are listed one by one."""
+"""Most numbers that are listed one by one."""
 MAX_ALTERNATIVES = 256
 """Most ways for the bonds of a program to be conjugated or not that are written out."""
 _HYBRIDISATIONS = {"s": "^0", "sp": "^1", "sp2": "^2", "sp3": "^3", "sp3d": "^4", "sp3d2": "^5"}
-_BONDS = {"single": SINGLE, "double": DOUBLE, "triple": TRIPLE, "aromatic": AROMATIC, "other": OTHER}
 # Values that only atoms with non-tetrahedral stereo have.
 _RARE = {"hybridisation": ("sp2d", "other"), "chirality": ("other",)}
+_CHARGES = (-5.0, 9.0)  # formal charges lie in this range
+_ORGANIC = frozenset("B C N O P S F Cl Br I b c n o p s a A *".split())  # noqa: SIM905 - need no brackets
 
 
 class _InexactError(Exception):
     """A condition for which SMARTS has no words."""
+
+
+Ends = tuple[int, int]
+Words = list[str]
 
 
 def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
@@ -61,78 +83,69 @@ def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
     ProgramError
         Where the schema is not one of molecules, or `exact` asks for what cannot be said.
     """
-    if schema.domain != "molecule" or all(feature.name != "atom" for feature in schema.node):
+    if not is_chemical(schema):
         raise ProgramError("to_smarts: expected the schema of molecules, with a feature atom, got another")
     merged = program.canonical(directed=False)
     if not merged.nodes:
         raise ProgramError("to_smarts: expected at least one node, got the empty program")
-    atoms = {
-        node.variable: _atom_words(node.intervals, schema.node, f"node {node.variable}", exact)
-        for node in merged.nodes
+    try:
+        pattern = read_pattern(merged, schema)
+    except ProgramError as error:
+        raise ProgramError(f"to_smarts: {error}") from error
+    names = merged.variables
+    others = [_other_words(atom, f"node {names[v]}", exact) for v, atom in enumerate(pattern.atoms)]
+    ways = {
+        ends: _bond_ways(bond, f"edge ({names[ends[0]]}, {names[ends[1]]})", exact, ends)
+        for ends, bond in pattern.bonds.items()
     }
-    bonds = {edge: _bond_ways(edge, schema.edge, exact) for edge in merged.edges}
-    number = math.prod(map(len, bonds.values()))
+    number = math.prod(map(len, ways.values()))
     if number > MAX_ALTERNATIVES:
         if exact:
             raise ProgramError(
                 f"to_smarts: expected at most {MAX_ALTERNATIVES} ways for bonds to be conjugated or not, "
                 f"got {number}; exact=False leaves conjugation out"
             )
-        bonds = {edge: [Alternative("", _types(ways), "")] for edge, ways in bonds.items()}
-    lines = [_written(atoms, dict(zip(bonds, ways, strict=True))) for ways in product(*bonds.values())]
+        ways = {ends: [Alternative("", bond.types, "")] for ends, bond in pattern.bonds.items()}
+    patterns = [
+        (
+            Pattern(
+                pattern.atoms,
+                {e: Bond(way.types) for e, way in chosen.items()},
+                pattern.strict,
+                pattern.implicit,
+            ),
+            chosen,
+        )
+        for chosen in (dict(zip(ways, some, strict=True)) for some in product(*ways.values()))
+    ]
+    possible = [pair for pair in patterns if pair[0].possible()] or patterns[:1]
+    lines = [_written(one, others, chosen) for one, chosen in possible]
     return lines[0] if len(lines) == 1 else f"[{','.join(f'$({line})' for line in lines)}]"
 
 
-def _types(ways: list[Alternative]) -> frozenset[str]:
-    return frozenset().union(*(way.types for way in ways))
+# --- conditions that nothing follows from -----------------------------------------------------------------
 
 
-# --- bonds ------------------------------------------------------------------------------------------------
-
-
-def _bond_ways(edge: EdgeDescription, features: Sequence[Feature], exact: bool) -> list[Alternative]:
+def _bond_ways(bond: Bond, where: str, exact: bool, ends: Ends) -> list[Alternative]:
     """Return the ways for a bond to be as its intervals ask: one, unless they speak of conjugation."""
-    where = f"edge ({edge.source}, {edge.target})"
-    if edge.source == edge.target:
+    if ends[0] == ends[1]:
         raise ProgramError(f"to_smarts: {where}: SMARTS has no self-loops")
-    types, conjugated = frozenset(TYPES), None
-    for feature, interval in _conditions(edge.intervals, features, where):
-        if feature.name == "bond" and set(feature.values.values()) <= set(_BONDS):
-            kinds = {value: _BONDS[name] for value, name in feature.values.items()}
-            types = frozenset(kind for value, kind in kinds.items() if value in interval)
-        elif feature.name == "conjugated" and feature.values:
+    conjugated = None
+    for feature, interval in bond.others:
+        if _says_nothing(feature, interval):
+            continue
+        if feature.name == "bond" and feature.values:
+            raise ProgramError(
+                f"to_smarts: {where}: expected an interval that some bond lies in, got one without"
+            )
+        if feature.name == "conjugated" and feature.values:
             inside = [name for value, name in feature.values.items() if value in interval]
             conjugated = inside == ["yes"]
-        elif not (feature.name == "stereo" and 0.0 in interval and DOUBLE not in types):
+        elif not (feature.name == "stereo" and 0.0 in interval and DOUBLE not in bond.types):
             # Bonds that are not double have no stereo, so that "none" says nothing of them.
             _refuse(feature, interval, where, exact)
-    if not types:
-        raise ProgramError(
-            f"to_smarts: {where}: expected an interval that some bond lies in, got one without"
-        )
-    return [Alternative("", types, "")] if conjugated is None else alternatives(types, conjugated)
-
-
-def _bond(types: frozenset[str]) -> str:
-    if types == frozenset(TYPES):
-        return "~"
-    if OTHER in types:  # told by what it is not
-        return "&".join(f"!{kind}" for kind in TYPES if kind not in types)
-    return ",".join(kind for kind in TYPES if kind in types)
-
-
-# --- conditions -------------------------------------------------------------------------------------------
-
-
-def _conditions(
-    intervals: Intervals | None, features: Sequence[Feature], where: str
-) -> list[tuple[Feature, Interval]]:
-    """Return the features whose interval leaves out some value they can have."""
-    if intervals is None:
-        return []
-    if len(intervals) != len(features):
-        raise ProgramError(f"to_smarts: {where}: expected {len(features)} intervals, got {len(intervals)}")
-    return [pair for pair in zip(features, intervals, strict=True) if not _says_nothing(*pair)]
+    ways = [Alternative("", bond.types, "")]
+    return ways if conjugated is None else alternatives(bond.types, conjugated)
 
 
 def _refuse(feature: Feature, interval: Interval, where: str, exact: bool) -> None:
@@ -145,15 +158,14 @@ def _refuse(feature: Feature, interval: Interval, where: str, exact: bool) -> No
         )
 
 
-def _atom_words(
-    intervals: Intervals | None, features: Sequence[Feature], where: str, exact: bool
-) -> list[str]:
-    """Return what the intervals of a node ask for, feature by feature."""
+def _other_words(atom: Atom, where: str, exact: bool) -> Words:
     found = []
-    for feature, interval in _conditions(intervals, features, where):
-        try:
-            found.append(_ATOM_WORDS.get(feature.name, _no_words)(feature, interval))
-        except _InexactError:
+    for feature, interval in atom.others:
+        if _says_nothing(feature, interval):
+            continue
+        if feature.name == "hybridisation" and feature.values:
+            found.append(_hybridisation(feature, interval))
+        else:
             _refuse(feature, interval, where, exact)
     return found
 
@@ -166,60 +178,9 @@ def _says_nothing(feature: Feature, interval: Interval) -> bool:
     return interval.lower <= 0 and math.isinf(interval.upper)  # counts
 
 
-def _no_words(_feature: Feature, _interval: Interval) -> str:
-    raise _InexactError
-
-
-def _listed(inside: Iterable[str], outside: Iterable[str]) -> str:
-    """Say which of the words hold, or which do not: the shorter."""
-    yes, no = list(inside), list(outside)
-    if not yes:
-        raise ProgramError("to_smarts: expected an interval that some value lies in, got one without")
-    return ",".join(yes) if len(yes) <= len(no) else "&".join(f"!{word}" for word in no)
-
-
-def _by_value(feature: Feature, interval: Interval, word: Callable[[str], str]) -> str:
-    """Say which of the named values hold."""
-    inside: list[str] = []
-    outside: list[str] = []
-    for value, name in feature.values.items():
-        (inside if value in interval else outside).append(word(name))
-    return _listed(inside, outside)
-
-
-def _element(feature: Feature, interval: Interval) -> str:
-    numbers = {value: ELEMENTS.index(name) + 1 for value, name in feature.values.items() if name in ELEMENTS}
-    if len(numbers) < len(feature.values):
-        raise _InexactError  # a value that is no element
-    if all(value == number for value, number in numbers.items()):
-        numbers[0.0] = 0  # atomic numbers as they are: 0 is a dummy atom
-    inside = [f"#{number}" for value, number in sorted(numbers.items()) if value in interval]
-    outside = [f"#{number}" for value, number in sorted(numbers.items()) if value not in interval]
-    return _listed(inside, outside)
-
-
-def _count(letter: str) -> Callable[[Feature, Interval], str]:
-    """Return the words for a count, which is 0 or more."""
-
-    def words(_feature: Feature, interval: Interval) -> str:
-        low = max(0, math.ceil(interval.lower)) if math.isfinite(interval.lower) else 0
-        if math.isinf(interval.upper):
-            return "&".join(f"!{letter}{n}" for n in range(low))
-        high = math.floor(interval.upper)
-        if high - low >= MAX_LISTED:
-            raise _InexactError
-        return _listed([f"{letter}{n}" for n in range(low, high + 1)], [""] * (MAX_LISTED + 1))
-
-    return words
-
-
-def _charge(feature: Feature, interval: Interval) -> str:
-    return _by_value(feature, interval, lambda name: f"{int(name):+d}")
-
-
 def _hybridisation(feature: Feature, interval: Interval) -> str:
-    inside: list[str] = []
-    outside: list[str] = []
+    inside: Words = []
+    outside: Words = []
     unspecified_inside = False
     for value, name in feature.values.items():
         if name in _HYBRIDISATIONS:
@@ -227,28 +188,122 @@ def _hybridisation(feature: Feature, interval: Interval) -> str:
         elif name == "unspecified":
             unspecified_inside = value in interval
     # An atom without hybridisation can only be told by what it is not.
-    if unspecified_inside:
-        return "&".join(f"!{word}" for word in outside)
-    return _listed(inside, [""] * MAX_LISTED)
+    return "&".join(f"!{word}" for word in outside) if unspecified_inside else _listed(inside, None)
 
 
-def _yes_no(yes: str, no: str) -> Callable[[Feature, Interval], str]:
-    def words(feature: Feature, interval: Interval) -> str:
-        return _by_value(feature, interval, lambda name: {"yes": yes, "no": no}[name])
+def _listed(inside: Iterable[str], outside: Iterable[str] | None) -> str:
+    """Say which of the words hold, or which do not: the shorter."""
+    yes = ",".join(inside)
+    if outside is None:
+        if not yes:
+            raise ProgramError("to_smarts: expected an interval that some value lies in, got one without")
+        return yes
+    no = "".join(f"!{word}" for word in outside)
+    return no if not yes or (no and len(no) < len(yes)) else yes
 
-    return words
+
+# --- atoms ------------------------------------------------------------------------------------------------
 
 
-_ATOM_WORDS: dict[str, Callable[[Feature, Interval], str]] = {
-    "atom": _element,
-    "degree": _count("X"),
-    "charge": _charge,
-    # RDKit's h counts the hydrogens that are no atoms of their own, as the feature does.
-    "hydrogens": _count("h"),
-    "hybridisation": _hybridisation,
-    "aromatic": _yes_no("a", "A"),
-    "ring": _yes_no("R", "R0"),
-}
+def _atom(atom: Atom, needed: Ranges, aromatic: Range, site: Site, pattern: Pattern, others: Words) -> str:
+    """Write an atom: what is needed of its conditions, numbers only where they are not known anyway."""
+    words = []
+    for key in KEYS:
+        if key in needed and key != "aromatic":
+            rest = {k: value for k, value in needed.items() if k != key}
+            context = closure(atom.elements, rest, site, pattern.strict)[key]
+            words.append(_number(key, needed[key], context, pattern.implicit))
+    words.sort(key=lambda word: "HhDXR+-".find(word.lstrip("!")[:1]))
+    symbol = _symbol(atom, aromatic, "aromatic" in needed)
+    if symbol and "," not in symbol and words and words[0] == "H1":
+        words[0] = "H"  # alone it would be the element
+    words = [*([symbol] if symbol else []), *words, *dict.fromkeys(others)]
+    if not words:
+        return "*"
+    if len(words) == 1 and words[0] in _ORGANIC:
+        return words[0]
+    plain = [word for word in words if "," not in word]
+    # A comma binds weaker than what is written side by side, and a semicolon weaker than a comma.
+    joined = "".join(plain) if all(map(_simple, plain)) else ";".join(plain)
+    return f"[{';'.join(filter(None, (joined, *(word for word in words if ',' in word))))}]"
+
+
+def _simple(word: str) -> bool:
+    return "$" not in word and "&" not in word and "h" not in word and "^" not in word
+
+
+def _symbol(atom: Atom, aromatic: Range, said: bool) -> str:
+    number = atom.element
+    certain = aromatic[0] == aromatic[1]
+    if number and number > 1 and certain:
+        name = ELEMENTS[number - 1]
+        if aromatic[0] == 0:
+            return name
+        if number in AROMATIC_ELEMENTS:
+            return name.lower()
+    flag = ("a" if aromatic[0] else "A") if said else ""
+    if atom.elements is None:
+        return flag
+    inside = [f"#{n}" for n in sorted(atom.elements)]
+    outside = [f"#{n}" for n in range(len(ELEMENTS) + 1) if n not in atom.elements]
+    words = _listed(inside, outside)
+    return f"{words};{flag}" if flag and "," in words else words + flag
+
+
+def _number(key: str, wanted: Range, context: Range, implicit: bool) -> str:
+    """Say that a number lies in a range; the context is the range it is known to lie in anyway."""
+    if key == "ring":
+        return "R" if wanted[0] else "R0"
+    if key == "charge":
+        context = max(context[0], _CHARGES[0]), min(context[1], _CHARGES[1])
+        letters = _charge
+    else:
+        letter = {"hydrogens": "h" if implicit else "H", "degree": "D", "connections": "X"}[key]
+
+        def letters(n: int) -> str:
+            return f"{letter}{n}"
+
+    low, high = max(wanted[0], context[0]), min(wanted[1], context[1])
+    if low > high:  # contradicts the rest: the program matches nothing
+        low, high = (max(wanted[0], _CHARGES[0]), min(wanted[1], _CHARGES[1])) if key == "charge" else wanted
+        context = low, high
+    above = range(int(high) + 1, int(context[1]) + 1) if math.isfinite(context[1]) else None
+    outside = (
+        None if above is None and math.isfinite(high) else [*range(int(context[0]), int(low)), *(above or ())]
+    )
+    if math.isinf(high):
+        return "".join(f"!{letters(n)}" for n in range(int(context[0]), int(low)))
+    if high - low >= MAX_LISTED:
+        raise ProgramError(
+            f"to_smarts: expected at most {MAX_LISTED} values of {key}, got {high - low + 1:g}"
+        )
+    inside = (letters(n) for n in range(int(low), int(high) + 1))
+    return _listed(inside, None if outside is None else (letters(n) for n in outside))
+
+
+def _charge(n: int) -> str:
+    return "+0" if n == 0 else f"{'+' if n > 0 else '-'}{abs(n) if abs(n) > 1 else ''}"
+
+
+# --- bonds ------------------------------------------------------------------------------------------------
+
+
+def _bond(types: frozenset[str], first: Ranges, second: Ranges, sure: bool) -> str:
+    """Write a bond. No sign means single or aromatic, which is enough where only one of them is possible.
+
+    `sure` says that both atoms are written as aromatic ones.
+    """
+    possible = first["aromatic"][1] == second["aromatic"][1] == 1
+    if types == {SINGLE, AROMATIC} or (types == {SINGLE} and not possible):
+        return ""
+    # An aromatic atom with two neighbours has no other bonds than aromatic ones.
+    if types == {AROMATIC} and sure and min(first["degree"][1], second["degree"][1]) <= 2:
+        return ""
+    if types == frozenset(TYPES):
+        return "~"
+    if OTHER in types:  # told by what it is not
+        return "&".join(f"!{kind}" for kind in TYPES if kind not in types)
+    return ",".join(kind for kind in TYPES if kind in types)
 
 
 # --- writing ----------------------------------------------------------------------------------------------
@@ -256,58 +311,70 @@ _ATOM_WORDS: dict[str, Callable[[Feature, Interval], str]] = {
 
 @dataclass
 class _Tree:
-    """A program as a tree, depth first: the bonds along it, and the numbers of those that close rings."""
+    """A pattern as a tree, depth first: the bonds along it, and the numbers of those that close rings."""
 
-    roots: list[str] = field(default_factory=list)
-    branches: dict[str, list[tuple[EdgeDescription, str]]] = field(default_factory=dict)
-    closures: dict[str, list[tuple[EdgeDescription, int]]] = field(default_factory=dict)
+    roots: list[int] = field(default_factory=list)
+    branches: list[list[int]] = field(default_factory=list)
+    closures: list[list[tuple[int, int]]] = field(default_factory=list)
 
 
-def _written(atoms: dict[str, list[str]], bonds: dict[EdgeDescription, Alternative]) -> str:
-    """Write the pattern as a line: depth first, rings closed by numbers, components apart by dots."""
-    words = {variable: list(listed) for variable, listed in atoms.items()}
-    for edge, way in bonds.items():
-        words[edge.source] += [way.source] if way.source else []
-        words[edge.target] += [way.target] if way.target else []
-    tree = _tree(list(atoms), list(bonds))
+def _written(chosen: Pattern, others: list[Words], ways: dict[Ends, Alternative]) -> str:
+    """Write a pattern as a line: depth first, rings closed by numbers, components apart by dots."""
+    words = [list(listed) for listed in others]
+    for (u, v), way in ways.items():
+        words[u] += [way.source] if way.source else []
+        words[v] += [way.target] if way.target else []
+    needed, known, texts = chosen.needed(), [], []
+    for v, atom in enumerate(chosen.atoms):
+        aromatic = atom.stated.get("aromatic", chosen.closed(v)["aromatic"])
+        texts.append(_atom(atom, needed[v], aromatic, chosen.site(v), chosen, words[v]))
+        written = atom.element and aromatic[0] == aromatic[1]
+        said = needed[v] | ({"aromatic": aromatic} if written else {})
+        # Signs are left out by what is known without them: any such bond may be aromatic.
+        maybe = sum(bool(bond.types & {SINGLE, AROMATIC}) for bond in chosen.neighbours[v].values())
+        known.append(closure(atom.elements, said, chosen.site(v)._replace(maybe=maybe), chosen.strict))
+    tree = _tree(chosen)
 
-    def line(variable: str) -> str:
-        # The same condition may come from several bonds.
-        listed = list(dict.fromkeys(words[variable]))
-        text = f"[{';'.join(listed)}]" if listed else "*"
-        for edge, number in tree.closures[variable]:
-            text += _bond(bonds[edge].types) + (str(number) if number < 10 else f"%{number}")
-        branches = [_bond(bonds[edge].types) + line(other) for edge, other in tree.branches[variable]]
+    def bond(u: int, v: int) -> str:
+        sure = all(texts[end].lstrip("[")[0].islower() for end in (u, v))
+        return _bond(chosen.neighbours[u][v].types, known[u], known[v], sure)
+
+    def line(v: int) -> str:
+        text = texts[v]
+        for other, number in tree.closures[v]:
+            text += bond(v, other) + (str(number) if number < 10 else f"%{number}")
+        branches = [bond(v, other) + line(other) for other in tree.branches[v]]
         return text + "".join(f"({branch})" for branch in branches[:-1]) + "".join(branches[-1:])
 
     return ".".join(map(line, tree.roots))
 
 
-def _tree(variables: list[str], edges: list[EdgeDescription]) -> _Tree:
+def _tree(pattern: Pattern) -> _Tree:
     """Find a tree over every component, and number the bonds that it leaves out."""
-    tree = _Tree(branches={v: [] for v in variables}, closures={v: [] for v in variables})
-    seen: set[str] = set()
-    used: set[EdgeDescription] = set()
+    n = len(pattern.atoms)
+    tree = _Tree([], [[] for _ in range(n)], [[] for _ in range(n)])
+    seen: set[int] = set()
+    used: set[Ends] = set()
     n_closures = 0
 
-    def visit(variable: str) -> None:
+    def visit(v: int) -> None:
         nonlocal n_closures
-        seen.add(variable)
-        for edge in edges:
-            if edge in used or variable not in (edge.source, edge.target):
+        seen.add(v)
+        for other in sorted(pattern.neighbours[v]):
+            ends = (min(v, other), max(v, other))
+            if ends in used:
                 continue
-            used.add(edge)
-            other = edge.target if edge.source == variable else edge.source
+            used.add(ends)
             if other in seen:
                 n_closures += 1
-                tree.closures[variable].append((edge, n_closures))
-                tree.closures[other].append((edge, n_closures))
+                tree.closures[v].append((other, n_closures))
+                tree.closures[other].append((v, n_closures))
             else:
-                tree.branches[variable].append((edge, other))
+                tree.branches[v].append(other)
                 visit(other)
 
-    for variable in variables:
-        if variable not in seen:
-            tree.roots.append(variable)
-            visit(variable)
+    for v in range(n):
+        if v not in seen:
+            tree.roots.append(v)
+            visit(v)
     return tree

@@ -1,35 +1,25 @@
-"""Programs in plain English: which graphs a program matches, as one sentence."""
+"""Programs in plain English: which graphs a program matches, as one sentence.
+
+A component is told from one of its parts on, each part with what hangs on it: as a list of neighbours, as a
+row, or as a ring. Of molecules, atoms of which all is known are written as formulas, and groups by their
+names. Parts between which a further link has to be told get numbers in brackets.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gdlnn.errors import ProgramError
-from gdlnn.gdl.canonical import merged_edges
-from gdlnn.gdl.phrases import Phrase, Phrases
+from gdlnn.gdl.phrases import Phrase, article, number_word
 from gdlnn.gdl.text import listed
+from gdlnn.gdl.units import Link, Unit, Units, Way
 
 if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
-
-class _Arc(NamedTuple):
-    """An edge variable between numbered node variables, in words."""
-
-    source: int
-    target: int
-    phrase: Phrase
-
-
-class _Mention(NamedTuple):
-    """One edge as it is told from a node: which other node is its successor, predecessor or neighbour."""
-
-    other: int
-    role: str
-    phrase: Phrase
+_LONG = 4  # from so many parts on, a chain is told as a row
 
 
 def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
@@ -42,274 +32,376 @@ def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
             if got is not None and got != len(features):
                 reason = f"as the schema has {what} features, got {got}"
                 raise ProgramError(f"expected {len(features)} interval(s) per {what}, {reason}")
-    phrases = Phrases(schema)
+    graphs = "molecules" if schema is not None and schema.domain == "molecule" else "graphs"
     if not program.nodes:
-        return f"All {phrases.graphs}."
-    pattern = _Pattern(program, phrases, directed)
+        return f"All {graphs}."
+    units = Units(program, schema, directed)
     singles: Counter[Phrase] = Counter()
     parts: list[str] = []
-    for members in pattern.components():
-        if len(members) == 1 and not pattern.arcs[members[0]]:
-            singles[pattern.nodes[members[0]]] += 1
+    for members in _components(units):
+        unit = units.units[members[0]]
+        if len(members) == 1 and unit.phrase is not None:
+            singles[unit.phrase] += 1
         else:
-            parts.append(_component(pattern, members))
+            parts.append(_Component(units, members).sentence())
     parts += [phrase.one() if n == 1 else phrase.many(n) for phrase, n in singles.items()]
-    return f"{phrases.graphs.capitalize()} that contain {', and elsewhere '.join(parts)}."
+    return f"{graphs.capitalize()} that contain {', and elsewhere '.join(parts)}."
 
 
-class _Pattern:
-    """A program with its descriptions in words and its edges at both ends."""
-
-    def __init__(self, program: Program, phrases: Phrases, directed: bool) -> None:
-        self.program, self.phrases, self.directed = program, phrases, directed
-        self.nodes = [phrases.node(node.intervals) for node in program.nodes]
-        self.values = [phrases.values(node.intervals) for node in program.nodes]
-        if directed:
-            number = {variable: i for i, variable in enumerate(program.variables)}
-            arcs = [
-                _Arc(number[e.source], number[e.target], phrases.edge(e.intervals)) for e in program.edges
-            ]
-        else:
-            arcs = [
-                _Arc(*ends, phrases.edge(vector))
-                for ends, vectors in merged_edges(program).items()
-                for vector in vectors
-            ]
-        self.arcs: list[list[_Arc]] = [[] for _ in self.nodes]
-        for arc in arcs:
-            for end in {arc.source, arc.target}:
-                self.arcs[end].append(arc)
-
-    def components(self) -> list[list[int]]:
-        """Return the connected components, each in the order of the variables."""
-        seen: set[int] = set()
-        components = []
-        for start in range(len(self.nodes)):
-            if start in seen:
-                continue
-            members, todo = {start}, [start]
-            while todo:
-                for arc in self.arcs[todo.pop()]:
-                    new = {arc.source, arc.target} - members
-                    members |= new
-                    todo.extend(new)
-            seen |= members
+def _components(units: Units) -> list[list[int]]:
+    """Return the connected components, each in the order of the units."""
+    seen: set[int] = set()
+    components = []
+    for start in range(len(units.units)):
+        if start not in seen:
+            members = [start]
+            seen.add(start)
+            for u in members:
+                new = [link.other for link in units.units[u].links if link.other not in seen]
+                new = list(dict.fromkeys(new))
+                seen |= set(new)
+                members += new
             components.append(sorted(members))
-        return components
+    return components
 
-    def path(self, members: list[int]) -> list[int] | None:
-        """Return the nodes along a simple path, from its source or its first end; None for other shapes."""
-        arcs = {id(arc): arc for v in members for arc in self.arcs[v]}.values()
-        if len(arcs) != len(members) - 1 or any(len(self.arcs[v]) > 2 for v in members):
+
+class _Component:
+    """One connected component: a tree of units, and the links that the tree leaves out."""
+
+    def __init__(self, units: Units, members: list[int]) -> None:
+        self.all, self.members = units, members
+        self.root, self.start = self._root()
+        self.children: dict[int, list[Link]] = {u: [] for u in members}
+        self.size: dict[int, int] = {}
+        self.names: dict[int, str] = {}
+        self.closures: list[tuple[int, Link]] = []
+        self._grow()
+
+    def _unit(self, u: int) -> Unit:
+        return self.all.units[u]
+
+    def _root(self) -> tuple[int, int]:
+        """Choose the unit to begin with, and of a ring the node."""
+        around = self.all.pinned and len(self.all.phrases) >= _LONG
+        if (self.all.exact or around) and len(self.members) == len(self.all.units):
+            centre = self.all.centre()
+            return self.all.unit_of[centre], centre
+        rings = [u for u in self.members if self._unit(u).phrase is None]
+        named = [u for u in self.members if self._unit(u).found is not None]
+        if rings or named:
+            root = max(named or rings, key=lambda u: (len(self._unit(u).members), -u))
+        else:
+            root = self._end() if self._is_path() else max(self.members, key=self._links_of)
+        return root, self._unit(root).members[0]
+
+    def _links_of(self, u: int) -> tuple[int, int]:
+        return len(self._unit(u).links), -u
+
+    def _is_path(self) -> bool:
+        return all(len(self._unit(u).links) <= 2 for u in self.members)
+
+    def _end(self) -> int:
+        """Return the end of a path to begin at: of a directed one, where its edges begin."""
+        ends = [u for u in self.members if len(self._unit(u).links) == 1] or self.members[:1]
+        middle = self._middle(ends)
+        forward = (u for u in ends for link in self._unit(u).links if link.way.words.startswith("followed"))
+        return next(forward, ends[0]) if middle is None else middle
+
+    def _middle(self, ends: list[int]) -> int | None:
+        """Return the middle of three where both sides are the same."""
+        if len(self.members) != 3 or len(ends) != 2:
             return None
-        ends = [v for v in members if len(self.arcs[v]) == 1]
-        start = next((v for v in ends if self.arcs[v][0].source == v), ends[0]) if self.directed else ends[0]
-        path = [start]
-        while len(path) < len(members):
-            nearby = (arc.source + arc.target - path[-1] for arc in self.arcs[path[-1]])
-            path.append(next(v for v in nearby if v not in path[-2:]))
-        return path
+        first, last = (self._unit(u) for u in ends)
+        same = first.phrase == last.phrase and first.links[0].way == last.links[0].way
+        return first.links[0].other if same else None
 
-    def is_ring(self, members: list[int]) -> bool:
-        """Whether a component is one ring; loops and double edges are none."""
-        if len(members) < 3 or any(len(self.arcs[v]) != 2 for v in members):
-            return False
-        return all(len({e for a in self.arcs[v] for e in (a.source, a.target)}) == 3 for v in members)
+    def _grow(self) -> None:
+        """Grow the tree breadth first."""
+        order, done = [self.root], {self.root}
+        told: set[tuple[int, int, str]] = set()
+        for u in order:
+            for link in self._unit(u).links:
+                key = _edge(link)
+                if link.other not in done:
+                    done.add(link.other)
+                    order.append(link.other)
+                    self.children[u].append(link)
+                    told.add(key)
+                elif key not in told:
+                    told.add(key)
+                    self.closures.append((u, link))
+        depth: dict[int, int] = {}
+        for u in reversed(order):
+            depth[u] = 1 + max((depth[link.other] for link in self.children[u]), default=0)
+        self.size = depth
+        for u, link in self.closures:
+            for end in (u, link.other):
+                self.names.setdefault(end, f"({len(self.names) + 1})")
 
+    # --- sentences ----------------------------------------------------------------------------------------
 
-def _component(pattern: _Pattern, members: list[int]) -> str:
-    """Say what one connected component looks like: by its shape where that is plain, else edge by edge."""
-    uniform = len({pattern.nodes[v] for v in members}) == 1
-    kinds = {arc.phrase for v in members for arc in pattern.arcs[v]}
-    path = pattern.path(members)
-    if not pattern.directed and uniform and len(kinds) == 1:
-        shape = "ring" if pattern.is_ring(members) else "chain" if path and len(path) > 3 else None
-        if shape:
-            nodes = pattern.nodes[members[0]].many(len(members))
-            return f"a {shape} of {nodes}{_joined_by(pattern, kinds.pop())}"
-    if path and len(path) <= 3 and not (pattern.phrases.molecule and _symmetric(pattern, path)):
-        along = [_arc_between(pattern, u, v) for u, v in pairwise(path)]
-        forward = all(arc.source == u for arc, u in zip(along, path, strict=False))
-        if pattern.phrases.molecule:
-            return _bonded_path(pattern, path, along)
-        if forward or not pattern.directed:
-            return _plain_path(pattern, path, along)
-    return _narrative(pattern, members)
-
-
-def _symmetric(pattern: _Pattern, path: list[int]) -> bool:
-    """Whether a path of three reads better from its middle: the same on both sides."""
-    if len(path) < 3 or pattern.nodes[path[0]] != pattern.nodes[path[2]]:
-        return False
-    return len({arc.phrase for arc in pattern.arcs[path[1]]}) == 1
-
-
-def _joined_by(pattern: _Pattern, edge: Phrase) -> str:
-    if edge == pattern.phrases.edge(None):
-        return ""
-    return f", joined by {edge.plural}{' ' if edge.details else ''}{edge.details}"
-
-
-def _arc_between(pattern: _Pattern, u: int, v: int) -> _Arc:
-    return next(arc for arc in pattern.arcs[u] if v in (arc.source, arc.target))
-
-
-def _over(pattern: _Pattern, arc: _Arc) -> str:
-    """Return how an edge that says something is mentioned beside a successor or neighbour."""
-    return "" if arc.phrase == pattern.phrases.edge(None) else f" over {arc.phrase.one()}"
-
-
-def _plain_path(pattern: _Pattern, path: list[int], along: list[_Arc]) -> str:
-    """Word a path of two or three nodes by successors or neighbours."""
-    word = "successor" if pattern.directed else "neighbour"
-    first, second = pattern.nodes[path[0]].one(), pattern.values[path[1]]
-    over = _over(pattern, along[0])
-    if second:
-        comma = "," if pattern.values[path[0]] else ""
-        text = f"{first}{comma} whose {word}{over} has {second}"
-    else:
-        text = f"{first} that has a {word}{over}"
-    if len(path) == 3:
-        third = pattern.values[path[2]]
-        has = f"a {word}" if pattern.directed else f"another {word}"
-        text += (
-            f", and the {word} also has {has}{_over(pattern, along[1])}{f' with {third}' if third else ''}"
-        )
-    return text
-
-
-def _bonded_path(pattern: _Pattern, path: list[int], along: list[_Arc]) -> str:
-    """Word a path of two or three atoms by their bonds."""
-    atoms = [pattern.nodes[v] for v in path]
-    parts = [atoms[0].one()]
-    for i, arc in enumerate(along):
-        other = atoms[i + 1].one(other=atoms[i + 1] in atoms[: i + 1])
-        bonded = f"bonded {_by(pattern, arc.phrase)}to {other}"
-        parts.append(f", which is {bonded}" if i or atoms[0].details else f" {bonded}")
-    return "".join(parts)
-
-
-def _by(pattern: _Pattern, edge: Phrase) -> str:
-    return "" if edge == pattern.phrases.edge(None) else f"by {edge.one()} "
-
-
-# --- edge by edge ---------------------------------------------------------------------------------------
-
-
-def _narrative(pattern: _Pattern, members: list[int]) -> str:
-    """Word any component: node after node, each with those of its edges that were not told before."""
-    root = _root(pattern, members)
-    if len(members) == 1:
-        return f"{pattern.nodes[root].one()} that has {pattern.arcs[root][0].phrase.one()} to itself"
-    told = _tell(pattern, root)
-    loops = [v for v in members if any(arc.source == arc.target for arc in pattern.arcs[v])]
-    mentions = Counter(mention.other for told_of in told.values() for mention in told_of)
-    # A node needs its name only where it is spoken of again.
-    named = (
-        {v for v in told if v != root and told[v]} | {v for v, n in mentions.items() if n > 1} | set(loops)
-    )
-    known = {root}
-    variables = pattern.program.variables
-    clauses = []
-    for v, edges in told.items():
-        if edges:
-            name = variables[v] if v in named else ""
-            subject = pattern.nodes[v].one(name) if v == root else name
-            clauses.append(_clause(pattern, v, subject, edges, named, known, v == root))
-    for v in loops:
-        loop = next(arc.phrase for arc in pattern.arcs[v] if arc.source == arc.target)
-        clauses.append(f"{variables[v]} has {loop.one()} to itself")
-    return clauses[0] if len(clauses) == 1 else f"{'; '.join(clauses[:-1])}; and {clauses[-1]}"
-
-
-def _root(pattern: _Pattern, members: list[int]) -> int:
-    """Choose where to begin: at the end of a path, a source that reaches all, else where most edges are."""
-    path = pattern.path(members)
-    if path:
-        return path[1] if _symmetric(pattern, path) else path[0]
-    if pattern.directed:
-        for v in members:
-            if all(arc.source == v for arc in pattern.arcs[v]) and _reached(pattern, v) == len(members):
-                return v
-    return max(members, key=lambda v: len(pattern.arcs[v]))
-
-
-def _reached(pattern: _Pattern, start: int) -> int:
-    seen, todo = {start}, [start]
-    while todo:
-        u = todo.pop()
-        new = {arc.target for arc in pattern.arcs[u] if arc.source == u} - seen
-        seen |= new
-        todo.extend(new)
-    return len(seen)
-
-
-def _tell(pattern: _Pattern, root: int) -> dict[int, list[_Mention]]:
-    """Return the nodes breadth first, each with the edges that no earlier node has told."""
-    told: dict[int, list[_Mention]] = {root: []}
-    queue = [root]
-    done: set[int] = set()
-    for u in queue:
-        for arc in pattern.arcs[u]:
-            if arc.source == arc.target:
-                continue
-            other = arc.target if arc.source == u else arc.source
-            if other not in done:
-                role = "successor" if arc.source == u else "predecessor"
-                role = role if pattern.directed else "neighbour"
-                told[u].append(_Mention(other, role, arc.phrase))
-            if other not in told:
-                told[other] = []
-                queue.append(other)
-        done.add(u)
-    return told
-
-
-def _clause(
-    pattern: _Pattern,
-    v: int,
-    subject: str,
-    edges: list[_Mention],
-    named: set[int],
-    known: set[int],
-    first: bool,
-) -> str:
-    """Word the edges of one node, those of the same kind together."""
-    groups: dict[tuple[str, Phrase], list[int]] = {}
-    for other, role, phrase in edges:
-        groups.setdefault((role, phrase), []).append(other)
-    parts = []
-    for (role, phrase), others in groups.items():
-        others_text, n = _others(pattern, v, others, named, known), len(others)
-        if role == "neighbour":
-            parts.append(f"{_by(pattern, phrase)}to {others_text}")
+    def sentence(self) -> str:
+        """Say what the component looks like."""
+        uniform = self._uniform()
+        if uniform:
+            text = uniform
+        elif self.all.exact:
+            text = self._from_centre()
+        elif not self.all.pinned and self._rows():
+            text = self._row()
         else:
-            over = "" if phrase == pattern.phrases.edge(None) else f", over {phrase.one()},"
-            parts.append(f"as {role}{'s' if n > 1 else ''}{over} {others_text}")
-    joined = "bonded" if pattern.phrases.molecule else "joined"
-    if first and pattern.phrases.molecule and not pattern.directed and not pattern.nodes[v].details:
-        verb = f" {joined}"
-    else:
-        verb = f"{', which' if first else ''} {'has' if pattern.directed else f'is {joined}'}"
-    return f"{subject}{verb} {listed(parts, 'and')}"
+            text = self._plain(self.root, None, self.start, top=True)
+        ends = [
+            f"{self._reference(u, link.here)} is {link.way.words} {self._reference(link.other, link.there)}"
+            for u, link in self.closures
+        ]
+        return "; ".join([text, *ends])
+
+    def _uniform(self) -> str:
+        """Say a ring or chain of equal nodes; nothing where there are others."""
+        nodes = [v for u in self.members for v in self._unit(u).members]
+        if self.closures or len(nodes) < 3 or len(nodes) != len(set(nodes)):
+            return ""
+        phrase = self.all.phrases[nodes[0]]
+        inside = set(nodes)
+        ways = {way for (u, v), some in self.all.ways.items() if u in inside for way in some}
+        if any(self.all.phrases[v] != phrase for v in nodes) or len(ways) != 1 or len(nodes) > 99:
+            return ""
+        if any(self._unit(u).found for u in self.members):
+            return ""
+        is_ring = len(self.members) == 1
+        if not is_ring and not (len(nodes) >= _LONG and self._is_path()):
+            return ""
+        way = next(iter(ways))
+        joined = f", {way.row}" if way.row else ""
+        return f"a {'ring' if is_ring else 'chain'} of {phrase.many(len(nodes))}{joined}"
+
+    def _reference(self, u: int, v: int) -> str:
+        unit = self._unit(u)
+        name = self.names.setdefault(u, f"({len(self.names) + 1})")
+        if unit.found is not None and len(unit.members) > 1:
+            return f"{unit.found.group.label(unit.members.index(v))} of {name}"
+        if unit.phrase is None:
+            return f"{self.all.what} {self._order(unit, self._entries[u]).index(v) + 1} of {name}"
+        return name
+
+    @property
+    def _entries(self) -> dict[int, int]:
+        """The node of every unit at which it is reached."""
+        return {self.root: self.start} | {
+            link.other: link.there for links in self.children.values() for link in links
+        }
+
+    def _order(self, unit: Unit, entry: int) -> tuple[int, ...]:
+        """Return the nodes of a ring from the one on at which it is reached."""
+        at = unit.members.index(entry)
+        return unit.members[at:] + unit.members[:at]
+
+    # --- words --------------------------------------------------------------------------------------------
+
+    def _plain(self, u: int, came: Link | None, entry: int, top: bool = False) -> str:
+        """Say a unit with an article and what hangs on it."""
+        unit = self._unit(u)
+        if unit.phrase is None:
+            return article(self._ring_text(unit, u, entry))
+        text = f"{unit.phrase.one()}{self._name(u)}{self._at(unit, came)}"
+        links = self.children[u]
+        if not links:
+            return text
+        if unit.labelled:
+            said = [f"{self._label(unit, link)} {self._hanging([link])}" for link in links]
+            return f"{text} ({'; '.join(said)})"
+        hanging = self._hanging(links)
+        if unit.found is not None and hanging.startswith("attached to "):
+            hanging = f"on {hanging.removeprefix('attached to ')}"
+        return f"{text} {hanging}" if top or (len(links) == 1 and self._last(u)) else f"{text} ({hanging})"
+
+    def _last(self, u: int) -> bool:
+        """Whether the sentence goes on with this unit alone, so that nothing need be put in brackets."""
+        while u != self.root:
+            u = next(p for p, links in self.children.items() if any(link.other == u for link in links))
+            if len(self.children[u]) > 1:
+                return False
+        return True
+
+    def _name(self, u: int) -> str:
+        return f" {self.names[u]}" if u in self.names else ""
+
+    def _at(self, unit: Unit, came: Link | None) -> str:
+        if came is None or not unit.labelled:
+            return ""
+        return f" at {self._label(unit, came, there=True)}"
+
+    def _label(self, unit: Unit, link: Link, there: bool = False) -> str:
+        assert unit.found is not None
+        return unit.found.group.label(unit.members.index(link.there if there else link.here))
+
+    def _hanging(self, links: list[Link]) -> str:
+        """Say what hangs on a unit, what is joined alike together and what is equal at once."""
+        by_way: dict[str, list[Link]] = {}
+        for link in links:
+            by_way.setdefault(link.way.words, []).append(link)
+        parts = []
+        for words, some in by_way.items():
+            said: Counter[str] = Counter()
+            phrases: dict[str, Phrase | None] = {}
+            for link in some:
+                text = self._plain(link.other, link, link.there)
+                said[text] += 1
+                leaf = not self.children[link.other] and link.other not in self.names
+                phrases[text] = self._unit(link.other).phrase if leaf else None
+            texts = [_many(text, n, phrases[text]) for text, n in said.items()]
+            parts.append(f"{words} {listed(texts, 'and')}")
+        return listed(parts, "and")
+
+    def _ring_text(self, unit: Unit, u: int, entry: int) -> str:
+        nodes = self._order(unit, entry)
+        phrases = [self.all.phrases[v] for v in nodes]
+        aromatic = "aromatic " if self.all.exact and all("aromatic" in p.adjectives for p in phrases) else ""
+        items = []
+        for i, v in enumerate(nodes):
+            text = (phrases[i].without("aromatic") if aromatic else phrases[i]).bare
+            way = self.all.ways[nodes[i - 1], v][0] if i else None
+            items.append(self._item(text, way, self._on(u, v)))
+        closing = self.all.ways[nodes[-1], nodes[0]][0]
+        said = closing.row if not self.all.exact or closing.sign != "–" else ""
+        close = f" ({said.strip('()')} to the first)" if said else ""
+        n = number_word(len(nodes))
+        head = f"{n}-membered {aromatic}ring" if self.all.exact else f"ring of {n} {self.all.what}s"
+        return f"{head}{self._name(u)}: {listed(self._runs(items), 'and')}{close}"
+
+    def _on(self, u: int, v: int) -> list[Link]:
+        return [link for link in self.children[u] if link.here == v]
+
+    def _item(self, text: str, way: Way | None, hanging: list[Link]) -> str:
+        """Say one of a row or ring, with how it is joined to the one before and what hangs on it."""
+        if self.all.exact:
+            sign = "" if way is None or way.sign == "–" else way.sign
+            return f"{sign}{text}" + "".join(f"({self._branch(link)})" for link in hanging)
+        before = f"{way.row} " if way and way.row else ""
+        return f"{before}{text}" + (f" ({self._hanging(hanging)})" if hanging else "")
+
+    def _runs(self, items: list[str]) -> list[str]:
+        """Return items with equal neighbours counted: ``three any``."""
+        runs: list[tuple[str, int]] = []
+        for item in items:
+            if runs and runs[-1][0] == item and (self.all.chemical or item == "any"):
+                runs[-1] = (item, runs[-1][1] + 1)
+            else:
+                runs.append((item, 1))
+        return [item if n == 1 else f"{number_word(n)} {item}" for item, n in runs]
+
+    # --- rows ---------------------------------------------------------------------------------------------
+
+    def _rows(self) -> bool:
+        """Whether the component is large enough to be told as a row."""
+        plain = all(self._unit(u).phrase is not None and self._unit(u).found is None for u in self.members)
+        return plain and len(self.members) >= _LONG and len(self._longest()) >= _LONG
+
+    def _row(self) -> str:
+        """Say the longest path through the tree as a row, with what hangs on it in brackets."""
+        path = self._longest()
+        self.root = path[0]
+        self.children = {u: [] for u in self.members}
+        self.closures, self.names = [], {}
+        self._grow()
+        along = set(path)
+        items = []
+        for i, u in enumerate(path):
+            links = [link for link in self.children[u] if link.other not in along]
+            way = next(link.way for link in self.children[path[i - 1]] if link.other == u) if i else None
+            phrase = self._unit(u).phrase
+            assert phrase is not None
+            text = f"{phrase.bare}{self._name(u)}"
+            items.append(self._item(text, way, links))
+        return f"{number_word(len(path))} consecutive {self.all.what}s: {listed(self._runs(items), 'and')}"
+
+    def _longest(self) -> list[int]:
+        """Return a longest path of the tree, from the end that the links point away from."""
+
+        def far(start: int) -> list[int]:
+            came = {start: start}
+            queue = [start]
+            for u in queue:
+                for v in near[u]:
+                    if v not in came:
+                        came[v] = u
+                        queue.append(v)
+            path = [queue[-1]]
+            while path[-1] != start:
+                path.append(came[path[-1]])
+            return path
+
+        near: dict[int, list[int]] = {u: [] for u in self.members}
+        for u, links in self.children.items():
+            for link in links:
+                near[u].append(link.other)
+                near[link.other].append(u)
+        return far(far(self.root)[0])
+
+    # --- formulas -----------------------------------------------------------------------------------------
+
+    def _from_centre(self) -> str:
+        """Say the centre and, as formulas, what is around it."""
+        unit = self._unit(self.root)
+        if unit.phrase is None:
+            return article(self._ring_text(unit, self.root, self.start))
+        text = f"{unit.phrase.one()}{self._name(self.root)}"
+        links = self.children[self.root]
+        if not links:
+            return text
+        if unit.labelled:
+            return f"{text} with {listed(self._labelled(unit, links), 'and')}"
+        by_way: dict[str, Counter[str]] = {}
+        for link in links:
+            before = "bonded to" if link.way.sign == "–" else link.way.words
+            if link.way.sign.startswith("–single"):
+                before = "single-bonded to"
+            by_way.setdefault(before, Counter())[self._formula(link.other, link)] += 1
+        parts = []
+        for before, said in by_way.items():
+            words = [text if n == 1 else f"{number_word(n)} {text}" for text, n in said.items()]
+            parts.append(f"{before} {listed(words, 'and')}")
+        return f"{text} {listed(parts, 'and')}"
+
+    def _labelled(self, unit: Unit, links: list[Link]) -> list[str]:
+        """Write what hangs on a group, with the atoms that it hangs on."""
+        return [f"{self._label(unit, link)}{self._joined(link)}" for link in links]
+
+    def _joined(self, link: Link) -> str:
+        return f"{link.way.sign}{self._formula(link.other, link)}"
+
+    def _branch(self, link: Link) -> str:
+        sign = "" if link.way.sign == "–" else link.way.sign
+        return f"{sign}{self._formula(link.other, link)}"
+
+    def _formula(self, u: int, came: Link) -> str:
+        """Write a unit and what hangs on it: the longest branch last, the others in brackets."""
+        unit = self._unit(u)
+        if unit.phrase is None:
+            return f"[{self._ring_text(unit, u, came.there)}]"
+        text = f"{unit.phrase.text.removesuffix(' group')}{self._name(u)}{self._at(unit, came)}"
+        links = sorted(self.children[u], key=lambda link: self.size[link.other])
+        if not links:
+            return text
+        if unit.labelled:
+            return text + "".join(f"({end})" for end in self._labelled(unit, links))
+        side = "".join(f"({self._branch(link)})" for link in links[:-1])
+        return f"{text}{side}{self._joined(links[-1])}"
 
 
-def _others(pattern: _Pattern, v: int, others: list[int], named: set[int], known: set[int]) -> str:
-    """Word the nodes at the other ends: new ones by what they are, known ones by name, equal ones at once."""
-    anonymous: Counter[Phrase] = Counter()
-    labels: dict[Phrase, list[str]] = {}
-    words = []
-    for other in others:
-        name, phrase = pattern.program.variables[other], pattern.nodes[other]
-        if other in known:
-            words.append(name)
-        elif other in named:
-            labels.setdefault(phrase, []).append(name)
-        else:
-            anonymous[phrase] += 1
-        known.add(other)
-    for phrase, names in labels.items():
-        words.append(phrase.named(names, other=phrase == pattern.nodes[v]))
-    for phrase, n in anonymous.items():
-        words.append(phrase.one(other=phrase == pattern.nodes[v]) if n == 1 else phrase.many(n))
-    return listed(words, "and")
+def _edge(link: Link) -> tuple[int, int, str]:
+    """Return what both ends of a link call the same."""
+    words = link.way.words
+    if words.startswith("preceded"):
+        return link.there, link.here, words.replace("preceded", "followed")
+    if words.startswith("followed"):
+        return link.here, link.there, words
+    return min(link.here, link.there), max(link.here, link.there), words
+
+
+def _many(text: str, n: int, phrase: Phrase | None) -> str:
+    """Return a text, or so many of it."""
+    if n == 1:
+        return text
+    return phrase.many(n) if phrase is not None else f"{number_word(n)} times {text}"

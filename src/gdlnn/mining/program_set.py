@@ -6,7 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from gdlnn.gdl.program import Program
-    from gdlnn.graphs import Schema
+    from gdlnn.graphs import GraphDataset, Schema
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+
+class Example(NamedTuple):
+    """A molecule that a program matches: its SMILES, and for each variable the atom that it stands for."""
+
+    smiles: str
+    atoms: tuple[int, ...]
 
 
 class MinedProgram:
@@ -51,10 +58,12 @@ class MinedProgram:
     held_out_score
         Its score over the graphs outside the bag it was mined from, the mean where several bags found it;
         None where it was not mined in bags.
+    example
+        A molecule to draw the program by, see `ProgramSet.with_examples`.
     """
 
-    __slots__ = ("_bits", "complete", "held_out_score", "label", "n_graphs", "n_matched", "program",
-                 "score", "steps", "targets")  # fmt: skip
+    __slots__ = ("_bits", "complete", "example", "held_out_score", "label", "n_graphs", "n_matched",
+                 "program", "score", "steps", "targets")  # fmt: skip
 
     def __init__(
         self,
@@ -66,8 +75,9 @@ class MinedProgram:
         steps: int,
         complete: bool = True,
         held_out_score: float | None = None,
+        example: Example | None = None,
     ) -> None:
-        self.program, self.label, self.score = program, label, score
+        self.program, self.label, self.score, self.example = program, label, score, example
         self.steps, self.complete, self.held_out_score = steps, complete, held_out_score
         self.n_graphs, self.n_matched = len(support), int(np.count_nonzero(support))
         self._bits = np.packbits(support)
@@ -87,14 +97,15 @@ class MinedProgram:
         return self._bits.tobytes()
 
     def replace(self, **changes: Any) -> MinedProgram:
-        """Return the same with other program, label, score, targets or held-out score."""
+        """Return the same with other program, label, score, targets, held-out score or example."""
         changed = copy.copy(self)
         for name, value in changes.items():
             setattr(changed, name, value)
         return changed
 
     def _value(self) -> tuple[Any, ...]:
-        return self.program, self.label, self.score, self.steps, self.complete, self.held_out_score
+        outcome = self.score, self.steps, self.complete, self.held_out_score
+        return self.program, self.label, *outcome, self.example
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MinedProgram):
@@ -348,6 +359,27 @@ class ProgramSet(Sequence[MinedProgram]):
         )
 
     # --- showing ------------------------------------------------------------------------------------------
+
+    def with_examples(self, dataset: GraphDataset) -> ProgramSet:
+        """Return the same programs, each with a molecule to draw it by; of other graphs the set itself.
+
+        The example is the smallest of the first molecules that the program matches.
+
+        Parameters
+        ----------
+        dataset
+            The graphs that the programs were found in.
+        """
+        from gdlnn.mining.examples import find_example
+
+        if self.info.n_graphs != len(dataset):
+            raise MiningError(
+                f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
+            )
+        found = ((item, item.example or find_example(item, dataset.graphs)) for item in self._items)
+        return self._with(
+            item if example is None else item.replace(example=example) for item, example in found
+        )
 
     def summary(self) -> str:
         """Return a few lines: how many programs of which label from how many targets, and the best score."""

@@ -20,7 +20,7 @@ from gdlnn.gdl.printer import format_programs
 from gdlnn.gdl.program import NamedProgram, Program
 from gdlnn.graphs import Schema
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.program_set import MinedProgram, ProgramSet, SetInfo
+from gdlnn.mining.program_set import Example, MinedProgram, ProgramSet, SetInfo
 from gdlnn.mining.results import format_rows, parse_rows
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def to_text(programs: ProgramSet, *, words: bool = True) -> str:
             metadata["complete"] = False
         if item.held_out_score is not None:
             metadata["held_out_score"] = item.held_out_score
+        if item.example is not None:
+            metadata |= {"example": item.example.smiles, "atoms": list(item.example.atoms)}
         lines.append("")
         if words and info.schema is not None:
             said = item.program.describe(info.schema, directed=info.directed)
@@ -192,7 +194,18 @@ def _read_item(item: NamedProgram, info: SetInfo, where: str) -> MinedProgram:
     if outside is not None:
         outside = float(_entry(metadata, "held_out_score", (float, int), where))
     rows = targets.astype(np.int64)
-    return MinedProgram(item.program, label, score, support, rows, steps, complete, outside)
+    example = _read_example(metadata, len(item.program.nodes), where)
+    return MinedProgram(item.program, label, score, support, rows, steps, complete, outside, example)
+
+
+def _read_example(metadata: Mapping[str, Any], n_nodes: int, where: str) -> Example | None:
+    if "example" not in metadata:
+        return None
+    smiles = _entry(metadata, "example", (str,), where)
+    atoms = _entry(metadata, "atoms", (list,), where)
+    if len(atoms) != n_nodes or not all(type(v) is int and v >= 0 for v in atoms):
+        raise MiningError(f"{where}: atoms: expected {n_nodes} numbers, one for each variable")
+    return Example(smiles, tuple(atoms))
 
 
 def _rows(text: str, n_graphs: int, where: str) -> npt.NDArray[np.bool_]:

@@ -220,7 +220,7 @@ class GDLNNClassifier(GraphClassifier):
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
-        self._fit_head(train, val)
+        self._fit_head(train, val, sparse=any(isinstance(source, Neighbourhoods) for source in sources))
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
         logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
         return self
@@ -252,12 +252,12 @@ class GDLNNClassifier(GraphClassifier):
                 training += f", since {len(val)} validation graphs are too few"
         return {"pooled": self.layer_.pooled, "training": training}
 
-    def _fit_head(self, train: GraphDataset, val: GraphDataset | None) -> None:
+    def _fit_head(self, train: GraphDataset, val: GraphDataset | None, *, sparse: bool) -> None:
         assert train.y is not None
         if self.activation == "exists" and len(self.programs_):
             # Which training graphs each program matches is known already.
             table: Any
-            if self.layer_.pooled_ is None and any(item.label is None for item in self.programs_):
+            if self.layer_.pooled_ is None and sparse:
                 table = self.programs_.sparse_supports()  # of thousands of columns few are not zero
             else:
                 table = self.layer_.with_pooled(train.graphs, self.programs_.supports.astype(np.float64))

@@ -106,7 +106,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return np.zeros((len(graphs), len(self.programs_)))
         if self.activation == "exists":
             encoded = as_graph_set(graphs)
-            found = self._plan_for(encoded).match(encoded, self.n_jobs, self.step_budget)
+            found = self.plan_for(encoded).match(encoded, self.n_jobs, self.step_budget)
             values = found.features()
             n_unknown = found.n_unknown
         else:
@@ -125,7 +125,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             logger.warning("transform: %d of %d searches ran out of steps", n_unknown, values.size)
         return values
 
-    def _plan_for(self, graphs: GraphSet) -> ProgramPlan:
+    def plan_for(self, graphs: GraphSet) -> ProgramPlan:
         """Return the programs compiled for graphs of one kind, which happens once."""
         kind = graphs.kind
         known: tuple[Any, list[Program], ProgramPlan] | None = self.__dict__.get("_plan")

@@ -42,6 +42,8 @@ GENERAL_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%", "5%")
 """What is mined beside neighbourhoods, general programs among them."""
 FEW_GRAPHS = 1000
 """With fewer training graphs mined programs join the default: they carry small data sets (MUTAG, ENZYMES)."""
+LABEL_EPSILON = 1.0
+"""ε of the scores of programs that were found without labels."""
 MOST_COLUMNS = 10_000
 """Most neighbourhoods that become columns."""
 MANY_GRAPHS = 2000
@@ -151,11 +153,27 @@ class Neighbourhoods(BaseEstimator):  # type: ignore[misc]
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Find the neighbourhoods; whether structure joins the features has been decided before."""
         options = self.get_params(deep=False)
-        return [neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)]
+        return [labelled(neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options), train)]
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""
-        return sets[0] if len(sets) == 1 else union(sets)
+        return union(sets)
+
+
+def labelled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
+    """Give programs that were found without labels the label that is most over-represented where they match.
+
+    It is for people to read; nothing is chosen by it.
+    """
+    classes, codes = np.unique(np.asarray(train.y), return_inverse=True)
+    counts = np.bincount(codes, minlength=len(classes))
+    items = []
+    for item in programs:
+        matched = np.bincount(codes[item.support], minlength=len(classes))
+        best = int(np.argmax(matched / counts))
+        score = float(matched[best] / (item.n_matched + LABEL_EPSILON))
+        items.append(item.replace(label=classes[best].item(), score=score))
+    return ProgramSet(items, programs.info, programs.stats)
 
 
 Source = Mined | Neighbourhoods

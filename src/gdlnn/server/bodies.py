@@ -16,7 +16,13 @@ Text = Annotated[StrictStr, Field(max_length=200_000)]
 Label = StrictInt | StrictStr | StrictBool | float
 # The names of the techniques and their default, as in `gdlnn.explain.techniques`, which takes long to import.
 TechniqueName = Literal[
-    "lime", "lime_present", "lime_contribution", "kernel_shap", "integrated_gradients", "linear"
+    "contribution",
+    "lime",
+    "lime_present",
+    "lime_contribution",
+    "kernel_shap",
+    "integrated_gradients",
+    "linear",
 ]
 
 
@@ -89,7 +95,7 @@ class ExplainBody(_Sent):
     smiles: Text | None = Field(default=None, description="A SMILES.")
     graph: GraphBody | None = Field(default=None, description="A graph as JSON.")
     technique: TechniqueName = Field(
-        default="lime_contribution", description="How programs are weighed, as for `gdlnn explain`."
+        default="contribution", description="How programs are weighed, as for `gdlnn explain`."
     )
     n_programs: Annotated[StrictInt, Field(ge=1, le=50)] = Field(
         default=4, description="How many programs the explanation names at most."

@@ -279,7 +279,7 @@ def explain_graphs(
     if explainer.way == "deciding":
         return [explain(model, graphs) for _ in settings], {}
     numbers: list[Any] = ["smallest" if explainer.way == "smallest" else int(n) for n in settings]
-    return [explain(model, graphs, "lime", wanted, seed=seed) for wanted in numbers], {}
+    return [explain(model, graphs, explainer.technique, wanted, seed=seed) for wanted in numbers], {}
 
 
 def _explain_network(

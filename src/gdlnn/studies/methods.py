@@ -293,11 +293,13 @@ class Explainer:
     model
         The method that is explained, a name in `METHODS`.
     way
-        "programs": LIME over programs, swept over their number. "smallest": the smallest sufficient subgraph
-        of programs, no sweep. "deciding": one program, no sweep. "network": nodes of a graph for a graph
-        network, swept over their share.
+        "programs": a technique over programs, swept over their number. "smallest": the smallest sufficient
+        subgraph of programs, no sweep. "deciding": one program, no sweep. "network": nodes of a graph for a
+        graph network, swept over their share.
     one_by_one
         Whether every graph is a cell of its own, since one takes long.
+    technique
+        How programs are weighed.
     """
 
     name: str
@@ -305,6 +307,7 @@ class Explainer:
     model: str
     way: Literal["programs", "smallest", "deciding", "network"]
     one_by_one: bool = False
+    technique: str = "lime"
 
     @property
     def method(self) -> Method:
@@ -320,8 +323,10 @@ class Explainer:
 EXPLAINERS: dict[str, Explainer] = {
     explainer.name: explainer
     for explainer in (
-        Explainer("gdlnn", "GDLNN + LIME", "gdlnn", "programs"),
-        Explainer("gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest"),
+        Explainer("gdlnn", "GDLNN", "gdlnn", "programs", technique="contribution"),
+        Explainer(
+            "gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest", technique="contribution"
+        ),
         Explainer("gdlnn-v1", "GDLNN 0.1 + LIME", "gdlnn-v1", "programs"),
         Explainer("gdlnn-v1-smallest", "GDLNN 0.1, smallest sufficient", "gdlnn-v1", "smallest"),
         Explainer("gdlnn-paper", "GDLNN (paper's recipe) + LIME", "gdlnn-paper", "programs"),

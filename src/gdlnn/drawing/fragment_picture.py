@@ -1,0 +1,192 @@
+"""Programs over molecules as chemists draw them: the part of a molecule that one matches, the rest faded.
+
+The picture shows an example, a training molecule with the atoms that the program matched. Atoms next to those
+and the rings they lie on are drawn in grey, and what is further away is cut off at a wavy line. A program
+without an example is drawn as the molecule that its own conditions describe, where they describe one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gdlnn.drawing.svg import num
+from gdlnn.errors import GraphError, ProgramError, require
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern
+from gdlnn.gdl.chemical import is_chemical, read_pattern
+from gdlnn.gdl.phrases import is_exact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gdlnn.gdl.program import Program
+    from gdlnn.graphs import Schema
+
+_PURPOSE = "Drawing a molecule"
+_INK, _FADED = (0.1, 0.1, 0.1), (0.72, 0.72, 0.72)
+_BOND_LENGTH = 26.0
+_MOST_RING = 8  # larger rings are cut like chains
+Bonds = set[tuple[int, int]]
+
+
+def fragment_picture(
+    program: Program, schema: Schema | None, example: tuple[str, Sequence[int]] | None
+) -> tuple[float, float, list[str]]:
+    """Return width, height and parts of a picture of a program.
+
+    Parameters
+    ----------
+    program
+        The program.
+    schema
+        What its features are called.
+    example
+        The SMILES of a molecule, and for each variable of the program the atom that it stands for.
+
+    Raises
+    ------
+    GraphError
+        Where there is nothing that a chemist could draw.
+    """
+    chem = require("rdkit.Chem", "chem", _PURPOSE)
+    if not program.nodes or not is_chemical(schema) or schema is None:
+        raise GraphError("expected a program over molecules, got another")
+    if example is None:
+        molecule = _built(chem, program, schema)
+        atoms: Sequence[int] = range(len(program.nodes))
+    else:
+        smiles, atoms = example[0], [int(v) for v in example[1]]
+        with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
+            molecule = chem.MolFromSmiles(smiles)
+        inside = molecule is not None and all(0 <= v < molecule.GetNumAtoms() for v in atoms)
+        if not inside or len(atoms) != len(program.nodes):
+            raise GraphError("example: expected a SMILES and an atom of it for every variable of the program")
+    place = dict(zip(program.variables, atoms, strict=True))
+    bonds = {(place[edge.source], place[edge.target]) for edge in program.edges}
+    return _drawn(chem, molecule, set(atoms), bonds | {(v, u) for u, v in bonds})
+
+
+# --- what is drawn ----------------------------------------------------------------------------------------
+
+
+def _drawn(chem: Any, molecule: Any, matched: set[int], bonds: Bonds) -> tuple[float, float, list[str]]:
+    depict = require("rdkit.Chem.rdDepictor", "chem", _PURPOSE)
+    chem.Kekulize(molecule, clearAromaticFlags=True)
+    depict.Compute2DCoords(molecule, canonOrient=True)
+    piece, number = _cut(chem, molecule, matched)
+    draw = require("rdkit.Chem.Draw.rdMolDraw2D", "chem", _PURPOSE)
+    drawer = draw.MolDraw2DSVG(-1, -1)
+    options = drawer.drawOptions()
+    options.setAtomPalette({-1: _FADED})
+    options.prepareMolsBeforeDrawing = False
+    options.clearBackground = False
+    options.dummiesAreAttachments = True
+    options.fixedBondLength = _BOND_LENGTH
+    options.bondLineWidth = 1.6
+    options.scaleHighlightBondWidth = False
+    options.circleAtoms = False
+    options.continuousHighlight = False
+    options.highlightBondWidthMultiplier = 2
+    options.explicitMethyl = True
+    options.padding = 0.04
+    marked = [number[v] for v in sorted(matched)]
+    lines = [
+        bond.GetIdx()
+        for u, v in sorted(bonds)
+        if u < v and (bond := piece.GetBondBetweenAtoms(number[u], number[v])) is not None
+    ]
+    drawer.DrawMolecule(
+        piece,
+        highlightAtoms=marked,
+        highlightAtomColors=dict.fromkeys(marked, _INK),
+        highlightBonds=lines,
+        highlightBondColors=dict.fromkeys(lines, _INK),
+    )
+    drawer.FinishDrawing()
+    svg = drawer.GetDrawingText()
+    size = re.search(r"viewBox='0 0 ([\d.]+) ([\d.]+)'", svg)
+    if size is None:
+        raise GraphError("RDKit gave a picture without a size")
+    width, height = float(size[1]), float(size[2])
+    inner = re.sub(r"^.*?<svg[^>]*>|</svg>\s*$", "", svg, flags=re.DOTALL)
+    inner = re.sub(r"<!--.*?-->", "", inner, flags=re.DOTALL).strip()
+    box = f"viewBox='0 0 {num(width)} {num(height)}' width='{num(width)}' height='{num(height)}'"
+    return width, height, [f"<svg {box}>", inner, "</svg>"]
+
+
+def _cut(chem: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, int]]:
+    """Return the matched atoms with what is around them, and the new number of every atom that is left."""
+    kept = set(matched)
+    for ring in molecule.GetRingInfo().AtomRings():
+        if len(ring) <= _MOST_RING and matched & set(ring):
+            kept |= set(ring)
+    kept |= set(_around(molecule, matched))
+    ends = set(_around(molecule, kept)) - kept
+    piece = chem.RWMol(molecule)
+    for atom in piece.GetAtoms():  # what is cut off must not become hydrogens
+        atom.SetNumExplicitHs(atom.GetTotalNumHs())
+        atom.SetNoImplicit(True)
+        atom.SetChiralTag(chem.ChiralType.CHI_UNSPECIFIED)
+    for v in ends:
+        atom = piece.GetAtomWithIdx(v)
+        atom.SetAtomicNum(0)
+        atom.SetFormalCharge(0)
+        atom.SetNumExplicitHs(0)
+    for bond in list(piece.GetBonds()):
+        bond.SetStereo(chem.BondStereo.STEREONONE)
+        if {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= ends:
+            piece.RemoveBond(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
+    left = [v for v in range(molecule.GetNumAtoms()) if v in kept or v in ends]
+    for v in range(molecule.GetNumAtoms() - 1, -1, -1):
+        if v not in kept and v not in ends:
+            piece.RemoveAtom(v)
+    result = piece.GetMol()
+    result.UpdatePropertyCache(strict=False)
+    chem.FastFindRings(result)
+    return result, {v: i for i, v in enumerate(left)}
+
+
+def _around(molecule: Any, atoms: Iterable[int]) -> list[int]:
+    return [near.GetIdx() for v in sorted(atoms) for near in molecule.GetAtomWithIdx(v).GetNeighbors()]
+
+
+# --- without an example -----------------------------------------------------------------------------------
+
+
+def _built(chem: Any, program: Program, schema: Schema) -> Any:
+    """Build the molecule that a program describes: all atoms and bonds must be known, and RDKit accept it."""
+    try:
+        pattern = read_pattern(program, schema)
+    except ProgramError as error:
+        raise GraphError(str(error)) from error
+    known = [pattern.closed(v) for v in range(len(pattern.atoms))]
+    exact = all(is_exact(atom, known[v]) for v, atom in enumerate(pattern.atoms))
+    if not pattern.strict or not exact or any(len(bond.types) > 1 for bond in pattern.bonds.values()):
+        raise GraphError("expected a program with all atoms and bonds known, got another")
+    molecule = chem.RWMol()
+    for atom, ranges in zip(pattern.atoms, known, strict=True):
+        new = chem.Atom(atom.element)
+        new.SetFormalCharge(int(ranges["charge"][0]))
+        new.SetNumExplicitHs(int(ranges["hydrogens"][0]))
+        new.SetNoImplicit(True)
+        new.SetIsAromatic(ranges["aromatic"][0] == 1)
+        molecule.AddAtom(new)
+    _join(chem, molecule, pattern)
+    for v, ranges in enumerate(known):  # neighbours outside the program
+        for _ in range(int(ranges["degree"][0]) - len(pattern.neighbours[v])):
+            molecule.AddBond(v, molecule.AddAtom(chem.Atom(0)), chem.BondType.SINGLE)
+    with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
+        try:
+            chem.SanitizeMol(molecule)
+        except (RuntimeError, ValueError) as error:
+            raise GraphError(f"expected a molecule that RDKit accepts, got another: {error}") from error
+    return molecule.GetMol()
+
+
+def _join(chem: Any, molecule: Any, pattern: Pattern) -> None:
+    types = chem.BondType
+    orders = {SINGLE: types.SINGLE, DOUBLE: types.DOUBLE, TRIPLE: types.TRIPLE, AROMATIC: types.AROMATIC}
+    for (u, v), bond in pattern.bonds.items():
+        if u == v:
+            raise GraphError("expected bonds between two atoms, got a loop")
+        molecule.AddBond(u, v, orders.get(next(iter(bond.types)), types.UNSPECIFIED))

@@ -1,0 +1,310 @@
+"""What conditions on atoms and bonds say, and what follows from them in every molecule that RDKit accepts.
+
+Words, SMARTS and named groups ask the same question: which conditions of a program follow from the others?
+Rules give the answer, not examples: an aromatic bond has aromatic ends, an aromatic atom lies on a ring and
+has at most three connections, a neutral carbon has at most four bonds. Atoms with dative bonds and isotopes
+of hydrogen that are atoms of their own are left aside. Reading programs is in `chemical`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gdlnn.gdl.program import Interval
+    from gdlnn.graphs import Feature
+
+SINGLE, DOUBLE, TRIPLE, AROMATIC, OTHER = "-", "=", "#", ":", "other"
+TYPES = (OTHER, SINGLE, DOUBLE, TRIPLE, AROMATIC)
+KEYS = ("charge", "hydrogens", "degree", "connections", "aromatic", "ring")
+"""What is known of an atom as a range of whole numbers. Connections are neighbours and hydrogens."""
+AROMATIC_ELEMENTS = frozenset({5, 6, 7, 8, 14, 15, 16, 33, 34, 52})
+_ORDERS = {OTHER: 0, SINGLE: 1, DOUBLE: 2, TRIPLE: 3, AROMATIC: 1}
+# Most bonds of an element, by its charge; other charges of these elements do not occur.
+VALENCES: dict[int, dict[int, int]] = {
+    5: {-1: 4, 0: 3, 1: 2},
+    6: {-2: 2, -1: 3, 0: 4, 1: 3, 2: 2},
+    7: {-2: 1, -1: 2, 0: 3, 1: 4},
+    8: {-2: 0, -1: 1, 0: 2, 1: 3},
+    9: {-1: 0, 0: 1, 1: 2},
+    17: {-1: 0, 0: 1, 1: 6, 2: 5, 3: 4},
+    35: {-1: 0, 0: 1, 1: 6, 2: 5, 3: 4},
+}
+# Conditions are left out in this order where they follow from the rest.
+_LEAVE_OUT = ("degree", "connections", "ring", "aromatic", "hydrogens", "charge")
+
+Range = tuple[float, float]
+Ranges = dict[str, Range]
+Other = tuple["Feature", "Interval"]
+
+
+@dataclass
+class Atom:
+    """The conditions on one atom.
+
+    Attributes
+    ----------
+    elements
+        Atomic numbers (0 is a dummy atom), or None for any element.
+    stated
+        Ranges of whole numbers by key, see `KEYS`.
+    others
+        Conditions on features that nothing is known about here.
+    """
+
+    elements: frozenset[int] | None = None
+    stated: Ranges = field(default_factory=dict)
+    others: tuple[Other, ...] = ()
+
+    @property
+    def element(self) -> int | None:
+        """The atomic number, where it is certain."""
+        return next(iter(self.elements)) if self.elements and len(self.elements) == 1 else None
+
+
+@dataclass
+class Bond:
+    """The conditions on one bond: the types it may have, and those on other features."""
+
+    types: frozenset[str] = frozenset(TYPES)
+    others: tuple[Other, ...] = ()
+
+    @property
+    def order(self) -> int:
+        """Least number of bonds it counts for."""
+        return min((_ORDERS[kind] for kind in self.types), default=0)
+
+
+class Site(NamedTuple):
+    """Where an atom stands in a pattern.
+
+    Attributes
+    ----------
+    n, orders
+        Its neighbours, and the least that their bonds count for.
+    aromatic, maybe
+        Whether some bond is aromatic, and how many may be.
+    cycle
+        Whether it lies on a cycle of the pattern.
+    """
+
+    n: int
+    orders: int
+    aromatic: bool
+    maybe: int
+    cycle: bool
+
+
+@dataclass
+class Pattern:
+    """Atoms and bonds with their conditions.
+
+    Attributes
+    ----------
+    bonds
+        By the numbers of both atoms, the smaller first.
+    strict
+        Whether atoms are described by charge and hydrogens, so that valences can be counted.
+    implicit
+        Whether hydrogens that are atoms of their own are left out of the count, as in the Open Graph
+        Benchmark.
+    """
+
+    atoms: list[Atom]
+    bonds: dict[tuple[int, int], Bond]
+    strict: bool = True
+    implicit: bool = False
+
+    def __post_init__(self) -> None:
+        self.neighbours: list[dict[int, Bond]] = [{} for _ in self.atoms]
+        for (u, v), bond in self.bonds.items():
+            self.neighbours[u][v] = self.neighbours[v][u] = bond
+        self.cyclic = on_cycles(len(self.atoms), list(self.bonds))
+
+    def site(self, v: int, among: frozenset[int] | None = None) -> Site:
+        """Return where an atom stands, in the whole pattern or among some of its atoms."""
+        near = [bond for u, bond in self.neighbours[v].items() if among is None or u in among]
+        aromatic = any(bond.types == {AROMATIC} for bond in near)
+        maybe = sum(AROMATIC in bond.types for bond in near)
+        return Site(len(near), sum(bond.order for bond in near), aromatic, maybe, v in self.cyclic)
+
+    def closed(self, v: int) -> Ranges:
+        """Return all that is known of an atom from its own conditions and its bonds."""
+        return closure(self.atoms[v].elements, self.atoms[v].stated, self.site(v), self.strict)
+
+    def possible(self) -> bool:
+        """Whether no atom is known to be impossible."""
+        return all(low <= high for v in range(len(self.atoms)) for low, high in self.closed(v).values())
+
+    def needed(self) -> list[Ranges]:
+        """Return the conditions of every atom without those that follow from the others."""
+        kept = [
+            dict(_needed(atom.elements, tuple(atom.stated.items()), self.site(v), self.strict))
+            for v, atom in enumerate(self.atoms)
+        ]
+        self._leave_out_rings(kept)
+        return kept
+
+    def _leave_out_rings(self, kept: list[Ranges]) -> None:
+        """Leave out conditions on rings that follow from the neighbours'."""
+        asked = [v for v, ranges in enumerate(kept) if "ring" in ranges]
+        if not asked:
+            return
+        known = []
+        for v, atom in enumerate(self.atoms):
+            rest = {key: value for key, value in kept[v].items() if key != "ring"}
+            known.append(closure(atom.elements, rest, self.site(v), self.strict))
+        given = {v: kept[v]["ring"] for v in asked}
+        for v in asked:
+            others = {u: ring for u, ring in given.items() if u != v}
+            found = self._rings(others, known)[v]
+            if inside(found, given[v]):
+                del given[v], kept[v]["ring"]
+
+    def _rings(self, given: Mapping[int, Range], known: list[Ranges]) -> list[Range]:
+        """Return which atoms lie on a ring, as far as it follows from what is given of some."""
+        rings = [_both(r["ring"], given[v]) if v in given else r["ring"] for v, r in enumerate(known)]
+        changed = True
+        while changed:
+            changed = False
+            for v, near in enumerate(self.neighbours):
+                if known[v]["degree"][1] > len(near):
+                    continue  # there are neighbours outside the pattern
+                possible = [u for u in near if rings[u][1] == 1]
+                if len(possible) < 2 and rings[v][1] == 1:
+                    rings[v], changed = (rings[v][0], 0.0), True
+                if len(possible) == 2 and rings[v][0] == 1:
+                    for u in possible:
+                        if rings[u][0] == 0:
+                            rings[u], changed = (1.0, rings[u][1]), True
+        return rings
+
+
+def _both(first: Range, second: Range) -> Range:
+    return max(first[0], second[0]), min(first[1], second[1])
+
+
+def inside(inner: Range, outer: Range) -> bool:
+    """Whether every number of a range lies in another."""
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def closure(elements: frozenset[int] | None, stated: Mapping[str, Range], site: Site, strict: bool) -> Ranges:
+    """Return all that is known of an atom: what is stated and what follows from that and its bonds."""
+    return _closure(elements, tuple(stated.items()), site, strict)
+
+
+@lru_cache(maxsize=1 << 15)
+def _closure(
+    elements: frozenset[int] | None, stated: tuple[tuple[str, Range], ...], site: Site, strict: bool
+) -> Ranges:
+    element = next(iter(elements)) if elements and len(elements) == 1 else None
+    r: Ranges = {
+        "charge": (-math.inf, math.inf),
+        "hydrogens": (0.0, math.inf),
+        "degree": (float(site.n), math.inf),
+        "connections": (float(site.n), math.inf),
+        "aromatic": (1.0 if site.aromatic else 0.0, 1.0),
+        "ring": (1.0 if site.cycle else 0.0, 1.0),
+    }
+    for key, value in stated:
+        r[key] = _both(r[key], value)
+    if strict and elements is not None and not elements & AROMATIC_ELEMENTS:
+        r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
+    while True:
+        before = tuple(r.values())
+        _rings_and_counts(r, strict)
+        if strict and element in VALENCES:
+            _valence(r, VALENCES[element], site)
+        if strict and site.maybe + r["degree"][1] - site.n < 2:  # an aromatic atom has two aromatic bonds
+            r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
+        if tuple(r.values()) == before or any(low > high for low, high in r.values()):
+            return r
+
+
+def _rings_and_counts(r: Ranges, strict: bool) -> None:
+    if r["aromatic"][0] == 1:
+        r["ring"] = _both(r["ring"], (1.0, 1.0))
+        if strict:
+            r["connections"] = _both(r["connections"], (0.0, 3.0))
+    if r["ring"][0] == 1:
+        r["degree"] = _both(r["degree"], (2.0, math.inf))
+    if r["degree"][1] <= 1:
+        r["ring"] = _both(r["ring"], (0.0, 0.0))
+    if r["ring"][1] == 0:
+        r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
+    if not strict:
+        return
+    (hl, hh), (dl, dh), (xl, xh) = r["hydrogens"], r["degree"], r["connections"]
+    r["connections"] = _both((xl, xh), (hl + dl, hh + dh))
+    r["degree"] = _both((dl, dh), (xl - hh, xh - hl))
+    r["hydrogens"] = _both((hl, hh), (xl - dh, xh - dl))
+    if r["connections"][0] > 3:
+        r["aromatic"] = _both(r["aromatic"], (0.0, 0.0))
+
+
+def _valence(r: Ranges, valences: Mapping[int, int], site: Site) -> None:
+    """Count bonds: those of the pattern by their order, the others at least once."""
+    further = max(0.0, r["degree"][0] - site.n)
+    used = r["hydrogens"][0] + site.orders + further
+    low, high = r["charge"]
+    charges = [charge for charge, most in valences.items() if most >= used and low <= charge <= high]
+    if not charges:
+        return  # no such atom: nothing more is said of it
+    r["charge"] = (float(min(charges)), float(max(charges)))
+    most = max(valences[charge] for charge in charges)
+    r["degree"] = _both(r["degree"], (0.0, site.n + most - site.orders - r["hydrogens"][0]))
+    r["hydrogens"] = _both(r["hydrogens"], (0.0, most - site.orders - further))
+
+
+@lru_cache(maxsize=1 << 15)
+def _needed(
+    elements: frozenset[int] | None, stated: tuple[tuple[str, Range], ...], site: Site, strict: bool
+) -> Ranges:
+    kept = dict(stated)
+    if any(low > high for low, high in closure(elements, kept, site, strict).values()):
+        return kept  # matches nothing: everything follows, so that nothing may be left out
+    for key in _LEAVE_OUT:
+        if key in kept:
+            rest = {k: value for k, value in kept.items() if k != key}
+            if inside(closure(elements, rest, site, strict)[key], kept[key]):
+                kept = rest
+    return kept
+
+
+def on_cycles(n: int, edges: Sequence[tuple[int, int]]) -> frozenset[int]:
+    """Return the nodes that lie on a cycle of an undirected graph; loops are none."""
+    near: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for number, (u, v) in enumerate(edges):
+        if u != v:
+            near[u].append((v, number))
+            near[v].append((u, number))
+    depth, low, found = [-1] * n, [0] * n, set()
+    for start in range(n):
+        if depth[start] >= 0:
+            continue
+        depth[start] = low[start] = 0
+        stack = [(start, -1, iter(near[start]))]
+        while stack:
+            u, came, rest = stack[-1]
+            for v, number in rest:
+                if number == came:
+                    continue
+                if depth[v] < 0:
+                    depth[v] = low[v] = depth[u] + 1
+                    stack.append((v, number, iter(near[v])))
+                    break
+                low[u] = min(low[u], depth[v])
+            else:
+                stack.pop()
+                if stack:
+                    parent = stack[-1][0]
+                    low[parent] = min(low[parent], low[u])
+                    if low[u] <= depth[parent]:  # the edge to the parent is no bridge
+                        found |= {u, parent}
+    return frozenset(found)

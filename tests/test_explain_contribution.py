@@ -1,0 +1,135 @@
+"""Contributions: they add up, say which side they are on, and go down to nodes and edges."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from gdlnn import Explanation, Feature, GDLNNClassifier, Graph, GraphDataset, MLPHead, Neighbourhoods, Schema
+from reference.explain_models import motif_data, motif_model
+
+TRAIN, TEST = motif_data()
+HEADS = {
+    "linear": "linear",
+    "mlp": MLPHead(epochs=20, ensemble_size=3),
+    "deep": MLPHead(hidden=(16, 8), epochs=20, ensemble_size=1, linear_share=0),
+    "forest": RandomForestClassifier(20, random_state=0),
+}
+
+
+def log_odds(chance: float) -> float:
+    return float(np.log(chance) - np.log1p(-chance))
+
+
+@cache
+def model_with(head: str) -> GDLNNClassifier:
+    model = GDLNNClassifier(Neighbourhoods(radius=2), HEADS[head], pooled=False, progress=False)
+    return model.fit(TRAIN)
+
+
+@pytest.mark.parametrize("head", list(HEADS))
+def test_contributions_add_up_to_the_log_odds_beyond_the_baseline(head: str) -> None:
+    model = model_with(head)
+    found = model.explain(TEST.graphs, n_features=10_000)
+    zero = np.zeros((1, len(model.programs_)))
+    for e in found:
+        assert e.baseline_probability is not None
+        assert e.added is not None
+        target = model.classes_.tolist().index(e.target)
+        chance = float(np.clip(model.head_probabilities(zero)[0, target], 1e-3, 1 - 1e-3))
+        if head == "forest":  # says 0 and 1, which are taken as a thousandth
+            expected = log_odds(float(np.clip(e.target_probability, 1e-3, 1 - 1e-3))) - log_odds(chance)
+        else:
+            assert e.baseline_probability == pytest.approx(
+                model.head_probabilities(zero)[0, target], abs=1e-5
+            )
+            expected = log_odds(e.target_probability) - log_odds(e.baseline_probability)
+        within = 1e-4 if head == "linear" else 0.015 * max(1, abs(expected))
+        assert e.added == pytest.approx(expected, abs=within)
+
+
+def test_a_linear_head_is_explained_exactly() -> None:
+    model = model_with("linear")
+    for e in model.explain(TEST.graphs, n_features=10_000):
+        coef = model.head_.coef_
+        target = model.classes_.tolist().index(e.target)
+        for column, weight in zip(e.indices, e.weights, strict=True):
+            assert weight == pytest.approx(coef[target, column] - coef[1 - target, column], abs=1e-6)
+
+
+def test_scores_of_nodes_and_edges_add_up() -> None:
+    for e in model_with("mlp").explain(TEST.graphs):
+        assert e.added is not None
+        assert e.node_scores.sum() == pytest.approx(e.added)
+        assert len(e.edge_scores or ()) == e.graph.n_edges
+
+
+def test_pooled_features_are_an_entry_of_their_own() -> None:
+    model = GDLNNClassifier(Neighbourhoods(radius=1), MLPHead(epochs=20), pooled=True, progress=False).fit(
+        TRAIN
+    )
+    for e in model.explain(TEST.graphs):
+        assert e.baseline_probability is not None
+        assert e.added is not None
+        expected = log_odds(e.target_probability) - log_odds(e.baseline_probability)
+        assert e.added + e.others == pytest.approx(expected, abs=0.015 * max(1, abs(expected)))
+
+
+def test_for_and_against_and_nothing_else_is_highlighted() -> None:
+    for e in motif_model().explain(TEST.graphs):
+        assert all(e.matched)
+        assert all(reason.contribution > 0 for reason in e.supporting)
+        assert all(reason.contribution < 0 for reason in e.opposing)
+        assert len(e.supporting) + len(e.opposing) == len(e.programs)
+        needed = {node for reason in e.supporting for node in reason.witness.values()}
+        if e.has_reason:
+            assert set(e.nodes) <= needed
+            assert bool(e.nodes) == bool(e.supporting)
+        else:
+            assert e.nodes == ()
+        assert Explanation.from_json(e.to_json()) == e
+
+
+def test_two_parts_that_decide_together_are_both_shown() -> None:
+    """Label 1: a red and a green node, apart; one of them alone is label 0."""
+    schema = Schema(node=(Feature("colour", "nominal", {0.0: "grey", 1.0: "red", 2.0: "green"}),))
+    rng = np.random.default_rng(0)
+    graphs, labels = [], []
+    for i in range(160):
+        colours = np.zeros((12, 1))
+        red, green = i % 2 == 0, i // 2 % 2 == 0
+        colours[rng.integers(0, 4), 0] = 1.0 if red else 0.0
+        colours[rng.integers(8, 12), 0] = 2.0 if green else 0.0
+        graphs.append(Graph(colours, [[j, j + 1] for j in range(11)], schema=schema))
+        labels.append(int(red and green))
+    data = GraphDataset(graphs, labels, schema)
+    model = GDLNNClassifier(Neighbourhoods(radius=0), progress=False, structure=False).fit(data[:120])
+    assert model.score(data[120:]) == 1
+    e = model.explain(data.graphs[120])
+    marked = np.flatnonzero(data.graphs[120].node_features[:, 0])
+    assert len(marked) == 2
+    assert set(e.nodes) == set(marked.tolist())
+    assert set(np.argsort(-e.node_scores)[:2].tolist()) == set(marked.tolist())
+
+
+def test_a_prediction_without_a_reason_says_so() -> None:
+    model = model_with("mlp")
+    lonely = Graph(np.full((1, 1), 99.0), [])
+    e = model.explain(lonely)
+    assert e.added == 0
+    assert not e.has_reason
+    assert e.nodes == ()
+    words = e.describe()
+    assert "No pattern speaks for it: without any pattern the model says" in words
+    assert "of the training graphs are of this class" in words
+    assert "Nothing is highlighted" in words
+
+
+def test_the_seed_makes_no_difference() -> None:
+    model = model_with("forest")
+    first = [e.to_json() for e in model.explain(TEST.graphs[:3], seed=1)]
+    second = [{**e.to_json(), "seed": 1} for e in model.explain(TEST.graphs[:3], seed=2)]
+    assert first == second
