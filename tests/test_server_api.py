@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, GraphDataset, ServerError, load_model
+from gdlnn import Graph, GraphDataset, ServerError, load_model, load_smiles, make_ba_2motifs
 from gdlnn.explain import counterfactual
-from gdlnn.graphs import Schema
+from gdlnn.graphs import Feature, Schema
+from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
 from gdlnn.server.listening import LOOPBACK_NAMES
 from gdlnn.server.reading import Reader
+from reference.models import quick
 from reference.report_models import three_classes
 from reference.server_models import MOLECULES, molecules_file, motifs_file
 
@@ -255,7 +257,7 @@ def test_a_bad_graph_is_answered_readably(
 
 def test_a_reader_keeps_direction_and_names() -> None:
     model, test = three_classes()
-    reader = Reader(model.schema_, model.programs_.info, Limits())
+    reader = Reader(model.schema_, model.programs_.info, Limits(), model.reading_)
     body = graph_body(test.graphs[0])
     (row,) = reader.graphs([body])
     assert row.graph is not None
@@ -264,7 +266,7 @@ def test_a_reader_keeps_direction_and_names() -> None:
     assert row.reason == "expected a directed graph, as in training"
     with pytest.raises(ServerError, match="kind: expected one of csv, sdf, jsonl, got 'pickle'"):
         reader.file(b"", "pickle", None, None)
-    assert Reader(Schema(), model.programs_.info, Limits()).takes_smiles is False
+    assert Reader(Schema(), model.programs_.info, Limits(), None).takes_smiles is False
 
 
 # --- refusals ---------------------------------------------------------------------------------------------
@@ -401,3 +403,23 @@ def test_a_model_that_is_none_is_told(tmp_path: Path) -> None:
     path.write_bytes(b"no zip")
     with pytest.raises(ServerError, match=r"broken\.gdlnn"), TestClient(make_app(path, n_workers=1)):
         pass
+
+
+def test_molecules_are_read_as_in_training_and_structure_is_computed() -> None:
+    pytest.importorskip("rdkit")
+    data = load_smiles(MOLECULES, label="active", id="id", fragments="largest")
+    model = quick().fit(data)
+    answers = Answers(model, Limits())
+    salt = answers.predict({"smiles": ["Nc1ccccc1.[Na+].[Cl-]", "Nc1ccccc1"]})["rows"]
+    assert salt[0]["probabilities"] == salt[1]["probabilities"]
+    motifs = make_ba_2motifs(20, seed=1)
+    plain = [Graph(np.zeros((graph.n_nodes, 1)), graph.edges) for graph in motifs.graphs]
+    schema = Schema(node=(Feature("colour", "nominal"),))
+    model = quick().fit(GraphDataset(plain, motifs.y, schema))
+    assert model.programs_.info.n_node_features == 3
+    asked = {"nodes": [[0.0]] * plain[0].n_nodes, "edges": plain[0].edges.tolist()}
+    answers = Answers(model, Limits())
+    assert [feature["name"] for feature in answers.describe()["expects"]["node_features"]] == ["colour"]
+    (said,) = answers.predict({"graphs": [asked]})["rows"]
+    assert said["error"] is None
+    assert said["probabilities"] == model.predict_proba([plain[0]])[0].tolist()

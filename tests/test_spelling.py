@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, GraphDataset, load_dataset, load_smiles
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_dataset, load_smiles
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
 from gdlnn.graphs.identity import canonical_form
 from gdlnn.graphs.molecules import MoleculeReader, hidden_by_default
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from gdlnn import GDLNNClassifier
     from gdlnn.explain import Explanation
 
 NAMES = ("MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs")
@@ -77,7 +76,7 @@ def test_spellings_of_molecules(data_dir: Path, n_molecules: int) -> None:
     pytest.importorskip("rdkit")
     data = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")
     rows = np.random.default_rng(1).permutation(len(data))
-    model = quick().fit(data.take(rows[:200]))
+    model = GDLNNClassifier(progress=False, seed=4).fit(data.take(rows[:200]))
     asked = data.take(rows[-n_molecules:])
     reader = MoleculeReader()
     assert asked.smiles is not None
@@ -132,6 +131,7 @@ def test_numberings_of_graphs(data_dir: Path, name: str, n_graphs: int) -> None:
     rng = np.random.default_rng(2)
     data: GraphDataset = load_dataset(name, root=data_dir)
     rows = rng.permutation(len(data))
-    model = quick(targets=40).fit(data.take(rows[:80]))
+    head = MLPHead(epochs=5, ensemble_size=2)
+    model = GDLNNClassifier(head=head, progress=False).fit(data.take(rows[:80]))
     asked = [data.graphs[row] for row in rows[-n_graphs:]]
     assert_same_answers(model, [[graph, *(renumbered(graph, rng) for _ in range(3))] for graph in asked])

@@ -17,8 +17,11 @@ from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
+from gdlnn.mining import neighbourhoods
 
 if TYPE_CHECKING:
+    from gdlnn.mining import ProgramSet
+    from gdlnn.mining.bags import Bags
     from gdlnn.mining.settings import Targets
 
 Strategy = Literal["greedy", "sequential"]
@@ -27,9 +30,21 @@ Strategy = Literal["greedy", "sequential"]
 def mine(
     dataset: opt.Dataset,
     output: Annotated[Path | None, opt.output("The .gdl file to write.")] = None,
+    vocabulary: Annotated[
+        Literal["mined", "neighbourhoods"],
+        typer.Option(help="Search with the labels, or take the surroundings of nodes, without labels."),
+    ] = "mined",
+    radius: Annotated[int, typer.Option(help="Largest radius of neighbourhoods.")] = 3,
     epsilon: Annotated[
         str, typer.Option(help="ε of the score: a number, or 1% of the training graphs.")
     ] = "0.1",
+    nominal: Annotated[
+        Literal["value", "interval"],
+        typer.Option(help="One value of a nominal feature, or intervals, as in the paper."),
+    ] = "value",
+    bags: Annotated[
+        str, typer.Option(help="Mine so many parts of the graphs by themselves: none, auto or a number.")
+    ] = "none",
     strategy: Annotated[Strategy, typer.Option(help="The paper's search, or the cheaper one.")] = "greedy",
     connected: Annotated[
         bool, typer.Option("--connected/--any", help="Keep programs connected, or take the paper literally.")
@@ -89,6 +104,13 @@ def mine(
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
     graphs = opt.part_of(data, split, part, seed)
+    if vocabulary == "neighbourhoods" and output is not None:
+        found_programs = neighbourhoods(
+            graphs, radius, "auto" if min_support == 1 else min_support, n_jobs=jobs
+        )
+        _write(found_programs, found_programs.summary(), kept, output, show, as_json=as_json, quiet=quiet)
+        return
+    n_bags = _bags(bags)
     if estimate or output is None:
         found = estimate_mining(
             graphs,
@@ -96,10 +118,12 @@ def mine(
             strategy=strategy,
             connected=connected,
             targets=chosen,
+            nominal=nominal,
             step_budget=step_budget,
             n_jobs=jobs,
             seed=seed,
             restarts=restarts,
+            bags=n_bags,
             sample=sample,
             n_workers=workers,
         )
@@ -118,6 +142,8 @@ def mine(
             min_support=min_support,
             min_lift=min_lift,
             ignore=NOT_IN_SMARTS if smarts else (),
+            nominal=nominal,
+            bags=n_bags,
             step_budget=step_budget,
             n_jobs=jobs,
             seed=seed,
@@ -127,7 +153,24 @@ def mine(
             executor=executor,
             progress=not quiet,
         )
-    summary = programs.summary()
+    _write(programs, programs.summary(), kept, output, show, as_json=as_json, quiet=quiet)
+    if not programs.complete:
+        again = " The same command goes on from the checkpoint." if checkpoint else ""
+        typer.echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
+        if programs.stopped_by == "interrupt":
+            raise typer.Exit(INTERRUPTED)
+
+
+def _write(
+    programs: ProgramSet,
+    summary: str,
+    kept: float | None,
+    output: Path,
+    show: int,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     if kept is not None:
         programs = programs.top(kept)
     programs.save(output)
@@ -138,11 +181,17 @@ def mine(
         if show > 0 and programs:
             Console().print(programs.table(show))
         typer.echo(f"{output.name}: {len(programs)} programs")
-    if not programs.complete:
-        again = " The same command goes on from the checkpoint." if checkpoint else ""
-        typer.echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
-        if programs.stopped_by == "interrupt":
-            raise typer.Exit(INTERRUPTED)
+
+
+def _bags(text: str) -> Bags:
+    if text == "none":
+        return None
+    if text == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise MiningError(f"--bags: expected none, auto or a number, got {text!r}") from None
 
 
 def _number(text: str, option: str) -> int | float:

@@ -19,6 +19,7 @@ from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.errors import DatasetError, ModelError
 from gdlnn.graphs import Schema
+from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
 from gdlnn.io.journal import Journal
 from gdlnn.progress import progress_bar
@@ -70,7 +71,7 @@ def predict(
     fitted = load_model(model).set_params(n_jobs=jobs)
     started = time.monotonic()
     info = fitted.programs_.info
-    widths = (info.n_node_features, info.n_edge_features)
+    widths = (info.n_node_features - n_structure_features(info.schema), info.n_edge_features)
     data = batched_dataset(
         dataset, BATCH, smiles=smiles, id=id_, root=root, reading=fitted.reading_, widths=widths
     )

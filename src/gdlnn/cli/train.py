@@ -36,6 +36,10 @@ LONGEST = 240
 def train(
     dataset: opt.Dataset,
     output: Annotated[Path, opt.output("The model file to write.")],
+    vocabulary: Annotated[
+        Literal["auto", "neighbourhoods", "mined"],
+        typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts mean mined."),
+    ] = "auto",
     epsilon: Annotated[
         str | None, typer.Option(help="ε of the score, or several: 0.1,1,1%. Default: the model's own.")
     ] = None,
@@ -88,12 +92,16 @@ def train(
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
     if pooled is not None:
         options["pooled"] = pooled
-    search: dict[str, Any] = {"restarts": restarts, "ignore": NOT_IN_SMARTS if smarts else ()}
+    search: dict[str, Any] = {}
+    if restarts:
+        search["restarts"] = restarts
+    if smarts:
+        search["ignore"] = NOT_IN_SMARTS
     if epsilon is not None:
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
         search["k"] = _number_of_programs(k)
-    model = _fit(parts, search, head, options, checkpoint, tuned=tuned)
+    model = _fit(parts, vocabulary, search, head, options, checkpoint, tuned=tuned)
     say(f"{len(model.programs_)} programs; {_told_choice(model)}")
     model.metrics_ = _scores(model, parts, say)
     for line in _told_programs(model):
@@ -109,6 +117,7 @@ PARTS = ("train", "val", "test")
 
 def _fit(
     parts: dict[str, GraphDataset],
+    vocabulary: Literal["auto", "neighbourhoods", "mined"],
     search: dict[str, Any],
     head: str,
     options: dict[str, Any],
@@ -120,7 +129,11 @@ def _fit(
     from gdlnn.model import GDLNNClassifier, Mined, tune
 
     if not tuned:
-        model = GDLNNClassifier(Mined(**search), head, checkpoint=checkpoint, **options)
+        if search and vocabulary == "neighbourhoods":
+            named = ", ".join(f"--{name}" for name in search)
+            raise ModelError(f"--vocabulary neighbourhoods: expected no options of mining, got {named}")
+        source = Mined(**search) if search else vocabulary
+        model = GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
         return model.fit(parts["train"], validation=parts.get("val"))
     if "val" not in parts:
         raise ModelError("--paper: expected a split with a validation set, got --split none")

@@ -58,6 +58,12 @@ def n_structure_features(schema: Schema | None) -> int:
     return 0
 
 
+def given_schema(schema: Schema | None) -> Schema | None:
+    """Return the features of a schema that graphs must bring along: all but those that are computed."""
+    added = n_structure_features(schema)
+    return schema if schema is None or not added else replace(schema, node=schema.node[:-added])
+
+
 def structure_columns(arrays: GraphArrays) -> FloatArray:
     """Return the structure features of all nodes, one row per node."""
     from gdlnn import _core  # only here, so that datasets can be read and written without the core

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 import tracemalloc
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.matching import n_threads_for
+from gdlnn.mining.bags import bag_rows, n_bags
 from gdlnn.mining.descents import LocalRun, MiningData
 from gdlnn.mining.results import TaskResult
 from gdlnn.mining.settings import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
+    from gdlnn.mining.bags import Bags
 
 SAMPLE = 50
 """Descents of a sample."""
@@ -106,6 +108,7 @@ def estimate(
     n_jobs: int | None = 1,
     seed: int = 0,
     restarts: int = 0,
+    bags: Bags = None,
     sample: int = SAMPLE,
     n_workers: int | None = None,
 ) -> Estimate:
@@ -115,8 +118,8 @@ def estimate(
 
     Parameters
     ----------
-    dataset, epsilon, strategy, connected, targets, nominal, step_budget, seed, restarts
-        As for `mine`.
+    dataset, epsilon, strategy, connected, targets, nominal, step_budget, seed, restarts, bags
+        As for `mine`. Of several bags the first is sampled, and the others are taken to cost as much.
     n_jobs
         Threads that mine the sample. As many as will mine in the end make the estimate better: threads share
         caches.
@@ -125,8 +128,11 @@ def estimate(
     n_workers
         The number of threads or processes that the time is told for; by default `n_jobs`.
     """
+    options = {name: value for name, value in locals().items() if name not in ("dataset", "bags")}
     labels, codes = checked_labels(dataset)
-    settings = checked_settings(locals(), len(dataset))
+    if bags is not None:
+        return _estimate_bags(dataset, codes, bags, options)
+    settings = checked_settings(options, len(dataset))
     threads = n_threads_for(checked_jobs(n_jobs))
     wanted = whole("sample", sample, 1)
     workers = threads if n_workers is None else whole("n_workers", n_workers, 1)
@@ -164,6 +170,31 @@ def estimate(
         worker_bytes=int(max(peak, before)),
         sent_bytes=sent,
         checkpoint_bytes=int(len(plan) * record),
+    )
+
+
+def _estimate_bags(
+    dataset: GraphDataset, codes: npt.NDArray[np.int32], bags: Bags, options: dict[str, Any]
+) -> Estimate:
+    """Estimate the first bag with a target, and scale it to the number of targets."""
+    seed = whole("seed", options["seed"], 0)
+    parts = bag_rows(dataset, n_bags(bags, len(dataset)), seed)
+    chosen = choose_targets(options["targets"], codes, seed)
+    rows = next(part for part in parts if np.isin(part, chosen).any())
+    places = np.flatnonzero(np.isin(rows, chosen))
+    found = estimate(dataset.take(rows), **{**options, "targets": places})
+    factor = len(chosen) / len(places)
+    scaled = {
+        name: type(getattr(found, name))(getattr(found, name) * factor)
+        for name in ("n_tasks", "cpu_seconds", "cpu_error", "wall_seconds", "checkpoint_bytes")
+    }
+    kept = (found.memory_bytes - found.worker_bytes) * factor
+    return replace(
+        found,
+        n_graphs=len(dataset),
+        n_targets=len(chosen),
+        memory_bytes=int(found.worker_bytes + kept),
+        **scaled,
     )
 
 

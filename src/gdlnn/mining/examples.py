@@ -21,22 +21,44 @@ if TYPE_CHECKING:
 _TRIED = 20  # of the matched molecules the smallest of so many is taken
 
 
-def find_example(item: MinedProgram, graphs: Sequence[Graph]) -> Example | None:
-    """Return a molecule that a program matches, or None where it is none of molecules or RDKit is missing."""
-    rows = np.flatnonzero(item.support)[:_TRIED].tolist()
-    if not rows or not is_chemical(graphs[rows[0]].schema):
+class Examples:
+    """Finds molecules to draw programs by; each is written as SMILES once.
+
+    Parameters
+    ----------
+    graphs
+        The graphs that programs were found in.
+    """
+
+    def __init__(self, graphs: Sequence[Graph]) -> None:
+        self._graphs = graphs
+        self._written: dict[int, tuple[str, dict[int, int]] | None] = {}
+
+    def find(self, item: MinedProgram) -> Example | None:
+        """Return a molecule that a program matches; None without molecules or without RDKit."""
+        graphs = self._graphs
+        rows = np.flatnonzero(item.support)[:_TRIED].tolist()
+        if not rows or not is_chemical(graphs[rows[0]].schema):
+            return None
+        for row in sorted(rows, key=lambda row: (graphs[row].n_nodes, row)):
+            written = self._write(row)
+            witness = item.program.find(graphs[row]) if written is not None else None
+            if written is not None and witness is not None:
+                smiles, place = written
+                return Example(smiles, tuple(place[witness[v]] for v in item.program.variables))
         return None
-    for row in sorted(rows, key=lambda row: (graphs[row].n_nodes, row)):
-        witness = item.program.find(graphs[row])
-        if witness is None:
-            continue
-        with suppress(GraphError, MissingExtraError):  # another molecule may do
-            return _example(graphs[row], [witness[variable] for variable in item.program.variables])
-    return None
+
+    def _write(self, row: int) -> tuple[str, dict[int, int]] | None:
+        """Return the SMILES of a graph and where its nodes are in it; None where RDKit refuses it."""
+        if row not in self._written:
+            self._written[row] = None
+            with suppress(GraphError, MissingExtraError):  # another molecule may do
+                self._written[row] = _as_smiles(self._graphs[row])
+        return self._written[row]
 
 
-def _example(graph: Graph, atoms: list[int]) -> Example:
-    """Write the molecule of a graph as SMILES and follow some of its atoms."""
+def _as_smiles(graph: Graph) -> tuple[str, dict[int, int]]:
+    """Write the molecule of a graph as SMILES and follow its atoms."""
     rd = chem("Drawing a molecule")
     molecule = graph_molecule(graph)
     if graph.schema is not None and all(feature.name != "charge" for feature in graph.schema.node):
@@ -48,7 +70,7 @@ def _example(graph: Graph, atoms: list[int]) -> Example:
             raise GraphError(f"expected a molecule that RDKit can sanitise, got another: {error}") from error
     smiles = rd.MolToSmiles(molecule)
     order = list(molecule.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
-    return Example(str(smiles), tuple(order.index(v) for v in atoms))
+    return str(smiles), {node: place for place, node in enumerate(order)}
 
 
 def _charge_nitro(molecule: Any) -> None:

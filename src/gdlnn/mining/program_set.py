@@ -370,13 +370,14 @@ class ProgramSet(Sequence[MinedProgram]):
         dataset
             The graphs that the programs were found in.
         """
-        from gdlnn.mining.examples import find_example
+        from gdlnn.mining.examples import Examples
 
         if self.info.n_graphs != len(dataset):
             raise MiningError(
                 f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
             )
-        found = ((item, item.example or find_example(item, dataset.graphs)) for item in self._items)
+        examples = Examples(dataset.graphs)
+        found = ((item, item.example or examples.find(item)) for item in self._items)
         return self._with(
             item if example is None else item.replace(example=example) for item, example in found
         )

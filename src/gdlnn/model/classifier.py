@@ -214,6 +214,8 @@ class GDLNNClassifier(GraphClassifier):
         else:
             run = self._run_options()
             self.programs_ = union([source.columns(source.find(train, run)) for source in sources])
+        if train.reading is not None:  # so that pictures show programs as parts of molecules
+            self.programs_ = self.programs_.with_examples(train)
         if not len(self.programs_) and not pooled:
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         self.schema_, self.reading_ = train.schema, train.reading

@@ -104,6 +104,8 @@ def build_report(
     _add_enough(model, cards, shown, options)
     say("looking for counterfactuals")
     _add_counterfactuals(model, cards, overall, options.max_counterfactuals)
+    named = {item["index"] for card in cards for item in card["programs"]}
+    named |= {index for card in cards for index in card["enough"]["programs"]}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -119,7 +121,7 @@ def build_report(
             "n_features": options.n_features,
             "seed": options.seed,
         },
-        "programs": program_rows(model, truth, seen.matches, overall.explanations),
+        "programs": program_rows(model, truth, seen.matches, overall.explanations, named),
         "global": _global(overall),
         "graphs": cards,
     }

@@ -16,17 +16,18 @@ from gdlnn.explain.explanation import plain
 from gdlnn.report.statistics import odds_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from gdlnn.explain import Counterfactual, Explanation
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
     from gdlnn.mining import MinedProgram
+    from gdlnn.mining.program_set import Example
     from gdlnn.model import GDLNNClassifier
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_DIAGRAMS = 300
-MOST_NAMED = 2000  # programs with SMARTS and in the names of the schema; a page of more would weigh too much
+MOST_LISTED = 1000  # programs in the table; the page says how many there are in all
 LONGEST_SMARTS = 2000  # characters; conjugation takes up to a hundred times as many, which nobody pastes
 MOST_DRAWN_NODES = 24
 
@@ -36,8 +37,9 @@ def program_rows(
     truth: npt.NDArray[Any],
     matched: BoolArray,
     explanations: Sequence[Explanation],
+    named: Collection[int] = (),
 ) -> list[dict[str, Any]]:
-    """Return a row per program, those that weigh most first.
+    """Return a row per program, those that weigh most first; of very many the strongest.
 
     Parameters
     ----------
@@ -47,8 +49,14 @@ def program_rows(
         Labels of the held-out graphs, and which programs (columns) match which of them.
     explanations
         Explanations of held-out graphs, from which the weights are.
+    named
+        Programs that must be among them, by column.
     """
     weights = _weights(model, explanations)
+    scores = model.programs_.scores
+    order = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), -scores[i], i))
+    needed = set(named)
+    listed = [index for place, index in enumerate(order) if place < MOST_LISTED or index in needed]
     counts = dict(model.programs_.info.label_counts)
     epsilon = float(model.programs_.info.settings.get("epsilon", 0.1))
     rows = [
@@ -62,15 +70,12 @@ def program_rows(
             "gdl": str(item.program),
             **shown_program(item.program, model.schema_, model.programs_.info.directed),
         }
-        for index, item in enumerate(model.programs_)
+        for index, item in ((index, model.programs_[index]) for index in listed)
     ]
-    rows.sort(key=lambda row: (-abs(row["weight"]), -row["score"], row["index"]))
     directed = model.programs_.info.directed
     for row in rows[:MOST_DIAGRAMS]:
-        row["diagram"] = diagram(model.programs_[row["index"]].program, model.schema_, directed)
-    for row in rows[MOST_NAMED:]:
-        row.pop("readable", None)
-        row["smarts"] = None
+        item = model.programs_[row["index"]]
+        row["diagram"] = diagram(item.program, model.schema_, directed, item.example)
     return rows
 
 
@@ -135,11 +140,11 @@ def _smarts(program: Program, schema: Schema) -> dict[str, Any]:
     return {}
 
 
-def diagram(program: Program, schema: Schema | None, directed: bool) -> str:
+def diagram(program: Program, schema: Schema | None, directed: bool, example: Example | None = None) -> str:
     """Return a diagram in the page's own colours; of a very large program none."""
     if len(program.nodes) > MOST_DRAWN_NODES:
         return ""
-    return in_page_colours(draw_program(program, schema, directed=directed))
+    return in_page_colours(draw_program(program, schema, directed=directed, example=example))
 
 
 # --- graphs -------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs import Schema
+from gdlnn.graphs.structure import given_schema
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
@@ -16,8 +17,8 @@ from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from gdlnn.explain import Counterfactual
-    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Feature, Graph, GraphDataset
+    from gdlnn.mining import MinedProgram
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
     from gdlnn.server.limits import Limits
@@ -46,7 +47,7 @@ class Answers:
         self.model, self.limits = model, limits
         self.schema = model.schema_ or Schema()
         self.directed = model.programs_.info.directed
-        self.reader = Reader(model.schema_, model.programs_.info, limits)
+        self.reader = Reader(model.schema_, model.programs_.info, limits, model.reading_)
         self.examples = (
             own_examples(model)
             if examples is None
@@ -73,10 +74,10 @@ class Answers:
         (found,) = explain(self.model, seen, asked["technique"], asked["n_programs"], target, asked["seed"])
         matched = seen.matches[0]
         answer = graph_card(found, seen.probabilities[0])
-        for item, program, label, present in zip(
-            answer["programs"], found.programs, found.labels, found.matched, strict=True
+        for item, column, label, present in zip(
+            answer["programs"], found.indices, found.labels, found.matched, strict=True
         ):
-            item |= {"matched": present, **self._program(program, label)}
+            item |= {"matched": present, **self._program(self.model.programs_[column], label)}
         if asked["enough"]:
             answer["enough"] = self._enough(seen, asked)
         if asked["counterfactual"]:
@@ -110,7 +111,7 @@ class Answers:
                 {
                     "index": strong.column,
                     "strength": strong.strength,
-                    **self._program(strong.mined.program, plain(strong.label)),
+                    **self._program(strong.mined, plain(strong.label)),
                 }
                 for strong in strongest_programs(self.model, _STRONGEST)
             ],
@@ -152,14 +153,14 @@ class Answers:
             answers.append(told | said._asdict() | names)
         return {"classes": self._classes(), "rows": answers}
 
-    def _program(self, program: Program, label: Any) -> dict[str, Any]:
-        """Return what is shown of a program that was mined for a class."""
+    def _program(self, mined: MinedProgram, label: Any) -> dict[str, Any]:
+        """Return what is shown of a program that speaks for a class."""
         return {
             "label": label,
             "class_name": self.schema.class_name(label),
-            "gdl": str(program),
-            **shown_program(program, self.model.schema_, self.directed),
-            "diagram": diagram(program, self.model.schema_, self.directed),
+            "gdl": str(mined.program),
+            **shown_program(mined.program, self.model.schema_, self.directed),
+            "diagram": diagram(mined.program, self.model.schema_, self.directed, mined.example),
         }
 
     def _classes(self) -> list[dict[str, Any]]:
@@ -178,7 +179,8 @@ class Answers:
         info = self.model.programs_.info
         smiles = self.reader.takes_smiles
         kinds: tuple[FileKind, ...] = ("csv", "sdf", "jsonl") if smiles else ("jsonl",)
-        nodes = _features(self.schema.node, info.n_node_features)
+        given = given_schema(self.schema) or Schema()
+        nodes = _features(given.node, self.reader.n_node_features)
         edges = _features(self.schema.edge, info.n_edge_features)
         direction = "directed" if self.directed else "undirected"
         if smiles:

@@ -20,6 +20,7 @@ from gdlnn.datasets.text import read_columns, read_header
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
 from gdlnn.graphs import Graph
 from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.graphs.structure import given_schema, n_structure_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,11 +69,17 @@ class Reader:
         The names and numbers of the features that the model was trained on.
     limits
         How much is read.
+    reading
+        How molecules become graphs; None for a model of other graphs.
     """
 
-    def __init__(self, schema: Schema | None, info: SetInfo, limits: Limits) -> None:
-        self.schema, self.info, self.limits = schema, info, limits
-        self.reading = MoleculeReader.of_schema(schema)
+    def __init__(
+        self, schema: Schema | None, info: SetInfo, limits: Limits, reading: MoleculeReader | None
+    ) -> None:
+        self.schema, self.info, self.limits, self.reading = schema, info, limits, reading
+        computed = n_structure_features(schema)  # they may be there already, as in a part of a graph
+        self.n_node_features = info.n_node_features - computed
+        self._schemas = {info.n_node_features: schema, self.n_node_features: given_schema(schema)}
         self.takes_smiles = self.reading is not None
 
     def smiles(self, texts: Iterable[str], names: Iterable[str] = ()) -> list[Row]:
@@ -114,7 +121,7 @@ class Reader:
                     return self._table(path, smiles, identifier)
                 if kind == "sdf":
                     self._check_batch(data.count(b"$$$$"))
-                    return self._data_set(load_sdf(path, id=identifier))
+                    return self._data_set(load_sdf(path, id=identifier, **self._reading()))
                 self._check_batch(sum(1 for line in data.splitlines() if line.strip()) - 1)
                 return self._data_set(load_jsonl(path))
             except _BAD_TEXT as error:
@@ -186,7 +193,7 @@ class Reader:
         empty = np.zeros((0, self.info.n_edge_features)) if not edges else None
         return self._ours(
             Graph(
-                plain if plain else np.zeros((0, self.info.n_node_features)),
+                plain if plain else np.zeros((0, self.n_node_features)),
                 edges,
                 features if features else empty,
                 directed=self.info.directed if item.get("directed") is None else item["directed"],
@@ -196,16 +203,14 @@ class Reader:
 
     def _ours(self, graph: Graph) -> Graph:
         """Return the graph with the names that the model knows, whatever the client called its features."""
-        fits = self.schema is not None and (
-            graph.node_features.shape[1] == len(self.schema.node)
-            and graph.edge_features.shape[1] == len(self.schema.edge)
-        )
+        schema = self._schemas.get(graph.node_features.shape[1])
+        fits = schema is not None and graph.edge_features.shape[1] == len(schema.edge)
         return Graph._trusted(
             graph.node_features,
             graph.edges,
             graph.edge_features,
             graph.directed,
-            self.schema if fits else None,
+            schema if fits else None,
             graph.name,
         )
 
@@ -216,14 +221,17 @@ class Reader:
         if not graph.n_nodes:
             return "expected at least one node, got none"
         for of, expected, got, count in (
-            ("node", self.info.n_node_features, graph.node_features.shape[1], graph.n_nodes),
+            ("node", self.n_node_features, graph.node_features.shape[1], graph.n_nodes),
             ("edge", self.info.n_edge_features, graph.edge_features.shape[1], graph.n_edges),
         ):
-            if count and expected != got:
+            if count and expected != got and not (of == "node" and got in self._schemas):
                 return f"expected {expected} {of} feature(s), as in training, got {got}"
         if graph.n_edges and graph.directed != self.info.directed:
             return f"expected {'a directed' if self.info.directed else 'an undirected'} graph, as in training"
         return ""
+
+    def _reading(self) -> dict[str, Any]:
+        return {} if self.reading is None else self.reading.to_json()
 
     def _too_large(self, n_nodes: int, n_edges: int) -> str:
         most = f"{self.limits.nodes} nodes and {self.limits.edges} edges"
@@ -236,7 +244,7 @@ class Reader:
     def _no_smiles(self) -> str:
         return (
             f"this model was not trained on molecules read from SMILES; it expects graphs with "
-            f"{self.info.n_node_features} node feature(s) and {self.info.n_edge_features} edge feature(s)"
+            f"{self.n_node_features} node feature(s) and {self.info.n_edge_features} edge feature(s)"
         )
 
 

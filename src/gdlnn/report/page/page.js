@@ -65,7 +65,9 @@
   function showPrograms() {
     const found = chosenPrograms();
     byId("program-table").tBodies[0].replaceChildren(...found.slice(0, state.programs).map(programRow));
-    byId("program-count").textContent = `${found.length} of ${report.programs.length} programs`;
+    const all = report.model.n_programs, few = report.programs.length;
+    byId("program-count").textContent = `${found.length} of ${few} programs`
+      + (few < all ? `, the strongest of ${all} in the model` : "");
     byId("program-more").hidden = found.length <= state.programs;
     for (const head of document.querySelectorAll("#program-table th[data-key]")) {
       if (head.dataset.key === state.key) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
