@@ -2,15 +2,18 @@
 
 ::
 
-    python -m benchmarks matching [--seconds 4]
+    python -m benchmarks matching [--seconds 4] [--vocabularies]
 
 The tables are those of GDLNN_TRUTH. The other libraries get a random part of each table, `--seconds` of CPU
-each, and their answers are checked.
+each, and their answers are checked. The vocabularies are those of default models of BBBP and NCI1 in
+GDLNN_DATA, each matched in one walk: beside single searches, RDKit, igraph, and without each part of the
+plan. `--vocabularies` leaves the tables out.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import time
@@ -19,18 +22,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._matchers import LONGEST, MATCHERS, candidates, load_truth_table, shape_of
+from benchmarks import _vocabularies
+from benchmarks._matchers import LONGEST, MATCHERS, IgraphVF2, candidates, load_truth_table, shape_of
 from gdlnn import Graph, _core
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.graphs.arrays import GraphSet
+from gdlnn.matching import ProgramPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks._matchers import Matcher, TruthTable
+    from benchmarks._vocabularies import VocabularyCase
 
 TABLES = {"mutag": 1e6, "bbbp": 5e6}
 """Table to the aim in pairs a CPU second."""
+VOCABULARIES = {"BBBP": 20e6, "NCI1": 10e6}
+"""Data set to the aim in pairs a CPU second of its default vocabulary."""
+PLAN_TO_TEXT = 20.0
 RATIO, TWO_THREADS, ENCODING_MB, ENCODING_S = 20.0, 1.7, 100.0, 1.0
 N_ENCODED = 4000
 ROUNDS = 9
@@ -107,6 +116,10 @@ def table_lines(name: str, table: TruthTable, seconds: float) -> list[Line]:
     """Measure one table: our rate, theirs, and the ratio to the fastest of them."""
     ours, aim = our_rate(table), TABLES[name]
     lines = [Line(f"{name}: pairs a CPU second", f"{ours:,.0f}", f"{aim:,.0f}", ours >= aim)]
+    graphs = GraphSet(table.graphs)
+    plan = ProgramPlan(table.programs, graphs)
+    walk = table.truth.size / best(time.process_time, lambda: plan.match(graphs))
+    lines.append(Line(f"{name}: in one walk", f"{walk:,.0f}", f"ratio {walk / ours:.1f}", None))
     fastest = 0.0
     for matcher in MATCHERS:
         rate, asked, given_up = their_rate(matcher, table, seconds)
@@ -115,6 +128,41 @@ def table_lines(name: str, table: TruthTable, seconds: float) -> list[Line]:
         lines.append(Line(f"{name}: {matcher.name} ({asked} pairs{note})", f"{rate:,.0f}", "", None))
     ratio = ours / fastest
     return [*lines, Line(f"{name}: ours to the fastest", f"{ratio:,.0f} ×", f"{RATIO:.0f} ×", ratio >= RATIO)]
+
+
+def vocabulary_lines(case: VocabularyCase, seconds: float) -> list[Line]:
+    """Measure a plan beside single searches, RDKit, igraph, and the plan without each of its parts."""
+    name, aim = case.name, VOCABULARIES[case.name]
+    began = time.process_time()
+    plan = ProgramPlan(case.programs, case.graphs)
+    compiled = time.process_time() - began
+    size = plan.nbytes / _vocabularies.text_size(case.programs)
+    ours, single = _vocabularies.plan_rate(case), _vocabularies.single_rate(case)
+    igraph, asked, given_up = their_rate(IgraphVF2(), _vocabularies.sampled_table(case), seconds)
+    lines = [
+        Line(f"{name}: {len(case.programs)} programs × {len(case.graphs)} graphs", "", "", None),
+        Line(f"{name}: compiling the plan", f"{compiled:.2f} s", "", None),
+        Line(f"{name}: plan to text, bytes", f"{size:.1f} ×", f"{PLAN_TO_TEXT:.0f} ×", size <= PLAN_TO_TEXT),
+        Line(f"{name}: pairs a CPU second", f"{ours / 1e6:.1f} M", f"{aim / 1e6:.0f} M", ours >= aim),
+        Line(f"{name}: single searches", f"{single / 1e6:.2f} M", f"ratio {ours / single:.1f}", None),
+        Line(f"{name}: igraph VF2 ({asked} pairs)", f"{igraph:,.0f}", f"ratio {ours / igraph:,.0f}", None),
+    ]
+    if given_up:
+        lines.append(Line(f"{name}: igraph gave up after {LONGEST} s", str(given_up), "", None))
+    if case.data.smiles is not None:
+        rdkit = _vocabularies.smarts_rates(case)
+        what = f"{name}: RDKit library, {rdkit.n_programs} SMARTS ({rdkit.n_different} differ)"
+        lines.append(Line(what, f"{rdkit.rdkit / 1e6:.2f} M", f"ratio {rdkit.ours / rdkit.rdkit:.1f}", None))
+    for part in _vocabularies.PARTS:
+        rate = _vocabularies.plan_rate(case, **{part: False})
+        lines.append(Line(f"{name}: without {part}", f"{rate / 1e6:.1f} M", f"{rate / ours:.2f} ×", None))
+    bare = _vocabularies.plan_rate(case, **dict.fromkeys(_vocabularies.PARTS, False))
+    apart = _vocabularies.separate_rate(case)
+    return [
+        *lines,
+        Line(f"{name}: without all three", f"{bare / 1e6:.1f} M", f"{bare / ours:.2f} ×", None),
+        Line(f"{name}: a plan for each program", f"{apart / 1e6:.2f} M", f"{apart / ours:.3f} ×", None),
+    ]
 
 
 def thread_line(table: TruthTable) -> Line:
@@ -133,7 +181,7 @@ def thread_line(table: TruthTable) -> Line:
 def encoding_lines(graphs: Sequence[Graph]) -> list[Line]:
     """Encode as many molecules as a large data set has."""
     many = [graphs[i % len(graphs)] for i in range(N_ENCODED)]
-    seconds = best(time.process_time, lambda: GraphSet(many), 3)
+    seconds = best(time.process_time, lambda: GraphSet(many).native, 3)
     megabytes = GraphSet(many).nbytes / 1e6
     what = f"encoding {N_ENCODED} graphs of {np.mean([g.n_nodes for g in graphs]):.0f} nodes"
     return [
@@ -153,7 +201,17 @@ def show(lines: Sequence[Line]) -> None:
 def run(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks matching")
     parser.add_argument("--seconds", type=float, default=4.0, help="CPU seconds for each other library")
+    parser.add_argument("--vocabularies", action="store_true", help="leave out the truth tables")
     options = parser.parse_args(argv or [])
+    root = os.environ.get("GDLNN_DATA")
+    if root and Path(root).is_dir():
+        logging.getLogger("gdlnn").setLevel(logging.ERROR)
+        for name in VOCABULARIES:
+            show(vocabulary_lines(_vocabularies.load_vocabulary(name, Path(root)), options.seconds))
+    else:
+        print("vocabularies left out: GDLNN_DATA does not name the folder with the data sets")
+    if options.vocabularies:
+        return
     folder = os.environ.get("GDLNN_TRUTH")
     if not folder or not Path(folder).is_dir():
         print("left out: GDLNN_TRUTH does not name the folder with the truth tables")

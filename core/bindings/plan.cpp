@@ -18,12 +18,13 @@ template <class T> auto given(std::vector<T> &&values) {
     return to_numpy(std::move(values), {n});
 }
 
-std::unique_ptr<Plan> make_plan(const ProgramBatch &batch, bool directed) {
+std::unique_ptr<Plan> make_plan(const ProgramBatch &batch, bool directed, bool screens,
+                                bool containment, bool twins) {
     const auto programs = batch.programs();
     const auto d = static_cast<int>(batch.node_lower.shape(1)),
                c = static_cast<int>(batch.edge_lower.shape(1));
     nb::gil_scoped_release released;
-    return std::make_unique<Plan>(programs, d, c, directed);
+    return std::make_unique<Plan>(programs, d, c, directed, PlanParts{screens, containment, twins});
 }
 
 GraphArrays graph_arrays(const Matrix<double> &node_features,
@@ -106,7 +107,8 @@ nb::tuple find_witnesses(const Plan &plan, Matrix<double> node_features,
 
 void register_plan(nb::module_ &m) {
     nb::class_<Plan>(m, "Plan", "Programs compiled to be matched together.")
-        .def(nb::new_(&make_plan), nb::arg("programs"), nb::arg("directed"))
+        .def(nb::new_(&make_plan), nb::arg("programs"), nb::arg("directed"),
+             nb::arg("screens") = true, nb::arg("containment") = true, nb::arg("twins") = true)
         .def("__len__", &Plan::size)
         .def_prop_ro("nbytes", &Plan::bytes)
         .def("match", &match_plan, nb::arg("node_features"), nb::arg("node_offsets"),

@@ -80,19 +80,24 @@ class Collector {
         for (int radius = 0; radius <= params_.radius; ++radius) {
             if (radius) {
                 const std::size_t before = ball_.size();
-                for (; done < before; ++done)
-                    for (int i = start_[idx(ball_[done])]; i < start_[idx(ball_[done] + 1)]; ++i)
-                        for (int end = 0; end < 2; ++end)
+                for (; done < before && !too_large(); ++done)
+                    for (int i = start_[idx(ball_[done])];
+                         i < start_[idx(ball_[done] + 1)] && !too_large(); ++i)
+                        for (int end = 0; end < 2 && !too_large(); ++end)
                             reach(static_cast<std::int32_t>(edges_[2 * links_[idx(i)] + end]));
                 if (ball_.size() == before)
                     break;
             }
-            if (params_.max_nodes && static_cast<int>(ball_.size()) > params_.max_nodes)
+            if (too_large())
                 break;
             record(centre, radius);
         }
         for (const auto v : ball_)
             place_[idx(v)] = -1;
+    }
+
+    bool too_large() const {
+        return params_.max_nodes && static_cast<int>(ball_.size()) > params_.max_nodes;
     }
 
     void reach(std::int32_t v) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "gdlnn/canonical.hpp"
 
@@ -149,9 +150,9 @@ struct Shape {
 } // namespace
 
 Plan::Plan(const std::vector<ProgramArrays> &programs, int n_node_features, int n_edge_features,
-           bool directed)
-    : d_(n_node_features), c_(n_edge_features), directed_(directed), nodes_(n_node_features),
-      edges_(n_edge_features) {
+           bool directed, PlanParts parts)
+    : d_(n_node_features), c_(n_edge_features), directed_(directed), parts_(parts),
+      nodes_(n_node_features), edges_(n_edge_features) {
     node_start_.push_back(0);
     edge_start_.push_back(0);
     for (const ProgramArrays &program : programs) {
@@ -217,7 +218,7 @@ void Plan::find_needs() {
     for (int p = 0; p < size(); ++p) {
         Entry &entry = programs_[idx(p)];
         entry.first_need = entry.last_need = static_cast<std::int32_t>(needs_.size());
-        if (entry.large)
+        if (entry.large || !parts_.screens)
             continue;
         found.clear();
         const std::int32_t *condition = node_condition_.data() + node_start_[idx(p)];
@@ -270,6 +271,7 @@ void Plan::choose_roots() {
     std::stable_sort(by_size.begin(), by_size.end(),
                      [&](int a, int b) { return programs_[idx(a)].n < programs_[idx(b)].n; });
     std::map<Certificate, std::int32_t> known; // rooted patterns of the programs so far
+    std::set<std::pair<int, int>> sizes;       // their numbers of variables and edges
     for (const int p : by_size) {
         Entry &entry = programs_[idx(p)];
         if (entry.large || !entry.n)
@@ -285,12 +287,25 @@ void Plan::choose_roots() {
             shape.links[idx(u)].push_back({v, edge_condition_[idx(e)], true});
             shape.links[idx(v)].push_back({u, edge_condition_[idx(e)], false});
         }
+        const auto within = [&](const std::vector<std::int32_t> &distance, int radius, auto x) {
+            return distance[idx(x)] >= 0 && distance[idx(x)] <= radius;
+        };
+        // Whether some program is as large as a part: most parts need no certificate.
+        const auto may_be_known = [&](const std::vector<std::int32_t> &distance, int radius) {
+            int n = 0, m = 0;
+            for (int x = 0; x < entry.n; ++x)
+                n += within(distance, radius, x);
+            for (auto e = edge_start_[idx(p)]; e < edge_start_[idx(p + 1)]; ++e)
+                m += within(distance, radius, ends_[idx(2 * e)]) &&
+                     within(distance, radius, ends_[idx(2 * e + 1)]);
+            return sizes.contains({n, m});
+        };
         // The part within some distance of a root, in a form that equal parts share.
         const auto certificate = [&](int root, const std::vector<std::int32_t> &distance,
                                      int radius) {
             std::vector<std::int32_t> place(idx(entry.n), -1), colours, edges, edge_colours;
             for (int x = 0; x < entry.n; ++x)
-                if (distance[idx(x)] >= 0 && distance[idx(x)] <= radius) {
+                if (within(distance, radius, x)) {
                     place[idx(x)] = static_cast<std::int32_t>(colours.size());
                     colours.push_back(2 * condition[x] + (x == root));
                 }
@@ -339,12 +354,12 @@ void Plan::choose_roots() {
         }
         root_[idx(p)] =
             static_cast<std::int32_t>(std::min_element(reach.begin(), reach.end()) - reach.begin());
-        if (!connected)
+        if (!connected || !parts_.containment)
             continue;
         const int radius = reach[idx(root_[idx(p)])];
         for (int smaller = radius - 1; smaller >= 0 && entry.parent < 0; --smaller)
             for (int x = 0; x < entry.n && entry.parent < 0; ++x) {
-                if (reach[idx(x)] != radius)
+                if (reach[idx(x)] != radius || !may_be_known(distance[idx(x)], smaller))
                     continue;
                 const auto found = known.find(certificate(x, distance[idx(x)], smaller));
                 if (found != known.end()) {
@@ -353,6 +368,7 @@ void Plan::choose_roots() {
                 }
             }
         known.try_emplace(certificate(root_[idx(p)], distance[idx(root_[idx(p)])], radius), p);
+        sizes.emplace(entry.n, static_cast<int>(edge_start_[idx(p + 1)] - edge_start_[idx(p)]));
     }
 }
 
@@ -416,7 +432,7 @@ void Plan::order_steps(int p, const std::vector<std::int32_t> &commonness) {
         loops_.insert(loops_.end(), loops[idx(best)].begin(), loops[idx(best)].end());
         step.last_loop = static_cast<std::int32_t>(loops_.size());
         step.twin = -1;
-        for (int earlier = k - 1; earlier > 0 && step.twin < 0;
+        for (int earlier = parts_.twins ? k - 1 : 0; earlier > 0 && step.twin < 0;
              --earlier) // the root stays where it is put
             if (twins(placed[idx(earlier)], best))
                 step.twin = earlier;

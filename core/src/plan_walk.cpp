@@ -13,7 +13,10 @@ namespace {
 
 // Steps of the walk for one program in one graph before it is left to the search with backjumping,
 // which takes longer for a step and fewer of them where it is hard.
-constexpr std::int64_t kWalkSteps = 2000;
+#ifndef GDLNN_PLAN_WALK_STEPS
+#define GDLNN_PLAN_WALK_STEPS 2000
+#endif
+constexpr std::int64_t kWalkSteps = GDLNN_PLAN_WALK_STEPS;
 // Steps for the images of one program in one graph.
 constexpr std::int64_t kImageSteps = 200'000;
 // Words of adjacency beyond which a graph is too large for the walk.
@@ -356,6 +359,8 @@ void decide(const Plan &plan, const GraphArrays &graphs, int g,
     const std::int64_t nodes[2] = {0, view.n}, edges[2] = {0, view.m};
     GraphArrays one = graphs;
     one.n_graphs = 1;
+    one.n_node_features = plan.n_node_features(); // another number only where there is no row
+    one.n_edge_features = plan.n_edge_features();
     one.node_features = view.node_features;
     one.node_offsets = nodes;
     one.edges = view.edges;
@@ -381,8 +386,8 @@ class Covered {
     Covered(std::vector<std::pair<std::int32_t, std::int32_t>> edges, bool directed)
         : edges_(std::move(edges)), directed_(directed) {}
 
-    // Whether an image covers a subgraph that no earlier one did.
-    bool add(const std::int32_t *image, int n) {
+    // Whether an image covers a subgraph that no earlier one did; at most `most` are kept.
+    bool add(const std::int32_t *image, int n, int most) {
         key_.assign(image, image + n);
         std::sort(key_.begin(), key_.end());
         ends_.clear();
@@ -393,19 +398,26 @@ class Covered {
             ends_.emplace_back(u, v);
         }
         std::sort(ends_.begin(), ends_.end());
+        // Edges (x, y) and (y, x) of a program are one edge of an undirected graph.
+        ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
         for (const auto &[u, v] : ends_)
             key_.insert(key_.end(), {u, v});
         if (std::find(seen_.begin(), seen_.end(), key_) != seen_.end())
             return false;
+        if (static_cast<int>(seen_.size()) >= most) {
+            more_ = true;
+            return false;
+        }
         seen_.push_back(key_);
         return true;
     }
-    std::size_t size() const { return seen_.size(); }
+    // Whether there was one more than are kept.
+    bool more() const { return more_; }
 
   private:
     std::vector<std::pair<std::int32_t, std::int32_t>> edges_,
         ends_; // between positions, between nodes
-    bool directed_;
+    bool directed_, more_ = false;
     std::vector<std::int32_t> key_;
     std::vector<std::vector<std::int32_t>> seen_;
 };
@@ -432,7 +444,7 @@ struct Reordered {
     std::vector<std::int64_t> edges;
     std::unique_ptr<GraphSet> set;
 
-    Reordered(const GraphView &view, const GraphArrays &graphs, int g,
+    Reordered(const Plan &plan, const GraphView &view, const GraphArrays &graphs, int g,
               const std::vector<std::int32_t> &order) {
         std::vector<std::int64_t> place(idx(view.n));
         for (int i = 0; i < view.n; ++i) {
@@ -446,6 +458,8 @@ struct Reordered {
         const std::int64_t nodes[2] = {0, view.n}, ends[2] = {0, view.m};
         GraphArrays one = graphs;
         one.n_graphs = 1;
+        one.n_node_features = plan.n_node_features();
+        one.n_edge_features = plan.n_edge_features();
         one.node_features = node_features.data();
         one.node_offsets = nodes;
         one.edges = edges.data();
@@ -548,13 +562,13 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
                     continue;
                 Covered covered(position_edges(p), directed_);
                 const auto keep = [&](const std::int32_t *image) {
-                    if (covered.add(image, entry.n)) {
+                    if (covered.add(image, entry.n, most)) {
                         const auto at = found.size();
                         found.resize(at + idx(entry.n));
                         for (int k = 0; k < entry.n; ++k)
                             found[at + idx(variable(entry.first_step + k))] = order[idx(image[k])];
                     }
-                    return static_cast<int>(covered.size()) >= most;
+                    return covered.more();
                 };
                 std::int64_t steps = kImageSteps;
                 by_width(scratch.width(), [&](auto width) {
@@ -576,7 +590,7 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
                 continue;
             }
             if (!reordered)
-                reordered = std::make_unique<Reordered>(view, graphs, g, order);
+                reordered = std::make_unique<Reordered>(*this, view, graphs, g, order);
             const ProgramArrays source = arrays(p);
             const Pattern pattern(*reordered->set, source);
             std::vector<std::pair<std::int32_t, std::int32_t>> edges;
@@ -595,10 +609,10 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
                     break;
                 }
                 const auto &image = searcher.witness();
-                if (covered.add(image.data(), source.n))
+                if (covered.add(image.data(), source.n, most))
                     for (const auto v : image)
                         found.push_back(order[idx(v)]);
-                if (static_cast<int>(covered.size()) >= most || left <= 0) {
+                if (covered.more() || left <= 0) {
                     result.complete[idx(i)] = 0;
                     break;
                 }
@@ -609,7 +623,8 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
     result.image_start.push_back(0);
     for (int i = 0; i < n_questions; ++i) {
         const int n = programs_[idx(program[idx(i)])].n;
-        const auto count = n ? static_cast<std::int64_t>(images[idx(i)].size()) / n : 0;
+        // The empty program has one image, which is empty too.
+        const auto count = n ? static_cast<std::int64_t>(images[idx(i)].size()) / n : 1;
         result.start.push_back(result.start.back() + count);
         result.images.insert(result.images.end(), images[idx(i)].begin(), images[idx(i)].end());
         result.image_start.push_back(static_cast<std::int64_t>(result.images.size()));

@@ -113,22 +113,32 @@ class Matches:
     def by_program(self) -> list[IntArray]:
         """Return the graphs that each program matches, rising."""
         order = np.argsort(self.programs, kind="stable")
-        rows = np.repeat(np.arange(len(self)), np.diff(self.start))[order]
+        rows = _rows(self.start)[order]
         cuts = np.cumsum(np.bincount(self.programs, minlength=self.n_programs))[:-1]
         return list(np.split(rows, cuts)) if self.n_programs else []
 
     def table(self) -> BoolArray:
         """Return graphs × programs: where a program matches."""
-        return self._table(self.start, self.programs)
+        table = np.zeros((len(self), self.n_programs), dtype=bool)
+        table[_rows(self.start), self.programs] = True
+        return table
+
+    def features(self) -> npt.NDArray[np.float64]:
+        """Return graphs × programs: 1 where a program matches, else 0."""
+        table = np.zeros((len(self), self.n_programs))
+        table[_rows(self.start), self.programs] = 1.0
+        return table
 
     def unknown_table(self) -> BoolArray:
         """Return graphs × programs: where the answer is unknown."""
-        return self._table(self.unknown_start, self.unknown)
-
-    def _table(self, start: IntArray, columns: npt.NDArray[np.int32]) -> BoolArray:
         table = np.zeros((len(self), self.n_programs), dtype=bool)
-        table[np.repeat(np.arange(len(self)), np.diff(start)), columns] = True
+        table[_rows(self.unknown_start), self.unknown] = True
         return table
+
+
+def _rows(start: IntArray) -> npt.NDArray[np.intp]:
+    """Return the graph of each entry of a list by graph."""
+    return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
 class Witnesses(NamedTuple):
@@ -159,9 +169,31 @@ class ProgramPlan:
 
     def __init__(self, programs: Sequence[Program], like: GraphSet) -> None:
         self.programs = programs
-        batch = fitted_batch(programs, like)
-        kinds = np.unique(like.arrays.directed).tolist() or [False]
-        self._plans = {bool(kind): _core.Plan(batch, bool(kind)) for kind in kinds}
+        self._batch = fitted_batch(programs, like)
+        self._widths = like.n_node_features, like.n_edge_features
+        self._fits_rows = like.has_nodes, like.has_edges
+        self._plans: dict[bool, _core.Plan] = {}
+        for directed in np.unique(like.arrays.directed).tolist():
+            self._plan(directed)
+
+    def _plan(self, directed: bool) -> _core.Plan:
+        """Return the plan for directed or undirected graphs, compiled when first asked for."""
+        if directed not in self._plans:
+            self._plans[directed] = _core.Plan(self._batch, directed)
+        return self._plans[directed]
+
+    def _directions(self, graphs: GraphSet) -> list[bool]:
+        """Return the directions of graphs, which must have the features that the plan was compiled for."""
+        for what, any_row, expected, got in (
+            ("node", graphs.has_nodes, self._widths[0], graphs.n_node_features),
+            ("edge", graphs.has_edges, self._widths[1], graphs.n_edge_features),
+        ):
+            if any_row and expected != got:
+                raise MatchError(f"plan: expected graphs with {expected} {what} feature(s), got {got}")
+        if graphs.has_nodes > self._fits_rows[0] or graphs.has_edges > self._fits_rows[1]:
+            fitted_batch(self.programs, graphs)  # names a program that graphs without rows let pass
+        directed = graphs.arrays.directed
+        return [kind for kind in (False, True) if (directed == kind).any()]
 
     @property
     def nbytes(self) -> int:
@@ -171,17 +203,17 @@ class ProgramPlan:
     def match(self, graphs: GraphSet, n_jobs: int | None = 1, step_budget: int | None = None) -> Matches:
         """Find which programs match which graphs."""
         budget, threads = _budget(step_budget), n_threads_for(n_jobs)
-        directed = graphs.arrays.directed
-        if len(self._plans) == 1:
-            (plan,) = self._plans.values()
-            return Matches(*plan.match(*graphs.arrays, budget, threads), len(self.programs))
+        kinds = self._directions(graphs) or [False]
+        if len(kinds) == 1:
+            found = self._plan(kinds[0]).match(*graphs.arrays, budget, threads)
+            return Matches(*found, len(self.programs))
         rows = [
-            self._plans[bool(directed[i])].match(*GraphSet([graph]).arrays, budget, threads)
-            for i, graph in enumerate(graphs.graphs)
+            self._plan(graph.directed).match(*GraphSet([graph]).arrays, budget, threads)
+            for graph in graphs.graphs
         ]
         start, unknown_start = (offsets_of([len(row[at]) for row in rows]) for at in (1, 3))
-        found, unknown = (np.concatenate([row[at] for row in rows]) for at in (1, 3))
-        return Matches(start, found, unknown_start, unknown, len(self.programs))
+        programs, unknown = (np.concatenate([row[at] for row in rows]) for at in (1, 3))
+        return Matches(start, programs, unknown_start, unknown, len(self.programs))
 
     def witnesses(
         self,
@@ -205,7 +237,15 @@ class ProgramPlan:
             Threads.
         """
         asked, programs = np.asarray(rows, dtype=np.int32), np.asarray(columns, dtype=np.int32)
-        (plan,) = self._plans.values()
+        kinds = self._directions(graphs) or [False]
+        if len(kinds) > 1:
+            raise MatchError("witnesses: expected graphs that are all directed or all undirected, got both")
+        if len(asked) != len(programs) or (np.diff(asked) < 0).any():
+            raise MatchError("witnesses: expected as many columns as rows, and rows that do not fall")
+        for what, given, size in (("rows", asked, len(graphs)), ("columns", programs, len(self.programs))):
+            if len(given) and (given.min() < 0 or given.max() >= size):
+                raise MatchError(f"witnesses: {what}: expected numbers from 0 to {size - 1}")
+        plan = self._plan(kinds[0])
         start, nodes, at, complete = plan.witnesses(
             *graphs.arrays, asked, programs, most, n_threads_for(n_jobs)
         )

@@ -54,6 +54,14 @@ class ConditionTable {
     std::unordered_map<std::string, int> number_; // by the bytes of the bounds; empty once closed
 };
 
+// What a plan is made of beside shared conditions; without a part the answers are the same, later.
+struct PlanParts {
+    bool screens = true; // programs are ruled out by the pairs of conditions they need
+    bool containment =
+        true;          // programs are tried only where a program that is part of them was found
+    bool twins = true; // variables that could be exchanged are placed in one order only
+};
+
 struct PlanParams {
     std::int64_t step_budget = INT64_MAX; // per program and graph
     int n_threads = 1;
@@ -80,7 +88,7 @@ class Plan {
   public:
     // Programs over graphs that are all directed or all undirected. The arrays are copied.
     Plan(const std::vector<ProgramArrays> &programs, int n_node_features, int n_edge_features,
-         bool directed);
+         bool directed, PlanParts parts = {});
 
     int size() const { return static_cast<int>(programs_.size()); }
     std::size_t bytes() const;
@@ -163,6 +171,7 @@ class Plan {
 
     int d_ = 0, c_ = 0;
     bool directed_ = false;
+    PlanParts parts_;
     ConditionTable nodes_, edges_;
     std::vector<Entry> programs_;
     std::vector<Step> steps_;

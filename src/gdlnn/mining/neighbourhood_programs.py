@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+MOST_NODES = 128
+"""Surroundings of more nodes are left out: beside a hub they hold most of the graph, and read as nothing."""
 FEW_GRAPHS = 500
 """With fewer training graphs a neighbourhood that two of them have is kept, else three must have it."""
 MOST_VALUES = 64
@@ -75,7 +77,8 @@ def neighbourhoods(
 
     Returns
     -------
-    Programs without a label, smallest first. Quantities, whose exact values never repeat, are left open.
+    Programs without a label, smallest first. Quantities, whose exact values never repeat, are left open, and
+    surroundings of more than 128 nodes are left out.
     """
     started = time.monotonic(), time.process_time()
     if not len(dataset):
@@ -99,7 +102,7 @@ def neighbourhoods(
         arrays.directed,
         reach,
         least,
-        0,
+        MOST_NODES,
         n_threads_for(n_jobs),
     )
     programs, occurs = _programs(found, arrays, nodes, edges)

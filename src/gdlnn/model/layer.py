@@ -82,7 +82,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
 
     def transform(self, X: GraphsLike) -> FloatArray:
         """Return the features: one row per graph, one column per program, pooled ones after them."""
-        check_is_fitted(self, "programs_")
+        if not hasattr(self, "programs_"):  # the check itself takes longer than matching one graph
+            check_is_fitted(self, "programs_")
         graphs = as_graphs(X)
         if isinstance(self.programs, ProgramSet):
             check_fits(graphs, self.programs.info, "transform")
@@ -100,7 +101,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         if self.activation == "exists":
             encoded = as_graph_set(graphs)
             found = self.plan_for(encoded).match(encoded, self.n_jobs, self.step_budget)
-            values = found.table().astype(np.float64)
+            values = found.features()
             n_unknown = found.n_unknown
         else:
             encoded = as_graph_set(graphs)

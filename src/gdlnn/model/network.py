@@ -23,7 +23,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
-from torch.nn.functional import log_softmax, one_hot, relu
+from torch.nn.functional import linear, log_softmax, one_hot, relu
 from torch.nn.utils import skip_init
 
 from gdlnn.graphs.schema import label_codes
@@ -44,6 +44,8 @@ Table = Any  # a dense array of doubles, or a sparse one
 IntArray = npt.NDArray[np.int64]
 MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
 N_TREES = 300
+ROWS_AT_ONCE = 1024
+"""Rows that are predicted together: they stay in the processor's cache."""
 LINEAR_C = 0.3
 """Inverse strength of the L2 regularisation of the linear model."""
 
@@ -81,6 +83,13 @@ class Perceptron(nn.Module):
         """Return one logit per class."""
         result: torch.Tensor = self.layers(x)
         return result
+
+    def predicted(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the logits without dropout and without calling modules, which takes longer than one row."""
+        *hidden, last = self.linear_layers
+        for layer in hidden:
+            x = linear(x, layer.weight, layer.bias).relu_()
+        return linear(x, last.weight, last.bias)
 
 
 def _linear(n_inputs: int, n_outputs: int) -> nn.Linear:
@@ -121,11 +130,23 @@ class HeadNetwork(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return one log probability per class; of one member they are its logits less a constant per row."""
         inputs = self.standardised(x)
-        logs = [torch.log_softmax(member(inputs), dim=1) for member in self.members]
+        return self._mean([part(inputs) for part in self._parts()])
+
+    def predicted(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what `forward` does in evaluation mode, sooner."""
+        inputs = self.standardised(x)
+        return self._mean([part.predicted(inputs) for part in self._parts()])
+
+    def _parts(self) -> list[Perceptron]:
+        members: list[Any] = list(self.members)
+        return members if self.linear is None else [*members, self.linear]
+
+    def _mean(self, logits: list[torch.Tensor]) -> torch.Tensor:
+        """Return the logarithm of the mean of the parts' probabilities."""
+        logs = [torch.log_softmax(values, dim=1) for values in logits]
         if self.linear is not None:
-            shares = torch.full((len(logs) + 1, 1, 1), (1 - self.linear_share) / len(logs)).to(inputs)
+            shares = torch.full((len(logs), 1, 1), (1 - self.linear_share) / (len(logs) - 1)).to(logs[0])
             shares[-1] = self.linear_share
-            logs.append(torch.log_softmax(self.linear(inputs), dim=1))
             return torch.logsumexp(torch.stack(logs) + shares.log(), dim=0)
         if len(logs) == 1:
             return logs[0]
@@ -475,10 +496,12 @@ def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tu
 def log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
     """Return the log probabilities of features."""
     device = network.mean.device
-    with one_thread(), torch.no_grad():
-        values = network(torch.from_numpy(X.astype(np.float32)).to(device))
-    result: FloatArray = values.double().cpu().numpy()
-    return result
+    parts: list[FloatArray] = []
+    with one_thread(), torch.inference_mode():
+        for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
+            rows = X[start : start + ROWS_AT_ONCE].astype(np.float32)
+            parts.append(network.predicted(torch.from_numpy(rows).to(device)).double().cpu().numpy())
+    return np.concatenate(parts)
 
 
 # --- the GDL layer ----------------------------------------------------------------------------------------

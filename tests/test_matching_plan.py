@@ -1,0 +1,414 @@
+"""Many programs in one walk against the reference matcher, the single searches and known answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import Graph, MatchError, Program, _core
+from gdlnn.datasets import load_dataset
+from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
+from gdlnn.graphs.arrays import GraphSet
+from gdlnn.matching import MOST_WITNESSES, ProgramPlan, match
+from gdlnn.mining import neighbourhoods
+from reference import matcher
+from reference.oracles import load_truth_table
+from reference.random_cases import (
+    Rng,
+    planted_program,
+    random_graph,
+    random_intervals,
+    random_program,
+    random_shape,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gdlnn.graphs import GraphDataset
+    from reference.random_cases import Shape
+
+BLOCKS = 8
+
+
+def grown(rng: Rng, program: Program, shape: Shape) -> Program:
+    """Return a program with one more variable that hangs on it: the two share all but that."""
+    nodes = [(node.variable, node.intervals) for node in program.nodes]
+    edges = [(edge.source, edge.target, edge.intervals) for edge in program.edges]
+    if nodes:
+        other = nodes[int(rng.integers(len(nodes)))][0]
+        ends = ("new", other) if rng.integers(2) else (other, "new")
+        edges.append((*ends, random_intervals(rng, shape.n_edge_features, shape.n_values)))
+    intervals = random_intervals(rng, shape.n_node_features, shape.n_values)
+    return renamed(Program([*nodes, ("new", intervals)], edges))
+
+
+def renamed(program: Program) -> Program:
+    place = {name: f"x{i}" for i, name in enumerate(program.variables)}
+    return Program(
+        [(place[node.variable], node.intervals) for node in program.nodes],
+        [(place[edge.source], place[edge.target], edge.intervals) for edge in program.edges],
+    )
+
+
+def balls(rng: Rng, graph: Graph, n: int) -> list[Program]:
+    """Return the surroundings of some nodes as programs, one radius after another: each contains the last."""
+    whole = Program.from_graph(graph)
+    found = []
+    for centre in rng.permutation(graph.n_nodes)[:n].tolist():
+        inside = {centre}
+        for _ in range(3):
+            kept = {whole.variables[v] for v in inside}
+            found.append(
+                Program(
+                    [(node.variable, node.intervals) for node in whole.nodes if node.variable in kept],
+                    [
+                        (edge.source, edge.target, edge.intervals)
+                        for edge in whole.edges
+                        if {edge.source, edge.target} <= kept
+                    ],
+                )
+            )
+            inside |= {w for u, v in graph.edges.tolist() if {u, v} & inside for w in (u, v)}
+    return found
+
+
+def random_table(seed: int, n_graphs: int = 6) -> tuple[list[Program], list[Graph]]:
+    """Return programs of every kind, some part of others, and graphs of one kind."""
+    rng = np.random.default_rng(seed)
+    shape = random_shape(rng)
+    graphs = [random_graph(rng, shape, 8) for _ in range(n_graphs)]
+    programs = [random_program(rng, shape, 4) for _ in range(4)]
+    programs += [planted_program(rng, graph, 4) for graph in graphs[:3]]
+    programs += [grown(rng, program, shape) for program in programs[:4] if len(program.nodes) < 5]
+    programs += [program for graph in graphs[:3] for program in balls(rng, graph, 2)]
+    programs = [program for program in programs if len(program.nodes) <= 6]
+    return [programs[i] for i in rng.permutation(len(programs))], graphs
+
+
+def old_path(programs: Sequence[Program], graphs: GraphSet, budget: int = NO_BUDGET) -> Any:
+    """Return 0 (no), 1 (yes) or 2 (unknown) for graphs × programs, one search for each."""
+    return _core.exists(graphs.native, fitted_batch(programs, graphs), budget, 1)
+
+
+def subgraph(program: Program, graph: Graph, image: Sequence[int]) -> tuple[Any, Any]:
+    """Return the nodes and edges that an image covers."""
+    at = dict(zip(program.variables, image, strict=True))
+    index = matcher.edge_index(graph)
+    return frozenset(image), frozenset(index[at[edge.source], at[edge.target]] for edge in program.edges)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_the_plan_agrees_with_the_reference(block: int, n_cases: float) -> None:
+    size = int(12 * n_cases)
+    for seed in range(block * size, (block + 1) * size):
+        programs, graphs = random_table(seed)
+        encoded = GraphSet(graphs)
+        found = ProgramPlan(programs, encoded).match(encoded)
+        expected = np.array([[matcher.matches(p, g) for p in programs] for g in graphs])
+        assert np.array_equal(found.table(), expected.reshape(len(graphs), len(programs))), f"seed {seed}"
+        assert not found.n_unknown
+        assert np.array_equal(old_path(programs, encoded), expected), f"seed {seed}: single searches"
+        by_program = found.by_program()
+        assert [rows.tolist() for rows in by_program] == [np.flatnonzero(c).tolist() for c in expected.T]
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_witnesses_are_the_distinct_images(block: int, n_cases: float) -> None:
+    size = int(8 * n_cases)
+    for seed in range(block * size, (block + 1) * size):
+        programs, graphs = random_table(1_000_000 + seed, 4)
+        encoded = GraphSet(graphs)
+        plan = ProgramPlan(programs, encoded)
+        rows, columns = (axis.reshape(-1) for axis in np.indices((len(graphs), len(programs))))
+        for most in (MOST_WITNESSES, 3):
+            found = plan.witnesses(encoded, rows, columns, most)
+            for g, p, images, complete in zip(rows, columns, *found, strict=True):
+                check_witnesses(programs[p], graphs[g], images, complete, most, seed)
+
+
+def check_witnesses(
+    program: Program, graph: Graph, images: Any, complete: bool, most: int, seed: int
+) -> None:
+    everything = {tuple(w[v] for v in program.variables) for w in matcher.witnesses(program, graph)}
+    subgraphs = {subgraph(program, graph, image) for image in everything}
+    listed = [tuple(image) for image in images.tolist()]
+    message = f"seed {seed}\n{program}\n{graph.edges.tolist()}"
+    assert set(listed) <= everything, message
+    covered = {subgraph(program, graph, image) for image in listed}
+    assert len(covered) == len(listed) == min(most, len(subgraphs)), message
+    assert complete == (len(subgraphs) <= most), message
+
+
+def test_both_orientations_of_an_edge_are_one_edge_of_an_undirected_graph() -> None:
+    graph = Graph(np.zeros((3, 0)), [(0, 1), (1, 2), (2, 0)])
+    program = Program.parse("node x node y node z edge (x, y) edge (y, x) edge (y, z) edge (z, x)")
+    found = ProgramPlan([program], GraphSet([graph])).witnesses(GraphSet([graph]), [0], [0])
+    check_witnesses(program, graph, found.images[0], bool(found.complete[0]), MOST_WITNESSES, 0)
+    assert len(found.images[0]) == 1
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_first_witnesses_do_not_depend_on_the_numbering(block: int, n_cases: float) -> None:
+    size = int(10 * n_cases)
+    for seed in range(block * size, (block + 1) * size):
+        rng = np.random.default_rng(2_000_000 + seed)
+        shape = random_shape(rng)
+        graph = random_graph(rng, shape, 9)
+        programs = [random_program(rng, shape, 3) for _ in range(4)] + [planted_program(rng, graph, 4)]
+        place, order = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
+        nodes = np.empty_like(graph.node_features)
+        nodes[place] = graph.node_features
+        other = Graph(
+            nodes,
+            place[graph.edges[order]].reshape(-1, 2),
+            graph.edge_features[order],
+            directed=graph.directed,
+        )
+        for program in programs:
+            for most in (2, MOST_WITNESSES):
+                images, others = (
+                    ProgramPlan([program], GraphSet([g])).witnesses(GraphSet([g]), [0], [0], most).images[0]
+                    for g in (graph, other)
+                )
+                # Up to a symmetry of the graph: the nodes that are covered look the same, with what is round
+                # them.
+                assert look(graph, images) == look(other, others), f"seed {seed}\n{program}"
+
+
+def look(graph: Graph, images: Any) -> str:
+    """Return the graph with its nodes marked by how often images cover them, in canonical form."""
+    cover = np.bincount(np.asarray(images, dtype=np.int64).reshape(-1), minlength=graph.n_nodes)
+    features = np.column_stack([graph.node_features, cover[: graph.n_nodes]])
+    marked = Graph(features, graph.edges, graph.edge_features, directed=graph.directed)
+    return str(Program.from_graph(marked).canonical(graph.directed))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_threads_and_batches_change_nothing(seed: int) -> None:
+    programs, graphs = random_table(3_000_000 + seed, 12)
+    encoded = GraphSet(graphs)
+    plan = ProgramPlan(programs, encoded)
+    whole = plan.match(encoded)
+    rows, columns = np.nonzero(whole.table())
+    witnesses = plan.witnesses(encoded, rows, columns)
+    for n_jobs in (2, 8, -1):
+        other = plan.match(encoded, n_jobs)
+        assert np.array_equal(other.programs, whole.programs)
+        assert np.array_equal(other.start, whole.start)
+        again = plan.witnesses(encoded, rows, columns, n_jobs=n_jobs)
+        assert all(np.array_equal(a, b) for a, b in zip(again.images, witnesses.images, strict=True))
+        assert np.array_equal(again.complete, witnesses.complete)
+    for g, graph in enumerate(graphs):
+        alone = GraphSet([graph])
+        assert np.array_equal(plan.match(alone).of(0), whole.of(g))
+        asked = columns[rows == g]
+        images = plan.witnesses(alone, np.zeros(len(asked), dtype=int), asked).images
+        expected = [witnesses.images[i] for i in np.flatnonzero(rows == g)]
+        assert all(np.array_equal(a, b) for a, b in zip(images, expected, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_budget_never_lies(seed: int) -> None:
+    programs, graphs = random_table(4_000_000 + seed)
+    encoded = GraphSet(graphs)
+    plan = ProgramPlan(programs, encoded)
+    truth = plan.match(encoded).table()
+    for budget in (1, 2, 3, 5, 8, 100, 10**6):
+        found = plan.match(encoded, step_budget=budget)
+        known = ~found.unknown_table()
+        assert not (found.table() & ~known).any()
+        assert np.array_equal(found.table()[known], truth[known]), f"budget {budget}"
+        # What single searches know within a budget, the plan knows too.
+        assert known[old_path(programs, encoded, budget) != 2].all(), f"budget {budget}"
+    assert known.all()
+
+
+def test_a_plan_is_used_on_other_graphs(n_cases: float) -> None:
+    for seed in range(int(30 * n_cases)):
+        rng = np.random.default_rng(5_000_000 + seed)
+        shape = random_shape(rng)
+        first, second = ([random_graph(rng, shape, 7) for _ in range(4)] for _ in range(2))
+        turned = [random_graph(rng, shape._replace(directed=not shape.directed), 7) for _ in range(3)]
+        programs = [random_program(rng, shape, 4) for _ in range(5)]
+        programs += [planted_program(rng, graph, 4) for graph in second]
+        if not any(len(graph.edges) for graph in first) or not any(graph.n_nodes for graph in first):
+            continue
+        plan = ProgramPlan(programs, GraphSet(first))
+        for graphs in (second, turned, [*second, *turned]):
+            encoded = GraphSet(graphs)
+            assert np.array_equal(plan.match(encoded).table(), match(programs, graphs)), f"seed {seed}"
+            assert np.array_equal(plan.match(encoded).table(), old_path(programs, encoded) == 1)
+
+
+def test_graphs_that_do_not_fit_the_plan_are_refused() -> None:
+    edge = Graph([[1.0], [2.0]], [(0, 1)], [[3.0]])
+    plan = ProgramPlan([Program.parse("node x <[1.0, 1.0]>")], GraphSet([edge]))
+    with pytest.raises(MatchError, match=r"expected graphs with 1 node feature\(s\), got 2"):
+        plan.match(GraphSet([Graph([[1.0, 2.0]], [])]))
+    with pytest.raises(MatchError, match=r"expected graphs with 1 edge feature\(s\), got 0"):
+        plan.witnesses(GraphSet([Graph([[1.0], [2.0]], [(0, 1)])]), [0], [0])
+    both = GraphSet([edge, Graph([[1.0]], [], np.zeros((0, 1)), directed=True)])
+    with pytest.raises(MatchError, match="all directed or all undirected"):
+        plan.witnesses(both, [0], [0])
+    with pytest.raises(MatchError, match="rows: expected numbers from 0 to 0"):
+        plan.witnesses(GraphSet([edge]), [1], [0])
+    with pytest.raises(MatchError, match="rows that do not fall"):
+        plan.witnesses(GraphSet([edge, edge]), [1, 0], [0, 0])
+    # A graph without edges let any edge feature pass; one with edges does not.
+    lax = ProgramPlan(
+        [Program.parse("node x node y edge (x, y) <[1.0, 1.0]>")], GraphSet([Graph([[1.0]], [])])
+    )
+    with pytest.raises(MatchError, match="program 0"):
+        lax.match(GraphSet([Graph([[1.0], [2.0]], [(0, 1)])]))
+
+
+@pytest.mark.parametrize("part", ["screens", "containment", "twins"])
+def test_without_a_part_of_the_plan_the_answers_are_the_same(part: str) -> None:
+    for seed in range(20):
+        programs, graphs = random_table(6_000_000 + seed)
+        encoded = GraphSet(graphs)
+        batch, directed = fitted_batch(programs, encoded), graphs[0].directed
+        whole, other = _core.Plan(batch, directed), _core.Plan(batch, directed, **{part: False})
+        expected = whole.match(*encoded.arrays, NO_BUDGET, 1)
+        found = other.match(*encoded.arrays, NO_BUDGET, 1)
+        assert [a.tolist() for a in expected] == [a.tolist() for a in found], f"seed {seed}"
+
+
+def test_the_empty_program_and_the_empty_graph() -> None:
+    graphs = GraphSet([Graph(np.zeros((0, 1)), []), Graph([[1.0]], [])])
+    plan = ProgramPlan([Program(), Program.parse("node x")], graphs)
+    assert plan.match(graphs).table().tolist() == [[True, False], [True, True]]
+    found = plan.witnesses(graphs, [0, 0, 1, 1], [0, 1, 0, 1])
+    assert [images.shape for images in found.images] == [(1, 0), (0, 1), (1, 0), (1, 1)]
+    assert found.complete.all()
+    nothing = ProgramPlan([], graphs).match(graphs)
+    assert (len(nothing), nothing.by_program(), nothing.table().shape) == (2, [], (2, 0))
+
+
+# --- data sets --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["mutag", "bbbp"])
+def test_truth_tables(name: str, truth_dir: Path) -> None:
+    programs, graphs, truth = load_truth_table(truth_dir / f"pl4xgl_matches_{name}.json")
+    encoded = GraphSet(graphs)
+    plan = ProgramPlan(programs, encoded)
+    assert np.array_equal(plan.match(encoded).table(), truth)
+    rows, columns = np.nonzero(truth)
+    some = np.sort(np.random.default_rng(0).permutation(len(rows))[:2000])
+    found = plan.witnesses(encoded, rows[some], columns[some], most=5)
+    assert all(1 <= len(images) <= 5 for images in found.images)
+
+
+def vocabulary(name: str, data_dir: Path) -> tuple[GraphDataset, list[Program]]:
+    dataset = load_dataset(name, data_dir, download=False)
+    found = neighbourhoods(dataset)
+    if len(found.info.schema.node if found.info.schema else ()) > dataset.n_node_features:
+        dataset = dataset.with_structure()
+    return dataset, found.programs
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["BBBP", "ENZYMES"])
+def test_a_vocabulary_on_a_sample_of_its_graphs(name: str, data_dir: Path) -> None:
+    dataset, programs = vocabulary(name, data_dir)
+    rng = np.random.default_rng(0)
+    encoded = GraphSet([dataset.graphs[i] for i in rng.permutation(len(dataset))[:40]])
+    plan = ProgramPlan(programs, encoded)
+    assert np.array_equal(plan.match(encoded).table(), old_path(programs, encoded) == 1)
+    assert plan.nbytes <= 20 * sum(len(str(program)) for program in programs)
+
+
+@pytest.mark.long
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["BBBP", "ENZYMES"])
+def test_a_vocabulary_on_all_its_graphs(name: str, data_dir: Path) -> None:
+    dataset, programs = vocabulary(name, data_dir)
+    encoded = GraphSet(dataset.graphs)
+    table = ProgramPlan(programs, encoded).match(encoded, n_jobs=2).table()
+    answers = _core.exists(encoded.native, fitted_batch(programs, encoded), NO_BUDGET, 2)
+    assert np.array_equal(table, answers == 1)
+
+
+# --- bounds -----------------------------------------------------------------------------------------------
+
+
+def plain(n: int, edges: Any, directed: bool = False) -> Graph:
+    return Graph(np.zeros((n, 0)), edges, directed=directed)
+
+
+def path(n: int) -> Graph:
+    return plain(n, np.column_stack([np.arange(n - 1), np.arange(1, n)]))
+
+
+def ring(n: int) -> Graph:
+    return plain(n, np.column_stack([np.arange(n), (np.arange(n) + 1) % n]))
+
+
+def complete(n: int) -> Graph:
+    return plain(n, np.column_stack(np.triu_indices(n, 1)))
+
+
+def star(n: int) -> Graph:
+    return plain(n, np.column_stack([np.zeros(n - 1, dtype=int), np.arange(1, n)]))
+
+
+HOSTILE = {
+    "chains": [Program.from_graph(path(n)) for n in (1, 2, 60, 127, 128, 129, 200)],
+    "rings": [Program.from_graph(ring(n)) for n in (3, 64, 127, 128, 129)],
+    "complete": [Program.from_graph(complete(n)) for n in (3, 12, 40, 60)],
+    "stars": [Program.from_graph(star(n)) for n in (3, 30, 128, 129)],
+    "far apart": [Program([(f"x{i}", None) for i in range(n)], []) for n in (2, 100, 300)],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_programs_have_bounded_plans_and_the_answers_of_single_searches(name: str) -> None:
+    programs = HOSTILE[name]
+    graphs = GraphSet([path(150), ring(129), complete(60), complete(200), star(140), path(5)])
+    plan = ProgramPlan(programs, graphs)
+    assert plan.nbytes <= 20 * sum(len(str(program)) for program in programs)
+    budget = 20_000
+    found, before = plan.match(graphs, step_budget=budget), old_path(programs, graphs, budget)
+    known = before != 2
+    assert np.array_equal(found.table()[known], before[known] == 1)
+    assert not found.unknown_table()[known].any()
+
+
+def test_many_values_keep_the_plan_small() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(3000, 6)).round(6)
+    programs = [
+        Program([("x", [(a, a) for a in row]), ("y", [(a, np.inf) for a in row])], [("x", "y", None)])
+        for row in values.tolist()
+    ]
+    graphs = GraphSet([Graph(values[:40], [(v, v + 1) for v in range(39)])])
+    plan = ProgramPlan(programs, graphs)
+    assert plan.nbytes <= 20 * sum(len(str(program)) for program in programs)
+    assert np.array_equal(plan.match(graphs).table(), old_path(programs, graphs) == 1)
+
+
+def test_a_large_graph_and_a_large_program() -> None:
+    n = 100_000
+    graphs = GraphSet([path(n)])
+    programs = [Program.from_graph(path(4)), Program.from_graph(ring(3)), Program.from_graph(star(4))]
+    plan = ProgramPlan(programs, graphs)
+    assert plan.match(graphs, step_budget=10**6).table().tolist() == [[True, False, False]]
+    large = Program.from_graph(path(n))
+    small = GraphSet([path(50), complete(200)])
+    plan = ProgramPlan([large, programs[0]], small)
+    assert plan.nbytes <= 20 * len(str(large))
+    assert plan.match(small, step_budget=10**6).table().tolist() == [[False, True], [False, True]]
+
+
+def test_images_in_a_complete_graph_are_bounded() -> None:
+    graphs = GraphSet([complete(200), path(2000)])
+    programs = [Program.from_graph(path(6)), Program.from_graph(complete(5)), Program.from_graph(ring(5))]
+    found = ProgramPlan(programs, graphs).witnesses(graphs, [0, 0, 0, 1], [0, 1, 2, 0])
+    assert [len(images) for images in found.images] == [60, 60, 60, 60]
+    assert not found.complete.any()
