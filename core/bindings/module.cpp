@@ -13,6 +13,10 @@ void register_shrink(nanobind::module_ &m);
 NB_MODULE(_core, m) {
     m.doc() =
         "The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.";
+#ifdef NDEBUG
+    // Models keep their compiled programs, and those that live until the process ends are no leak.
+    nanobind::set_leak_warnings(false);
+#endif
     gdlnn::bindings::register_match(m);
     gdlnn::bindings::register_mine(m);
     gdlnn::bindings::register_neighbourhoods(m);

@@ -46,7 +46,10 @@ def train(
     k: Annotated[
         str | None, typer.Option(help="How many programs: all, a number, or a fraction of the graphs.")
     ] = None,
-    head: Annotated[Literal["mlp", "linear"], typer.Option(help="What stands on the GDL layer.")] = "mlp",
+    head: Annotated[
+        Literal["mlp", "linear", "scorecard"],
+        typer.Option(help="The classifier on top; scorecard: at most 30 programs, printed as one table."),
+    ] = "mlp",
     pooled: Annotated[
         bool | None, typer.Option("--pooled/--no-pooled", help="Pooled features beside programs.")
     ] = None,
@@ -104,7 +107,7 @@ def train(
     model = _fit(parts, vocabulary, search, head, options, checkpoint, tuned=tuned)
     say(f"{len(model.programs_)} programs; {_told_choice(model)}")
     model.metrics_ = _scores(model, parts, say)
-    for line in _told_programs(model):
+    for line in _told_programs(model) if head != "scorecard" else _told_scorecard(model, parts):
         say(line)
     model.save(output)
     say(f"{output.name}: written")
@@ -186,6 +189,12 @@ def _scores(
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
+
+
+def _told_scorecard(model: GDLNNClassifier, parts: dict[str, GraphDataset]) -> list[str]:
+    from gdlnn.model import scorecard_text
+
+    return scorecard_text(model, parts.get("test")).splitlines()
 
 
 def _told_programs(model: GDLNNClassifier) -> list[str]:

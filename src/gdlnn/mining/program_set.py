@@ -303,6 +303,10 @@ class ProgramSet(Sequence[MinedProgram]):
         row %= self.info.n_graphs
         return [item for item in self._items if row in item.targets]
 
+    def take(self, rows: npt.ArrayLike) -> ProgramSet:
+        """Return some of the programs, by number, in the given order."""
+        return self._with(self._items[i] for i in np.asarray(rows, dtype=np.int64).tolist())
+
     def ranked(self) -> ProgramSet:
         """Return the programs from best to worst: by score, then by support, then in the order of targets.
 

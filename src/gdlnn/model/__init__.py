@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gdlnn.model.network import GDLLayer
     from gdlnn.model.pl4xgl import PL4XGLClassifier
     from gdlnn.model.pooling import PooledFeatures
+    from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
     from gdlnn.model.tuning import TuneResult, tune
     from gdlnn.model.vocabulary import Mined, Neighbourhoods
 
@@ -28,9 +29,12 @@ _HOMES = {
     "Neighbourhoods": "gdlnn.model.vocabulary",
     "PL4XGLClassifier": "gdlnn.model.pl4xgl",
     "PooledFeatures": "gdlnn.model.pooling",
+    "ScorecardHead": "gdlnn.model.scorecard",
     "TuneResult": "gdlnn.model.tuning",
     "load_model": "gdlnn.model.model_file",
     "save_model": "gdlnn.model.model_file",
+    "scorecard_rows": "gdlnn.model.scorecard",
+    "scorecard_text": "gdlnn.model.scorecard",
     "tune": "gdlnn.model.tuning",
 }
 
@@ -43,9 +47,12 @@ __all__ = [
     "Neighbourhoods",
     "PL4XGLClassifier",
     "PooledFeatures",
+    "ScorecardHead",
     "TuneResult",
     "load_model",
     "save_model",
+    "scorecard_rows",
+    "scorecard_text",
     "tune",
 ]
 

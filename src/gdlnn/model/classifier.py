@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -33,6 +33,7 @@ from gdlnn.model.inputs import (
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.pooling import any_quantity
 from gdlnn.model.representation import Representation
+from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.vocabulary import (
     Mined,
     Neighbourhoods,
@@ -58,6 +59,11 @@ _MOVED = {
     "teacher": "head=MLPHead(soft_labels=…)",
     "log_counts": 'activation="log_count"',
 }
+_HEADS: dict[str, Callable[[], Any]] = {
+    "mlp": MLPHead,
+    "linear": lambda: MLPHead(hidden=(), ensemble_size=1, linear_share=0),
+    "scorecard": ScorecardHead,
+}
 logger = logging.getLogger(__name__)
 
 
@@ -75,8 +81,8 @@ class GDLNNClassifier(GraphClassifier):
         ``Neighbourhoods(...)``, or several of these. "auto": neighbourhoods, and beside them programs mined
         in bags where there are fewer than 1,000 training graphs that were not read as molecules.
     head
-        "mlp", "linear" (exact attributions), ``MLPHead(...)`` with its own options, or any scikit-learn
-        classifier.
+        "mlp", "linear" (exact attributions), "scorecard" (at most 30 programs, see `ScorecardHead`),
+        ``MLPHead(...)`` or ``ScorecardHead(...)`` with their own options, or any scikit-learn classifier.
     structure
         Whether degree and ring join the node features, computed from each graph. "auto": where nodes carry
         labels only, as in MUTAG, and no such feature yet.
@@ -113,7 +119,7 @@ class GDLNNClassifier(GraphClassifier):
     """
 
     vocabulary: Vocabulary = "auto"
-    head: Literal["mlp", "linear"] | Any = "mlp"
+    head: Literal["mlp", "linear", "scorecard"] | Any = "mlp"
     structure: bool | Literal["auto"] = "auto"
     pooled: bool | Literal["auto"] = "auto"
     activation: Activation = "exists"
@@ -194,8 +200,11 @@ class GDLNNClassifier(GraphClassifier):
         self.classes_ = np.unique(train.y)
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
-        pooled = self._pools(train)
-        sources = make_sources(self.vocabulary, train)
+        card = isinstance(self._make_head(), ScorecardHead)
+        pooled = self._pools(train) and not (card and self.pooled == "auto")
+        # A card of few programs is chosen among those that know nothing of labels, unless told otherwise.
+        vocabulary = "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
+        sources = make_sources(vocabulary, train)
         if programs is not None:
             given = _given(programs, train)
             self.programs_ = sources[0].columns(given) if len(sources) == 1 else union(given)
@@ -262,6 +271,10 @@ class GDLNNClassifier(GraphClassifier):
             self.head_.fit(table, codes, validation=(held_out, self._codes(val.y)))
         else:
             self.head_.fit(table, codes)
+        if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
+            self.programs_ = self.programs_.take(self.head_.keep_selected())
+            layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)
+            self.layer_ = layer.fit(train)
         self.history_ = getattr(self.head_, "history_", [])
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -271,13 +284,14 @@ class GDLNNClassifier(GraphClassifier):
     def _make_head(self) -> Any:
         """Return an unfitted head with what it takes over from the classifier."""
         head = clone(self.head) if hasattr(self.head, "fit") else None
-        if isinstance(self.head, str) and self.head in ("mlp", "linear"):
-            head = MLPHead() if self.head == "mlp" else MLPHead(hidden=(), ensemble_size=1, linear_share=0)
+        if isinstance(self.head, str) and self.head in _HEADS:
+            head = _HEADS[self.head]()
         if head is None or not hasattr(head, "predict"):
-            expected = "mlp, linear, MLPHead(...) or a scikit-learn classifier"
+            expected = "mlp, linear, scorecard, MLPHead(...) or a scikit-learn classifier"
             raise ModelError(f"head: expected {expected}, got {self.head!r}")
-        if isinstance(head, MLPHead):
+        if isinstance(head, MLPHead | ScorecardHead):
             head.seed = self.seed if head.seed is None else head.seed
+        if isinstance(head, MLPHead):
             weights = self.class_weight if head.class_weight is None else head.class_weight
             if isinstance(weights, Mapping):
                 codes = label_codes(weights, self.classes_).tolist()

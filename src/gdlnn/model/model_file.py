@@ -23,6 +23,7 @@ from gdlnn.mining.program_text import to_text
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
+from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.vocabulary import Mined, Neighbourhoods
 from gdlnn.version import package_version
 
@@ -46,7 +47,7 @@ _VERSION_1_HEAD = {
     "teacher": "soft_labels",
 }
 """Parameters of version 1 that belong to the head, and what they are called there."""
-_PARTS = (Mined, Neighbourhoods, MLPHead)
+_PARTS = (Mined, Neighbourhoods, MLPHead, ScorecardHead)
 """Parameters of a classifier that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
 
@@ -57,11 +58,11 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model, "head_")
-    if not isinstance(model.head_, MLPHead):
+    if not isinstance(model.head_, MLPHead | ScorecardHead):
         kind = type(model.head_).__name__
         raise ModelError(
-            f"save: head: expected mlp, linear or MLPHead, got {kind}, which a model file without code "
-            "cannot hold; joblib.dump(model, path) keeps it"
+            f"save: head: expected mlp, linear, scorecard or MLPHead, got {kind}, which a model file without "
+            "code cannot hold; joblib.dump(model, path) keeps it"
         )
     tensors = {
         name: np.ascontiguousarray(value.cpu().numpy())
@@ -304,4 +305,6 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     head.network_ = network.to(choose_device(head.device)).eval()
     head.classes_ = np.arange(len(model.classes_))
     head.n_features_in_, head.history_ = n_features, model.history_
+    if isinstance(head, ScorecardHead):
+        head.restore()
     model.head_ = head

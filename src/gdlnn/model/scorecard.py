@@ -1,0 +1,325 @@
+"""ScorecardHead: an additive model of a few programs, and the table that is the whole of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csc_array, issparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gdlnn.errors import ModelError
+from gdlnn.model.base import BaseEstimator, ClassifierMixin
+from gdlnn.model.inputs import is_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.model.classifier import GDLNNClassifier
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+N_FOLDS = 5
+"""Folds of the cross-validation that decides how many programs there are."""
+FEWEST_ROWS = 10
+"""Training graphs that a program of a scorecard matches, and does not match, at least."""
+PENALTY = 1.0
+"""Strength of the L2 penalty on coefficients."""
+MOST_POINTS = 10
+"""Points of the strongest program where coefficients are rounded."""
+
+
+@dataclass(eq=False, repr=False)
+class ScorecardHead(ClassifierMixin, BaseEstimator):
+    """A logistic regression on few features, chosen one by one: the next is that with the largest gradient.
+
+    How many there are is decided by cross-validation. With several classes, each has a card against the rest.
+
+    Parameters
+    ----------
+    max_programs
+        Most programs, over all classes.
+    points
+        Round coefficients to whole points, at most ten for the strongest.
+    seed
+        Seed of the folds. None: that of the classifier that the head belongs to, or 0.
+
+    Attributes
+    ----------
+    selected_
+        The chosen features, in the order in which they were chosen.
+    coef_, intercept_
+        The log odds that each feature adds to each class, and the constants; zero for features not chosen.
+    classes_
+        The labels.
+    """
+
+    max_programs: int = 30
+    points: bool = False
+    seed: int | None = None
+    # What a network of one linear layer has, for the model file.
+    hidden: ClassVar[tuple[int, ...]] = ()
+    ensemble_size: ClassVar[int] = 1
+    dropout: ClassVar[float] = 0.0
+    device: ClassVar[str] = "cpu"
+    share_of_linear: ClassVar[float] = 0.0
+
+    def fit(self, X: Any, y: npt.ArrayLike) -> Self:
+        """Choose features and fit their coefficients."""
+        if not is_whole(self.max_programs, 1):
+            raise ModelError(
+                f"max_programs: expected a whole number of at least 1, got {self.max_programs!r}"
+            )
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        table = csc_array(X)
+        wanted = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+        most = max(1, self.max_programs // len(wanted))
+        coef = np.zeros((len(self.classes_), table.shape[1]))
+        intercept = np.zeros(len(self.classes_))
+        chosen: list[int] = []
+        for code in wanted:
+            card = self._card(table, (codes == code).astype(np.float64), most)
+            coef[code, card.columns], intercept[code] = card.coefficients, card.constant
+            chosen += [column for column in card.columns if column not in chosen]
+        if len(self.classes_) == 2:  # the odds of the second class, shared out evenly
+            coef, intercept = np.stack([-coef[1], coef[1]]) / 2, np.array([-intercept[1], intercept[1]]) / 2
+        self.selected_: IntArray = np.array(chosen, dtype=np.int64)
+        self._set(coef, intercept)
+        return self
+
+    def _card(self, table: csc_array, y: FloatArray, most: int) -> _Card:
+        """Choose the features of one class."""
+        n_steps = self._n_steps(table, y, most)
+        *_, card = _grow(table, y, n_steps)
+        return _rounded(table, y, card) if self.points else card
+
+    def _n_steps(self, table: csc_array, y: FloatArray, most: int) -> int:
+        """Return the number of features with the least mean loss on rows left out."""
+        rng = np.random.default_rng(self.seed or 0)
+        order = rng.permutation(len(y))
+        order = order[np.argsort(y[order], kind="stable")]
+        fold = np.empty(len(y), dtype=np.int64)
+        fold[order] = np.arange(len(y)) % N_FOLDS
+        rows = table.tocsr()
+        losses = np.zeros(most + 1)
+        for number in range(min(N_FOLDS, len(y))):
+            outside = fold == number
+            if not 0 < y[~outside].sum() < (~outside).sum():
+                return min(most, 1)
+            cards = list(_grow(csc_array(rows[~outside]), y[~outside], most))
+            cards += [cards[-1]] * (most + 1 - len(cards))
+            held_out = csc_array(rows[outside])
+            losses += [_loss(held_out, y[outside], card) for card in cards]
+        return int(np.argmin(losses))
+
+    def _set(self, coef: FloatArray, intercept: FloatArray) -> None:
+        import torch
+
+        from gdlnn.model.network import HeadNetwork, Perceptron
+
+        self.coef_, self.intercept_ = coef, intercept
+        n_features = coef.shape[1]
+        perceptron = Perceptron(n_features, (), len(self.classes_))
+        (layer,) = perceptron.linear_layers
+        with torch.no_grad():
+            layer.weight.copy_(torch.from_numpy(coef))
+            layer.bias.copy_(torch.from_numpy(intercept))
+        self.network_ = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), [perceptron]).eval()
+        self.n_features_in_ = n_features
+
+    def keep_selected(self) -> IntArray:
+        """Forget the features that were not chosen; return those that are left, as they were numbered."""
+        kept = self.selected_
+        self._set(self.coef_[:, kept], self.intercept_)
+        self.selected_ = np.arange(len(kept))
+        return kept
+
+    def restore(self) -> None:
+        """Take the coefficients from a network that was read from a file."""
+        state = self.network_.state_dict()
+        self.coef_ = state["members.0.layers.0.weight"].double().numpy()
+        self.intercept_ = state["members.0.layers.0.bias"].double().numpy()
+        self.selected_ = np.flatnonzero(self.coef_.any(axis=0))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
+        scores = np.asarray((X.toarray() if issparse(X) else X) @ self.coef_.T + self.intercept_)
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+# --- growing a card ---------------------------------------------------------------------------------------
+
+
+class _Card(NamedTuple):
+    """Features with their coefficients, and a constant."""
+
+    columns: list[int]
+    coefficients: FloatArray
+    constant: float
+
+
+def _grow(table: csc_array, y: FloatArray, most: int) -> Any:
+    """Yield the card without features, then one after each feature that is added."""
+    share = np.clip(y.mean(), 1e-6, 1 - 1e-6)
+    card = _Card([], np.zeros(0), float(np.log(share / (1 - share))))
+    yield card
+    least = min(FEWEST_ROWS, max(2, len(y) // 20))
+    counts = np.diff(table.indptr)
+    allowed = (counts >= least) & (counts <= len(y) - least)
+    transposed = table.T.tocsr()
+    for _ in range(most):
+        chances = 1 / (1 + np.exp(-_scores(table, card)))
+        spread = chances * (1 - chances)
+        gradient = transposed @ (y - chances)
+        weight = transposed @ spread
+        # Rao's score: the gradient over its deviation, the constant taken into account.
+        information = weight - weight**2 / max(spread.sum(), 1e-12) + PENALTY
+        merit = np.where(allowed, gradient**2 / information, 0.0)
+        best = int(np.argmax(merit))
+        if merit[best] <= 0:
+            return
+        allowed[best] = False
+        card = _fitted(table, y, [*card.columns, best], [*card.coefficients, 0.0], card.constant)
+        yield card
+
+
+def _dense(table: csc_array, columns: Sequence[int]) -> FloatArray:
+    return np.asarray(table[:, list(columns)].toarray())
+
+
+def _scores(table: csc_array, card: _Card) -> FloatArray:
+    if not card.columns:
+        return np.full(table.shape[0], card.constant)
+    return np.asarray(_dense(table, card.columns) @ card.coefficients + card.constant)
+
+
+def _fitted(
+    table: csc_array, y: FloatArray, columns: list[int], start: Sequence[float], constant: float
+) -> _Card:
+    """Fit the coefficients of some features by Newton's method."""
+    design = np.hstack([np.ones((len(y), 1)), _dense(table, columns)])
+    weights = np.array([constant, *start])
+    penalty = np.full(len(weights), PENALTY)
+    penalty[0] = 0
+    for _ in range(20):
+        chances = 1 / (1 + np.exp(-(design @ weights)))
+        gradient = design.T @ (y - chances) - penalty * weights
+        hessian = (design * (chances * (1 - chances))[:, None]).T @ design + np.diag(penalty + 1e-9)
+        step = np.linalg.solve(hessian, gradient)
+        weights += np.clip(step, -5, 5)
+        if np.abs(step).max() < 1e-8:
+            break
+    return _Card(columns, weights[1:], float(weights[0]))
+
+
+def _loss(table: csc_array, y: FloatArray, card: _Card) -> float:
+    scores = _scores(table, card)
+    return float(np.mean(np.logaddexp(0, scores) - y * scores))
+
+
+def _rounded(table: csc_array, y: FloatArray, card: _Card) -> _Card:
+    """Round the coefficients to whole points, and fit the constant again."""
+    if not card.columns:
+        return card
+    unit = float(np.abs(card.coefficients).max()) / MOST_POINTS
+    points = np.round(card.coefficients / unit) * unit
+    offset = _dense(table, card.columns) @ points
+    constant = card.constant
+    for _ in range(30):
+        chances = 1 / (1 + np.exp(-(offset + constant)))
+        constant += float(np.clip((y - chances).sum() / max((chances * (1 - chances)).sum(), 1e-9), -5, 5))
+    return _Card(card.columns, points, constant)
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+class ScorecardRow(NamedTuple):
+    """A program of a scorecard, what it adds to the log odds of a class, and how it did on held-out graphs.
+
+    ``matched`` and ``right`` count held-out graphs that it matches, and those of them that are of the class
+    it speaks for; None without held-out graphs.
+    """
+
+    column: int
+    words: str
+    label: Any
+    contribution: float
+    matched: int | None = None
+    right: int | None = None
+
+
+def scorecard_rows(model: GDLNNClassifier, held_out: GraphDataset | None = None) -> list[ScorecardRow]:
+    """Return the whole of a model whose head is additive, the strongest programs first.
+
+    Parameters
+    ----------
+    model
+        A fitted model with a scorecard or another linear head.
+    held_out
+        Labelled graphs that it was not trained on.
+    """
+    coef = np.asarray(model.head_.coef_)
+    if len(coef) == 1:
+        coef = np.concatenate([-coef, coef]) / 2
+    two = len(model.classes_) == 2
+    matches = None if held_out is None else model.represent(held_out).matches
+    truth = None if held_out is None else np.asarray(held_out.y)
+    rows = []
+    for column, item in enumerate(model.programs_):
+        best = int(np.argmax(coef[:, column]))
+        label = model.classes_[best]
+        added = float(coef[best, column] - coef[1 - best, column]) if two else float(coef[best, column])
+        words = item.program.describe(model.schema_, directed=model.programs_.info.directed)
+        counts: tuple[int | None, int | None] = (None, None)
+        if matches is not None and truth is not None:
+            here = matches[:, column]
+            counts = int(here.sum()), int((truth[here] == label).sum())
+        rows.append(ScorecardRow(column, words, label, added, *counts))
+    return sorted(rows, key=lambda row: (-abs(row.contribution), row.column))
+
+
+def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None) -> str:
+    """Return a scorecard as the text of a table: program, class, log odds, and held-out counts."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from gdlnn.graphs import Schema
+
+    schema = model.schema_ or Schema()
+    table = Table(title=f"{len(model.programs_)} programs", title_justify="left")
+    table.add_column("log odds", justify="right")
+    table.add_column("for")
+    table.add_column("program", ratio=1)
+    if held_out is not None:
+        table.add_column("held out", justify="right")
+        table.add_column("precision", justify="right")
+    for row in scorecard_rows(model, held_out):
+        shown: list[Any] = [f"{row.contribution:+.2f}", Text(schema.class_name(row.label)), Text(row.words)]
+        if row.matched is not None:
+            precision = "–" if not row.matched else f"{(row.right or 0) / row.matched:.0%}"
+            shown += [str(row.matched), precision]
+        table.add_row(*shown)
+    console = Console(width=120, color_system=None, force_terminal=False, force_jupyter=False)
+    with console.capture() as capture:
+        console.print(table)
+    intercept = np.asarray(model.head_.intercept_)
+    return f"{capture.get()}constant: {', '.join(f'{value:+.2f}' for value in intercept)}\n"
