@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, issparse
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
@@ -74,6 +75,7 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
                 f"max_programs: expected a whole number of at least 1, got {self.max_programs!r}"
             )
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+        check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         table = csc_array(X)
         wanted = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
@@ -182,15 +184,19 @@ def _grow(table: csc_array, y: FloatArray, most: int) -> Any:
     yield card
     least = min(FEWEST_ROWS, max(2, len(y) // 20))
     counts = np.diff(table.indptr)
-    allowed = (counts >= least) & (counts <= len(y) - least)
     transposed = table.T.tocsr()
+    squared = transposed.multiply(transposed).tocsr()
+    marks = np.asarray((squared - transposed).multiply(squared - transposed).sum(axis=1)).reshape(-1) == 0
+    allowed = (counts >= least) & (
+        (counts <= len(y) - least) | ~marks
+    )  # of zeros and ones both must be there
     for _ in range(most):
         chances = 1 / (1 + np.exp(-_scores(table, card)))
         spread = chances * (1 - chances)
         gradient = transposed @ (y - chances)
         weight = transposed @ spread
         # Rao's score: the gradient over its deviation, the constant taken into account.
-        information = weight - weight**2 / max(spread.sum(), 1e-12) + PENALTY
+        information = squared @ spread - weight**2 / max(spread.sum(), 1e-12) + PENALTY
         merit = np.where(allowed, gradient**2 / information, 0.0)
         best = int(np.argmax(merit))
         if merit[best] <= 0:
