@@ -17,7 +17,7 @@ from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from types import ModuleType
 
 ELEMENTS = tuple(
@@ -223,7 +223,7 @@ def molecule_graph(
     The default features make hydrogens implicit, as in SMILES, wherever they are bonded to another atom.
     """
     read = _ogb_rows if features == "ogb" else _default_rows
-    if features == "default" and any(atom.GetAtomicNum() == 1 for atom in molecule.GetAtoms()):
+    if features == "default" and any(atom.GetAtomicNum() == 1 for atom in _atoms(molecule)):
         molecule = _without_hydrogens(molecule)
     nodes, bonds = read(molecule)
     rows = sorted((*sorted(ends), *values) for ends, values in bonds)
@@ -237,6 +237,11 @@ def molecule_graph(
         default if schema is None else schema,
         name,
     )
+
+
+def _atoms(molecule: Any) -> Iterable[Any]:
+    """Return the atoms by number: RDKit's own iterator takes twice as long."""
+    return map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms()))
 
 
 _Rows = tuple[Sequence[tuple[int, ...]], Sequence[tuple[tuple[int, int], tuple[int, ...]]]]
@@ -254,11 +259,11 @@ def _default_rows(molecule: Any) -> _Rows:
             atom.GetIsAromatic(),
             atom.IsInRing(),
         )
-        for atom in molecule.GetAtoms()
+        for atom in _atoms(molecule)
     ]
     bonds = [
         ((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()), (types.get(bond.GetBondType(), 0),))
-        for bond in molecule.GetBonds()
+        for bond in map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
     ]
     return atoms, bonds
 
@@ -277,14 +282,14 @@ def _ogb_rows(molecule: Any) -> _Rows:
             atom.GetIsAromatic(),
             atom.IsInRing(),
         )
-        for atom in molecule.GetAtoms()
+        for atom in _atoms(molecule)
     ]
     bonds = [
         (
             (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()),
             (types.get(bond.GetBondType(), 0), stereos.get(bond.GetStereo(), 5), bond.GetIsConjugated()),
         )
-        for bond in molecule.GetBonds()
+        for bond in map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
     ]
     return atoms, bonds
 
