@@ -258,7 +258,7 @@ def test_the_constructor_stays_small() -> None:
         (lambda g, y: quick().fit(g, [1] * 6), "expected at least two classes"),
         (
             lambda g, y: quick(head="forest").fit(g, y),
-            "head: expected mlp, linear, MLPHead",
+            "head: expected mlp, linear, scorecard, MLPHead",
         ),
         (lambda g, y: quick(early_stopping="no").fit(g, y), "early_stopping: expected True"),
         (lambda g, y: quick(min_support=99).fit(g, y), "expected at least one program"),
