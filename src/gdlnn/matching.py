@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, overload
 
 import numpy as np
@@ -116,6 +116,14 @@ class Matches:
         rows = _rows(self.start)[order]
         cuts = np.cumsum(np.bincount(self.programs, minlength=self.n_programs))[:-1]
         return list(np.split(rows, cuts)) if self.n_programs else []
+
+    def supports(self) -> Iterator[tuple[BoolArray, bool]]:
+        """Yield for each program which graphs it matches, and whether all of these answers are known."""
+        unknown = set(self.unknown.tolist())
+        for column, rows in enumerate(self.by_program()):
+            support = np.zeros(len(self), dtype=bool)
+            support[rows] = True
+            yield support, column not in unknown
 
     def table(self) -> BoolArray:
         """Return graphs × programs: where a program matches."""

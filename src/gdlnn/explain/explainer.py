@@ -21,6 +21,7 @@ from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.matching import as_graph_set
 from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.inputs import as_graphs
 from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def explain(
     if not hasattr(model, "represent"):
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier or PL4XGLClassifier, got a {kind}")
-    seen = graphs if isinstance(graphs, Representation) else model.represent(listed_graphs(graphs))
+    seen = represented(model, graphs)
     if hasattr(model, "deciding_programs"):
         found = explain_pl4xgl(model, seen)
     else:
@@ -120,17 +121,13 @@ def explain(
     return found[0] if isinstance(graphs, Graph) else found
 
 
-def listed_graphs(graphs: Any) -> list[Graph]:
-    """Return one graph or several as a list; anything else is an error that names it."""
-    try:
-        listed = [graphs] if isinstance(graphs, Graph) else list(graphs)
-    except TypeError:
-        kind = type(graphs).__name__
-        raise ExplanationError(f"graphs: expected a Graph or a list of graphs, got {kind}") from None
-    for index, graph in enumerate(listed):
-        if not isinstance(graph, Graph):
-            raise ExplanationError(f"graphs: item {index}: expected a Graph, got {type(graph).__name__}")
-    return listed
+def represented(model: Any, graphs: GraphsLike) -> Representation:
+    """Return what a model makes of one graph or several, unless it was asked before."""
+    if isinstance(graphs, Representation):
+        return graphs
+    listed = as_graphs(graphs, alone=True, error=ExplanationError)
+    seen: Representation = model.represent(listed)
+    return seen
 
 
 def _checked(n_features: Any) -> NFeatures:

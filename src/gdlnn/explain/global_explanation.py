@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.explain.explainer import GraphsLike, NFeatures, explain, listed_graphs
+from gdlnn.explain.explainer import GraphsLike, NFeatures, explain, represented
 from gdlnn.explain.explanation import Explanation, plain
 from gdlnn.graphs import Schema
-from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
     from gdlnn.explain.techniques import TechniqueLike
@@ -130,7 +129,7 @@ def explain_model(
     n_examples
         How many example graphs to name per program.
     """
-    seen = graphs if isinstance(graphs, Representation) else model.represent(listed_graphs(graphs))
+    seen = represented(model, graphs)
     explanations = explain(model, seen, technique, n_features, seed=seed)
     labels = [plain(label) for label in np.asarray(model.classes_)]
     rows_of = {label: [i for i, e in enumerate(explanations) if e.prediction == label] for label in labels}

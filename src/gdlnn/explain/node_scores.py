@@ -43,8 +43,7 @@ def spread(
             continue
         np.add.at(nodes, places, contribution / places.size)
         if program.edges and number is not None:
-            ends = program.arrays(program.n_node_features or 0, program.n_edge_features or 0).edges
-            there = number[places[:, ends[:, 0]], places[:, ends[:, 1]]]
+            there = number[places[:, program.ends[:, 0]], places[:, program.ends[:, 1]]]
             np.add.at(edges, there, contribution / there.size)
     return nodes, edges
 

@@ -252,6 +252,13 @@ class Program:
         """Number of edge features, or None where no edge has a vector."""
         return next((len(e.intervals) for e in self.edges if e.intervals is not None), None)
 
+    @cached_property
+    def ends(self) -> IntArray:
+        """The positions of the variables that each edge joins, edges × 2."""
+        position = {variable: i for i, variable in enumerate(self.variables)}
+        ends = [(position[edge.source], position[edge.target]) for edge in self.edges]
+        return np.array(ends, dtype=np.int64).reshape(len(self.edges), 2)
+
     def arrays(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
         """Return the program as the core takes it, for graphs with these numbers of features."""
         shape = (n_node_features, n_edge_features)
@@ -276,11 +283,9 @@ class Program:
             table = np.array(rows, dtype=np.float64).reshape(len(vectors), width, 2)
             return np.ascontiguousarray(table[:, :, 0]), np.ascontiguousarray(table[:, :, 1])
 
-        position = {variable: i for i, variable in enumerate(self.variables)}
-        ends = np.array([(position[e.source], position[e.target]) for e in self.edges], dtype=np.int64)
         return ProgramArrays(
             *bounds([n.intervals for n in self.nodes], n_node_features),
-            ends.reshape(len(self.edges), 2),
+            self.ends,
             *bounds([e.intervals for e in self.edges], n_edge_features),
         )
 

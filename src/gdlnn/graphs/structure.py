@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdlnn.errors import GraphError
+from gdlnn.errors import GDLNNError, GraphError
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, Schema
@@ -27,6 +27,27 @@ DIRECTED = (Feature("out_degree", "ordinal"), Feature("in_degree", "ordinal"), _
 def structure_features(directed: bool) -> tuple[Feature, ...]:
     """Return the features that describe the structure of directed or undirected graphs."""
     return DIRECTED if directed else UNDIRECTED
+
+
+def structure_is_wanted(
+    asked: object, schema: Schema | None, n_node_features: int, error: type[GDLNNError]
+) -> bool:
+    """Return whether structure features are to be added: as asked, and where they are not there yet.
+
+    Parameters
+    ----------
+    asked
+        True, False or "auto".
+    schema, n_node_features
+        The features of the graphs.
+    error
+        What to raise for anything else.
+    """
+    if asked not in (True, False, "auto"):
+        raise error(f"structure: expected True, False or auto, got {asked!r}")
+    if n_structure_features(schema):
+        return False
+    return wants_structure(schema, n_node_features) if asked == "auto" else bool(asked)
 
 
 def wants_structure(schema: Schema | None, n_node_features: int) -> bool:

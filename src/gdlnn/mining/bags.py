@@ -7,22 +7,20 @@ graphs; and the graphs outside a program's bag say what it is worth on graphs th
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.splits import fold_rows
 from gdlnn.matching import ProgramPlan, as_graph_set
-from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet
+from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon, whole, wrong
 from gdlnn.mining.tasks import choose_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import GraphDataset
@@ -54,7 +52,7 @@ def bag_rows(dataset: GraphDataset, count: int, seed: int) -> list[IntArray]:
 def mine_in_bags(
     search: Callable[..., ProgramSet],
     dataset: GraphDataset,
-    codes: npt.NDArray[np.int32],
+    labelled: tuple[list[Any], npt.NDArray[np.int32]],
     bags: Bags,
     options: dict[str, Any],
 ) -> ProgramSet:
@@ -64,14 +62,15 @@ def mine_in_bags(
     ----------
     search
         `mine`.
-    dataset, codes
-        All graphs, and the numbers of their labels.
+    dataset, labelled
+        All graphs; their distinct labels in order, and the number of each graph's label.
     bags
         How many.
     options
         The other parameters of `mine`. With a checkpoint, every bag has a file of its own beside it.
     """
     started = time.monotonic()
+    labels, codes = labelled
     seed = whole("seed", options["seed"], 0)
     count = n_bags(bags, len(dataset))
     targets = choose_targets(options["targets"], codes, seed)
@@ -91,20 +90,10 @@ def mine_in_bags(
         if stopped_by is not None:
             break
     epsilon = resolved_epsilon(options["epsilon"], len(dataset))
-    items = _counted(dataset, codes, found, epsilon)
-    first = found[0][1].info
-    labels, counts = np.unique(codes, return_counts=True)
-    names = {int(code): value for code, value in zip(codes.tolist(), _plain(dataset.y), strict=True)}
-    info = replace(
-        first,
-        n_graphs=len(dataset),
-        label_counts=tuple((names[int(c)], int(n)) for c, n in zip(labels, counts, strict=True)),
-        settings={**first.settings, "epsilon": epsilon, "bags": count},
-        n_targets=len(targets),
-        dataset=dataset.name,
-        fingerprint=fingerprint(dataset.graphs, codes),
-        complete=stopped_by is None,
-    )
+    items = _counted(dataset, labels, codes, found, epsilon)
+    settings = {**found[0][1].info.settings, "epsilon": epsilon, "bags": count}
+    complete = stopped_by is None
+    info = SetInfo.of(dataset, labels, codes, settings, n_targets=len(targets), complete=complete)
     stats = _total([programs.stats for _, programs in found], time.monotonic() - started)
     return ProgramSet(items, info, stats, stopped_by)
 
@@ -116,12 +105,9 @@ def _own_file(checkpoint: Any, number: int) -> Path | None:
     return path.with_name(f"{path.name}.bag-{number + 1}")
 
 
-def _plain(y: Any) -> list[Any]:
-    return list(np.asarray(y).tolist())
-
-
 def _counted(
     dataset: GraphDataset,
+    labels: list[Any],
     codes: npt.NDArray[np.int32],
     found: list[tuple[IntArray, ProgramSet]],
     epsilon: float,
@@ -135,15 +121,14 @@ def _counted(
         return []
     graphs = as_graph_set(dataset.graphs)
     distinct = list(dict.fromkeys(program for _, program in groups))
-    plan = ProgramPlan(distinct, graphs)
-    supports = dict(zip(distinct, _supports(plan, graphs), strict=True))
-    code_of = dict(zip(_plain(dataset.y), codes.tolist(), strict=True))
+    found_in = ProgramPlan(distinct, graphs).match(graphs, step_budget=FINAL_BUDGET)
+    supports = dict(zip(distinct, found_in.supports(), strict=True))
     merged = []
     for (label, program), several in groups.items():
         support, certain = supports[program]
         for rows, item in several:
             support[rows[np.flatnonzero(item.support)]] = True  # whatever the budget of the search
-        right = codes == code_of[label]
+        right = codes == labels.index(label)
         outside = []
         for rows, _ in several:
             held_out = support.copy()
@@ -162,16 +147,6 @@ def _counted(
             )
         )
     return sorted(merged, key=lambda item: int(item.targets[0]))
-
-
-def _supports(plan: ProgramPlan, graphs: Any) -> Iterator[tuple[npt.NDArray[np.bool_], bool]]:
-    """Yield which graphs each program matches, and whether that is certain."""
-    found = plan.match(graphs, step_budget=FINAL_BUDGET)
-    unknown = set(found.unknown.tolist())
-    for column, rows in enumerate(found.by_program()):
-        support = np.zeros(len(found), dtype=bool)
-        support[rows] = True
-        yield support, column not in unknown
 
 
 def _score(matched: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], epsilon: float) -> float:

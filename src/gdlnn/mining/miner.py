@@ -7,13 +7,12 @@ import signal
 import threading
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.identity import fingerprint
 from gdlnn.matching import n_threads_for
 from gdlnn.mining.bags import Bags, mine_in_bags
 from gdlnn.mining.descents import ExecutorRun, LocalRun, MiningData, Run
@@ -23,7 +22,6 @@ from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header, pars
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Nominal,
-    Settings,
     Strategy,
     Targets,
     checked_jobs,
@@ -127,7 +125,7 @@ def mine(
     options = {name: value for name, value in locals().items() if name not in ("dataset", "bags")}
     labels, codes = checked_labels(dataset)
     if bags is not None:
-        return mine_in_bags(mine, dataset, codes, bags, options)
+        return mine_in_bags(mine, dataset, (labels, codes), bags, options)
     settings = checked_settings(options, len(dataset))
     least, lift = whole("min_support", min_support, 0), non_negative("min_lift", min_lift)
     clock = _Clock(None if time_limit is None else non_negative("time_limit", time_limit))
@@ -152,11 +150,11 @@ def mine(
         results = {} if saved is None else dict(saved.finished)
         report = stack.enter_context(_reporting(progress, plan, results.values()))
         stopped_by = _run_tasks(start, len(plan), results, saved, report, clock)
-    digest = fingerprint(dataset.graphs, codes) if hidden else data.fingerprint
-    info = _info(dataset, labels, codes, settings, len(rows), digest, stopped_by is None)
+    described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
+    complete = stopped_by is None
+    info = SetInfo.of(dataset, labels, codes, described, n_targets=len(rows), complete=complete)
     merged = _merged(plan, results, codes, labels)
     if hidden:
-        info = replace(info, settings={**info.settings, "ignore": list(ignore)})
         merged = [m.replace(program=hidden.open(m.program, dataset.directed)) for m in merged]
     programs = ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
     return programs if (least, lift) == (1, 0) else programs.filter(least, lift)
@@ -312,29 +310,3 @@ def _merged(
     return sorted(
         merged, key=lambda item: int(item.targets[0])
     )  # stable: within a target in the order of tasks
-
-
-def _info(
-    dataset: GraphDataset,
-    labels: Sequence[Any],
-    codes: npt.NDArray[np.int32],
-    settings: Settings,
-    n_targets: int,
-    fingerprint: str,
-    complete: bool,
-) -> SetInfo:
-    counts = np.bincount(codes, minlength=len(labels)).tolist()
-    return SetInfo(
-        n_graphs=len(dataset),
-        label_counts=tuple(zip(labels, counts, strict=True)),
-        directed=dataset.directed,
-        n_node_features=dataset.n_node_features,
-        n_edge_features=dataset.n_edge_features,
-        settings=settings.to_json(),
-        n_targets=n_targets,
-        dataset=dataset.name,
-        fingerprint=fingerprint,
-        version=package_version(),
-        complete=complete,
-        schema=dataset.schema,
-    )

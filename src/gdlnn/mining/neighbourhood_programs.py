@@ -13,14 +13,12 @@ from gdlnn import _core
 from gdlnn.errors import MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NodeDescription, Program
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.molecules import hidden_by_default
-from gdlnn.graphs.structure import n_structure_features, wants_structure
+from gdlnn.graphs.structure import structure_is_wanted
 from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
 from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
-from gdlnn.mining.settings import FINAL_BUDGET, whole
-from gdlnn.version import package_version
+from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -86,7 +84,9 @@ def neighbourhoods(
     reach = whole("radius", radius, 0)
     least = (2 if len(dataset) < FEW_GRAPHS else 3) if min_support == "auto" else min_support
     least = whole("min_support", least, 1)
-    data = _with_structure(dataset, structure)
+    data = dataset
+    if structure_is_wanted(structure, dataset.schema, dataset.n_node_features, MiningError):
+        data = dataset.with_structure()
     names = hidden_by_default(data.schema) if isinstance(ignore, str) else tuple(ignore)
     hidden = find_hidden(data, names)
     arrays = GraphArrays.of(data.graphs)
@@ -117,17 +117,11 @@ def neighbourhoods(
         cpu_seconds=time.process_time() - started[1],
         wall_seconds=time.monotonic() - started[0],
     )
-    settings = {"vocabulary": "neighbourhoods", "radius": reach, "min_support": least}
-    return ProgramSet(items, _info(data, {**settings, **({"ignore": list(names)} if names else {})}), stats)
-
-
-def _with_structure(dataset: GraphDataset, structure: bool | Literal["auto"]) -> GraphDataset:
-    if structure not in (True, False, "auto"):
-        raise MiningError(f"structure: expected True, False or auto, got {structure!r}")
-    if n_structure_features(dataset.schema):
-        return dataset
-    wanted = wants_structure(dataset.schema, dataset.n_node_features) if structure == "auto" else structure
-    return dataset.with_structure() if wanted else dataset
+    settings: dict[str, Any] = {"vocabulary": "neighbourhoods", "radius": reach, "min_support": least}
+    if names:
+        settings["ignore"] = list(names)
+    labels, codes = ([], None) if data.y is None else checked_labels(data)
+    return ProgramSet(items, SetInfo.of(data, labels, codes, settings, n_targets=len(data)), stats)
 
 
 class _Values:
@@ -207,15 +201,11 @@ def _distinct(
     if not programs:
         return []
     found = ProgramPlan(programs, graphs).match(graphs, n_jobs, FINAL_BUDGET)
-    uncertain = set(found.unknown.tolist())
 
     def items() -> Iterator[MinedProgram]:
-        for column, rows in enumerate(found.by_program()):
-            support = np.zeros(len(graphs), dtype=bool)
-            support[rows] = True
-            support[occurs[column]] = True  # whatever the budget of the search
-            certain = column not in uncertain
-            yield MinedProgram(programs[column], None, 0.0, support, occurs[column], 0, certain)
+        for program, rows, (support, certain) in zip(programs, occurs, found.supports(), strict=True):
+            support[rows] = True  # whatever the budget of the search
+            yield MinedProgram(program, None, 0.0, support, rows, 0, certain)
 
     return smallest_of_equals(items())
 
@@ -232,27 +222,3 @@ def smallest_of_equals(items: Iterable[MinedProgram]) -> list[MinedProgram]:
 
 def _size(program: Program) -> tuple[int, int]:
     return len(program.nodes), len(program.edges)
-
-
-def _info(data: GraphDataset, settings: dict[str, Any]) -> SetInfo:
-    labels, codes = np.unique(data.y, return_inverse=True) if data.y is not None else ((), None)
-    counts = () if codes is None else np.bincount(codes.reshape(-1), minlength=len(labels)).tolist()
-    of_labels = [] if codes is None else [codes.reshape(-1).astype(np.int32)]
-    return SetInfo(
-        n_graphs=len(data),
-        label_counts=tuple((plain(label), n) for label, n in zip(labels, counts, strict=True)),
-        directed=data.directed,
-        n_node_features=data.n_node_features,
-        n_edge_features=data.n_edge_features,
-        settings=settings,
-        n_targets=len(data),
-        dataset=data.name,
-        fingerprint=fingerprint(data.graphs, *of_labels),
-        version=package_version(),
-        schema=data.schema,
-    )
-
-
-def plain(label: Any) -> Any:
-    """Return a label without NumPy's type."""
-    return label.item() if isinstance(label, np.generic) else label

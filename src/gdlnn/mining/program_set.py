@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import MiningError
+from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.mining.settings import non_negative, whole
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
@@ -192,6 +194,44 @@ class SetInfo:
     version: str = ""
     complete: bool = True
     schema: Schema | None = None
+
+    @classmethod
+    def of(
+        cls,
+        dataset: GraphDataset,
+        labels: Sequence[Any],
+        codes: npt.NDArray[np.int32] | None,
+        settings: dict[str, Any],
+        *,
+        n_targets: int,
+        complete: bool = True,
+    ) -> SetInfo:
+        """Describe a data set and how programs were found in it.
+
+        Parameters
+        ----------
+        dataset
+            The graphs.
+        labels, codes
+            The distinct labels in order, and the number of each graph's label; none of either without labels.
+        settings, n_targets, complete
+            As in the attributes.
+        """
+        counts = [] if codes is None else np.bincount(codes, minlength=len(labels)).tolist()
+        return cls(
+            n_graphs=len(dataset),
+            label_counts=tuple(zip(labels, counts, strict=True)),
+            directed=dataset.directed,
+            n_node_features=dataset.n_node_features,
+            n_edge_features=dataset.n_edge_features,
+            settings=settings,
+            n_targets=n_targets,
+            dataset=dataset.name,
+            fingerprint=fingerprint(dataset.graphs, *([] if codes is None else [codes])),
+            version=package_version(),
+            complete=complete,
+            schema=dataset.schema,
+        )
 
 
 class ProgramSet(Sequence[MinedProgram]):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.schema import label_codes
-from gdlnn.graphs.structure import fill_structure, n_structure_features, wants_structure
+from gdlnn.graphs.structure import fill_structure, structure_is_wanted
 from gdlnn.mining import ProgramSet
 from gdlnn.model.base import GraphClassifier
 from gdlnn.model.head import MLPHead
@@ -26,7 +26,6 @@ from gdlnn.model.inputs import (
     Validation,
     as_graphs,
     as_labelled,
-    check_fits,
     check_schemas,
     training_and_validation,
 )
@@ -194,13 +193,14 @@ class GDLNNClassifier(GraphClassifier):
             )
         fraction = 0.0 if programs is not None else self.validation_fraction
         train, val = training_and_validation(data, validation, fraction, self.seed)
-        if self._wants_structure(train):
+        if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
             train, val = train.with_structure(), None if val is None else val.with_structure()
         assert train.y is not None
         self.classes_ = np.unique(train.y)
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
-        card = isinstance(self._make_head(), ScorecardHead)
+        self.head_ = self._make_head()
+        card = isinstance(self.head_, ScorecardHead)
         pooled = self._pools(train) and not (card and self.pooled == "auto")
         # A card of few programs is chosen among those that know nothing of labels, unless told otherwise.
         vocabulary = "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
@@ -211,8 +211,6 @@ class GDLNNClassifier(GraphClassifier):
         else:
             run = self._run_options()
             self.programs_ = union([source.columns(source.find(train, run)) for source in sources])
-        if train.reading is not None:  # so that pictures show programs as parts of molecules
-            self.programs_ = self.programs_.with_examples(train)
         if not len(self.programs_) and not pooled:
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         self.schema_, self.reading_ = train.schema, train.reading
@@ -220,19 +218,14 @@ class GDLNNClassifier(GraphClassifier):
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
         self._fit_head(train, val, sparse=any(isinstance(source, Neighbourhoods) for source in sources))
+        if train.reading is not None:  # so that pictures show programs as parts of molecules
+            self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
         logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
         return self
 
     def _run_options(self) -> RunOptions:
         return RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
-
-    def _wants_structure(self, train: GraphDataset) -> bool:
-        if self.structure not in (True, False, "auto"):
-            raise ModelError(f"structure: expected True, False or auto, got {self.structure!r}")
-        if self.structure == "auto":
-            return wants_structure(train.schema, train.n_node_features)
-        return bool(self.structure) and not n_structure_features(train.schema)
 
     def _pools(self, train: GraphDataset) -> bool:
         if self.pooled not in (True, False, "auto"):
@@ -262,7 +255,6 @@ class GDLNNClassifier(GraphClassifier):
                 table = self.layer_.with_pooled(train.graphs, self.programs_.supports.astype(np.float64))
         else:
             table = self.layer_.transform(train)
-        self.head_ = self._make_head()
         codes = self._codes(train.y)
         if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
             assert val.y is not None
@@ -306,18 +298,18 @@ class GDLNNClassifier(GraphClassifier):
         return self._transformed(self._as_trained(X))
 
     def _as_trained(self, X: GraphsLike) -> list[Graph]:
-        """Return graphs with the features of training, or say how they differ."""
+        """Return graphs with the structure features of training, or say how their schema differs."""
         check_is_fitted(self, "head_")
         given = as_graphs(X)
         check_schemas(given, self.schema_, "transform")
         graphs = fill_structure(given, self.schema_)
-        check_fits(graphs, self.programs_.info, "transform")
         return graphs
 
     def _transformed(self, graphs: list[Graph]) -> FloatArray:
-        self.seen_values_.report_unseen(graphs)
         self.layer_.n_jobs = self.n_jobs
-        return self.layer_.transform(graphs)
+        features = self.layer_.transform(graphs)
+        self.seen_values_.report_unseen(graphs)
+        return features
 
     def represent(self, X: GraphsLike) -> Representation:
         """Match the programs against graphs once, and return features, matches and probabilities."""
@@ -387,6 +379,8 @@ def _listed(epsilon: Any) -> str:
 
 def _first_equal(features: FloatArray) -> npt.NDArray[np.intp]:
     """Return for every row the number of the first row that equals it."""
+    if len(features) == 1:
+        return np.zeros(1, dtype=np.intp)
     first: dict[bytes, int] = {}
     rows = (row.tobytes() for row in np.ascontiguousarray(features) + 0.0)  # -0.0 becomes 0.0
     return np.array([first.setdefault(row, i) for i, row in enumerate(rows)], dtype=np.intp)

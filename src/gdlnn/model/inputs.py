@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import GraphError, ModelError
+from gdlnn.errors import GDLNNError, GraphError, ModelError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from gdlnn.graphs.splits import held_out_rows
 
@@ -25,18 +25,39 @@ MIN_VALIDATION = 100
 logger = logging.getLogger(__name__)
 
 
-def as_graphs(graphs: Iterable[Graph], what: str = "graphs") -> list[Graph]:
-    """Return the graphs as a list; anything else among them is named in the error."""
+def as_graphs(
+    graphs: Iterable[Graph] | Graph,
+    what: str = "graphs",
+    *,
+    alone: bool = False,
+    error: type[GDLNNError] = ModelError,
+) -> list[Graph]:
+    """Return the graphs as a list; anything else among them is named in the error.
+
+    Parameters
+    ----------
+    graphs
+        The graphs.
+    what
+        What the error calls them.
+    alone
+        Whether one graph that is not in a list will do.
+    error
+        The class of the error.
+    """
+    expected = "a Graph, a list of graphs" if alone else "a list of graphs"
     if isinstance(graphs, Graph):
-        raise ModelError(f"{what}: expected a list of graphs or a GraphDataset, got one Graph")
+        if alone:
+            return [graphs]
+        raise error(f"{what}: expected {expected} or a GraphDataset, got one Graph")
     try:
         listed = list(graphs)
     except TypeError:
         kind = type(graphs).__name__
-        raise ModelError(f"{what}: expected a list of graphs or a GraphDataset, got {kind}") from None
+        raise error(f"{what}: expected {expected} or a GraphDataset, got {kind}") from None
     for index, graph in enumerate(listed):
         if not isinstance(graph, Graph):
-            raise ModelError(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}")
+            raise error(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}")
     return listed
 
 
