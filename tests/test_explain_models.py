@@ -309,7 +309,7 @@ def test_bad_input() -> None:
         model.explain(Graph([[1.0, 2.0]], []))
     with pytest.raises(ExplanationError, match="graphs: item 1: expected a Graph, got str"):
         model.explain([graph, "graph"])
-    with pytest.raises(ExplanationError, match="graphs: expected a Graph, a list of graphs or a GraphDataset, got int"):
+    with pytest.raises(ExplanationError, match="a Graph, a list of graphs or a GraphDataset, got int"):
         model.explain(3)
     with pytest.raises(
         ExplanationError, match=r"model: expected a fitted GDLNNClassifier or PL4XGL.*, got a str"
