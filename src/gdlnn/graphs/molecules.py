@@ -17,7 +17,7 @@ from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
     from types import ModuleType
 
 ELEMENTS = tuple(
@@ -222,11 +222,8 @@ def molecule_graph(
 
     The default features make hydrogens implicit, as in SMILES, wherever they are bonded to another atom.
     """
-    read = _ogb_rows if features == "ogb" else _default_rows
-    if features == "default" and any(atom.GetAtomicNum() == 1 for atom in _atoms(molecule)):
-        molecule = _without_hydrogens(molecule)
-    nodes, bonds = read(molecule)
-    rows = sorted((*sorted(ends), *values) for ends, values in bonds)
+    nodes, bonds = _ogb_rows(molecule) if features == "ogb" else _default_rows(molecule)
+    rows = sorted((v, u, *values) if u > v else (u, v, *values) for u, v, *values in bonds)
     default = OGB_SCHEMA if features == "ogb" else MOLECULE_SCHEMA
     table = np.array(rows, dtype=np.int64).reshape(-1, 2 + len(default.edge))
     return Graph._trusted(
@@ -239,33 +236,44 @@ def molecule_graph(
     )
 
 
-def _atoms(molecule: Any) -> Iterable[Any]:
+def _atoms(molecule: Any) -> list[Any]:
     """Return the atoms by number: RDKit's own iterator takes twice as long."""
-    return map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms()))
+    return list(map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms())))
 
 
-_Rows = tuple[Sequence[tuple[int, ...]], Sequence[tuple[tuple[int, int], tuple[int, ...]]]]
-"""The features of atoms, and the ends and features of bonds."""
+def _bonds(molecule: Any) -> Iterator[Any]:
+    return map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
+
+
+_Rows = tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]]
+"""The features of atoms; the ends of bonds with their features. Calls of RDKit are what reading costs."""
 
 
 def _default_rows(molecule: Any) -> _Rows:
     types = _codes()[2]
-    atoms = [
-        (
-            atom.GetAtomicNum(),
-            atom.GetFormalCharge(),
-            atom.GetTotalNumHs(includeNeighbors=True),
-            atom.GetDegree(),
-            atom.GetIsAromatic(),
-            atom.IsInRing(),
-        )
-        for atom in _atoms(molecule)
-    ]
+    atoms = _atoms(molecule)
+    elements = [atom.GetAtomicNum() for atom in atoms]
+    if 1 in elements:
+        molecule = _without_hydrogens(molecule)
+        atoms = _atoms(molecule)
+        elements = [atom.GetAtomicNum() for atom in atoms]
+    if 1 in elements:  # one that is bonded to no other atom stays
+        hydrogens = [atom.GetTotalNumHs(includeNeighbors=True) for atom in atoms]
+    else:
+        hydrogens = [atom.GetTotalNumHs() for atom in atoms]
     bonds = [
-        ((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()), (types.get(bond.GetBondType(), 0),))
-        for bond in map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
+        (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), types.get(bond.GetBondType(), 0))
+        for bond in _bonds(molecule)
     ]
-    return atoms, bonds
+    degrees = [0] * len(atoms)
+    for u, v, _ in bonds:
+        degrees[u] += 1
+        degrees[v] += 1
+    rows = [
+        (element, atom.GetFormalCharge(), count, degree, atom.GetIsAromatic(), atom.IsInRing())
+        for atom, element, count, degree in zip(atoms, elements, hydrogens, degrees, strict=True)
+    ]
+    return rows, bonds
 
 
 def _ogb_rows(molecule: Any) -> _Rows:
@@ -286,10 +294,13 @@ def _ogb_rows(molecule: Any) -> _Rows:
     ]
     bonds = [
         (
-            (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()),
-            (types.get(bond.GetBondType(), 0), stereos.get(bond.GetStereo(), 5), bond.GetIsConjugated()),
+            bond.GetBeginAtomIdx(),
+            bond.GetEndAtomIdx(),
+            types.get(bond.GetBondType(), 0),
+            stereos.get(bond.GetStereo(), 5),
+            bond.GetIsConjugated(),
         )
-        for bond in map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
+        for bond in _bonds(molecule)
     ]
     return atoms, bonds
 
