@@ -54,7 +54,7 @@ def test_contributions_add_up_to_the_log_odds_beyond_the_baseline(head: str) -> 
 def test_a_linear_head_is_explained_exactly() -> None:
     model = model_with("linear")
     for e in model.explain(TEST.graphs, n_features=10_000):
-        coef = model.head_.coef_
+        coef = model.calibration_.scale * model.head_.coef_
         target = model.classes_.tolist().index(e.target)
         for column, weight in zip(e.indices, e.weights, strict=True):
             assert weight == pytest.approx(coef[target, column] - coef[1 - target, column], abs=1e-6)

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.explanation import plain
+from gdlnn.model.calibration import Calibration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -181,7 +182,7 @@ def make_context(
         found: _T = cache[name,]
         return found
 
-    split = kept("head", lambda: SplitHead.of(model.head_, n_programs))
+    split = kept("head", lambda: SplitHead.of(model.head_, n_programs, model.calibration_))
 
     def predict(rows: FloatArray, graph: int) -> FloatArray:
         if not others.shape[1]:
@@ -251,7 +252,16 @@ def _network(model: GDLNNClassifier, others: FloatArray) -> Callable[[int], Call
 
         device = next(network.parameters()).device
         fixed = torch.from_numpy(others[row].astype(np.float32)).to(device)
-        return lambda x: network(torch.cat([x.to(device), fixed.expand(len(x), -1)], dim=1))
+
+        def of_values(x: Any) -> Any:
+            logs = network(torch.cat([x.to(device), fixed.expand(len(x), -1)], dim=1))
+            if model.calibration_.is_identity:
+                return logs
+            offsets = [0.0, model.calibration_.offset] if logs.shape[1] == 2 else [0.0] * logs.shape[1]
+            moved = model.calibration_.scale * logs + torch.tensor(offsets).to(logs)
+            return torch.log_softmax(moved, dim=1)
+
+        return of_values
 
     return of_graph
 
@@ -263,7 +273,7 @@ def _linear(model: GDLNNClassifier) -> FloatArray | None:
         return None
     if len(weights) == 1 and len(model.classes_) == 2:  # scikit-learn keeps the second class alone
         weights = np.concatenate([-weights, weights])
-    return np.asarray(weights[:, : len(model.programs_)])
+    return np.asarray(model.calibration_.scale * weights[:, : len(model.programs_)])
 
 
 # --- the head over many samples ---------------------------------------------------------------------------
@@ -285,6 +295,8 @@ class SplitHead:
         How many of the inputs are programs.
     linear, linear_share
         The layer of a linear model, and its weight in the average of probabilities; None: there is none.
+    calibration
+        What is done to the average.
     """
 
     def __init__(
@@ -295,7 +307,9 @@ class SplitHead:
         n_programs: int,
         linear: tuple[SingleArray, SingleArray] | None = None,
         linear_share: float = 0.0,
+        calibration: Calibration | None = None,
     ) -> None:
+        self._calibration = calibration or Calibration()
         self._n_members = len(members)
         self._linear_share = linear_share
         self._above = [_side_by_side([layers[i] for layers in members]) for i in range(1, len(members[0]))]
@@ -310,7 +324,7 @@ class SplitHead:
         self._last: tuple[FloatArray, SingleArray] | None = None
 
     @classmethod
-    def of(cls, head: Any, n_programs: int) -> Self | None:
+    def of(cls, head: Any, n_programs: int, calibration: Calibration | None = None) -> Self | None:
         """Take a fitted head apart; None where it is another kind of classifier."""
         network = getattr(head, "network_", None)
         if network is None or not hasattr(network, "members"):
@@ -324,7 +338,7 @@ class SplitHead:
             (layer,) = network.linear.linear_layers
             linear = (_array(layer.weight), _array(layer.bias))
         scaling = _array(network.mean), _array(network.scale)
-        return cls(members, *scaling, n_programs, linear, network.linear_share)
+        return cls(members, *scaling, n_programs, linear, network.linear_share, calibration)
 
     def probabilities(self, values: FloatArray, others: FloatArray) -> FloatArray:
         """Return rows × classes for program values and the other features of one graph."""
@@ -334,10 +348,10 @@ class SplitHead:
             np.maximum(x, 0, out=x)
             x = np.asarray(x @ weight + bias, dtype=np.float32)
         said = _softmax(x.reshape(len(values), self._n_members, -1).astype(np.float64))
-        if not linear.shape[1]:
-            return said
-        beside = _softmax(linear[:, None].astype(np.float64))
-        return (1 - self._linear_share) * said + self._linear_share * beside
+        if linear.shape[1]:
+            beside = _softmax(linear[:, None].astype(np.float64))
+            said = (1 - self._linear_share) * said + self._linear_share * beside
+        return self._calibration.apply(said)
 
     # --- along the path from no program to those that are present -------------------------------------------
 
@@ -377,10 +391,12 @@ class SplitHead:
         if beside is not None:
             chances = chances + self._linear_share * beside[:, 0]
         chances = np.maximum(chances, 1e-300)
-        own = chances[rows, targets]
-        rest = np.maximum(chances.sum(axis=1) - own, 1e-300)
+        moved, turn = self._calibrated(chances)
+        own = moved[rows, targets]
+        rest = np.maximum(moved.sum(axis=1) - own, 1e-300)
         slope = np.repeat(-1 / rest[:, None], chances.shape[1], axis=1)
         slope[rows, targets] = 1 / own
+        slope *= turn
         back = share * soft * (slope[:, None] - (slope[:, None] * soft).sum(axis=2, keepdims=True))
         gradient = back.reshape(len(first), -1)
         for (weight, _), before in zip(reversed(self._above), reversed(inputs), strict=True):
@@ -389,6 +405,15 @@ class SplitHead:
             turned = beside[:, 0] * (slope - (slope * beside[:, 0]).sum(axis=1, keepdims=True))
             gradient = np.hstack([gradient, self._linear_share * turned])
         return np.log(own) - np.log(rest), gradient
+
+    def _calibrated(self, chances: FloatArray) -> tuple[FloatArray, FloatArray | float]:
+        """Return calibrated probabilities up to a factor per row, and their derivatives."""
+        if self._calibration.is_identity:
+            return chances, 1.0
+        scale = self._calibration.scale
+        factors = np.exp([0.0, self._calibration.offset]) if chances.shape[1] == 2 else 1.0
+        moved = np.maximum(chances**scale * factors, 1e-300)
+        return moved, scale * moved / chances
 
     def _samples(self, values: FloatArray) -> SingleArray:
         """Return what the samples add to the first layer; the last ones asked about are remembered."""

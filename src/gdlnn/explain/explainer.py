@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.context import Context, make_context, model_cache, target_codes
-from gdlnn.explain.explanation import Explanation, plain, reason_found
-from gdlnn.explain.node_scores import as_graph, spread, told_by_the_smallest
+from gdlnn.explain.explanation import Explanation, plain
+from gdlnn.explain.node_scores import Scored, as_graph, spread, told_by_the_smallest
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.techniques import TechniqueLike, make_technique
 from gdlnn.graphs import Graph, GraphDataset
@@ -180,23 +180,43 @@ class Explainer:
         """Name the most important programs of each graph, so many of them."""
         context = self.context(seen, targets, n_features)
         attribution = self.technique.attribute(context)
-        chosen = [important(row, n_features) for row in attribution.weights]
-        if attribution.baseline is not None:
-            chosen = told_by_the_smallest(context, attribution, self._contained, n_features)
-        return self.assemble(seen, targets, attribution, chosen)
+        if attribution.baseline is None:
+            chosen = [important(row, n_features) for row in attribution.weights]
+            return self.assemble(seen, targets, attribution, chosen)
+        scored = self._scored(seen, attribution)
+        chosen = [
+            told_by_the_smallest(context, row, weights, found.strongest(n_features), self._contained)
+            for row, (weights, found) in enumerate(zip(attribution.weights, scored, strict=True))
+        ]
+        return self.assemble(seen, targets, attribution, chosen, scored)
 
-    def subgraphs(self, graphs: list[Graph], columns: Sequence[Sequence[int]]) -> tuple[list[int], list[Any]]:
-        """Run Algorithm 2 for some programs of each graph; return all columns used and what is left."""
+    def subgraphs(
+        self,
+        graphs: list[Graph],
+        columns: Sequence[Sequence[int]],
+        scores: Sequence[FloatArray] | None = None,
+    ) -> tuple[list[int], list[Any]]:
+        """Run Algorithm 2 for some programs of each graph; return all columns used and what is left.
+
+        With scores of nodes, those that add least are removed first, so that of several places of a program
+        the one that matters stays.
+        """
         used = sorted({column for several in columns for column in several})
         place = {column: i for i, column in enumerate(used)}
         use = np.zeros((len(graphs), len(used)), dtype=bool)
         for row, several in enumerate(columns):
             use[row, [place[column] for column in several]] = True
+        order = [self._removal_order(graph) for graph in graphs]
+        if scores is not None:  # rounded: sums of equal scores differ in their last bits with the numbering
+            order = [
+                nodes[np.argsort(np.round(own[nodes], 9), kind="stable")]
+                for nodes, own in zip(order, scores, strict=True)
+            ]
         return used, shrink(
             graphs,
             [self.programs[column] for column in used],
             use,
-            order=[self._removal_order(graph) for graph in graphs],
+            order=order,
             step_budget=self.model.layer_.step_budget,
             n_jobs=self.model.n_jobs,
         )
@@ -227,27 +247,29 @@ class Explainer:
         targets: IntArray,
         attribution: Attribution,
         chosen: Sequence[IntArray],
+        scored: Sequence[Scored] | None = None,
     ) -> list[Explanation]:
         """Find the subgraphs of the chosen programs, and put everything into explanations."""
         present = [columns[seen.matches[row, columns]].tolist() for row, columns in enumerate(chosen)]
-        scored: list[dict[str, Any]] = [{} for _ in chosen]
+        more: list[dict[str, Any]] = [{} for _ in chosen]
+        scores = None
         if attribution.baseline is not None:
-            scored = self._scores(seen, targets, attribution)
-            # The subgraph is that of the programs that speak for the class, if they do.
+            scored = self._scored(seen, attribution) if scored is None else scored
+            scores = [found.nodes for found in scored]
+            more = self._baselines(seen, targets, attribution, scored)
+            # The subgraph is that of the programs that speak for the class.
             present = [
-                [c for c in columns if attribution.weights[row, c] > 0] if scored[row]["reason"] else []
-                for row, columns in enumerate(present)
+                [c for c in columns if attribution.weights[row, c] > 0] for row, columns in enumerate(present)
             ]
-        used, left = self.subgraphs(seen.graphs, present)
+        used, left = self.subgraphs(seen.graphs, present, scores)
         place = {column: i for i, column in enumerate(used)}
         labels = self.model.programs_.labels
         results = []
         for row, columns in enumerate(columns.tolist() for columns in chosen):
             predicted, target = int(seen.codes[row]), int(targets[row])
             found = {column: left[row].witnesses[place[column]] for column in present[row]}
-            more = {name: value for name, value in scored[row].items() if name not in ("reason", "places")}
-            if scored[row]:
-                found = {column: found.get(column) or scored[row]["places"].get(column) for column in columns}
+            if scored is not None:
+                found = {c: found.get(c) or self._where(scored[row], c) for c in columns}
             results.append(
                 Explanation(
                     graph=_with_schema(seen.graphs[row], self.model.schema_),
@@ -267,52 +289,55 @@ class Explainer:
                     seed=self.seed,
                     quality=None if attribution.quality is None else float(attribution.quality[row]),
                     complete=left[row].complete,
-                    **more,
-                )
+                    **more[row],
+                ).without_reason()
             )
         return results
 
-    def _scores(
-        self, seen: Representation, targets: IntArray, attribution: Attribution
-    ) -> list[dict[str, Any]]:
-        """Return per graph the baseline, and what present programs add to its nodes and edges."""
-        assert attribution.baseline is not None
+    def _where(self, scored: Scored, column: int) -> dict[str, int] | None:
+        """Return the place of a present program that speaks loudest; None where it is absent."""
+        at = np.flatnonzero(scored.columns == column)
+        if not len(at) or not len(scored.images[at[0]]):
+            return None
+        places = scored.images[at[0]]
+        sums = np.abs(np.round(scored.nodes[places].sum(axis=1), 9))
+        return dict(zip(self.programs[column].variables, places[int(sums.argmax())].tolist(), strict=True))
+
+    def _scored(self, seen: Representation, attribution: Attribution) -> list[Scored]:
+        """Return per graph what present programs add to its nodes and edges."""
         rows, columns = np.nonzero(np.where(seen.matches, attribution.weights, 0.0))
         encoded = as_graph_set(seen.graphs)
         plan = self.model.layer_.plan_for(encoded)
         found = plan.witnesses(encoded, rows, columns, n_jobs=self.model.n_jobs)
-        counts = dict(self.model.programs_.info.label_counts)
-        shares = np.array([counts.get(plain(label), 0) for label in seen.classes])
-        shares = shares / max(1, sum(counts.values()))
-        results: list[dict[str, Any]] = []
+        results = []
         start = np.searchsorted(rows, np.arange(len(seen) + 1))
         for row, graph in enumerate(seen.graphs):
             part = slice(int(start[row]), int(start[row + 1]))
             weights = attribution.weights[row, columns[part]]
             some = [self.programs[column] for column in columns[part].tolist()]
             nodes, edges = spread(graph, some, weights, found.images[part])
-            baseline = float(1 / (1 + np.exp(-attribution.baseline[row])))
-            added = float(weights.sum())
-            others = 0.0 if attribution.others is None else float(attribution.others[row])
-            results.append(
-                {
-                    "baseline_probability": baseline,
-                    "prior": float(shares[targets[row]]),
-                    "added": added,
-                    "others": others,
-                    "scores": tuple(nodes.tolist()),
-                    "edge_scores": tuple(edges.tolist()),
-                    "reason": reason_found(baseline, added + others),
-                    "places": {
-                        column: dict(zip(program.variables, images[0].tolist(), strict=True))
-                        for column, program, images in zip(
-                            columns[part].tolist(), some, found.images[part], strict=True
-                        )
-                        if len(images)
-                    },
-                }
-            )
+            results.append(Scored(nodes, edges, columns[part], weights, found.images[part]))
         return results
+
+    def _baselines(
+        self, seen: Representation, targets: IntArray, attribution: Attribution, scored: Sequence[Scored]
+    ) -> list[dict[str, Any]]:
+        """Return per graph what an explanation by contributions says beside its programs."""
+        assert attribution.baseline is not None
+        counts = dict(self.model.programs_.info.label_counts)
+        shares = np.array([counts.get(plain(label), 0) for label in seen.classes])
+        shares = shares / max(1, sum(counts.values()))
+        return [
+            {
+                "baseline_probability": float(1 / (1 + np.exp(-attribution.baseline[row]))),
+                "prior": float(shares[targets[row]]),
+                "added": float(found.weights.sum()),
+                "others": 0.0 if attribution.others is None else float(attribution.others[row]),
+                "scores": tuple(found.nodes.tolist()),
+                "edge_scores": tuple(found.edges.tolist()),
+            }
+            for row, found in enumerate(scored)
+        ]
 
 
 def _with_schema(graph: Graph, schema: Any) -> Graph:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,12 +31,26 @@ LEAST_REASON = 0.5
 
 
 class Reason(NamedTuple):
-    """A present program, what it adds to the log odds of the target, its column, and where it is."""
+    """A present program that is listed.
+
+    Attributes
+    ----------
+    program, column
+        The program, and its column in the GDL layer.
+    contribution
+        What it adds by itself to the log odds of the target.
+    place
+        What the nodes of its witness add, in all programs that are there: a reason that several programs
+        share is larger than the contribution of any of them.
+    witness
+        Where it is, variable to node.
+    """
 
     program: Program
     contribution: float
     column: int
     witness: dict[str, int]
+    place: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +140,39 @@ class Explanation(NodeSubset):
 
     def _present(self) -> list[Reason]:
         return [
-            Reason(self.programs[i], self.weights[i], self.indices[i], self.witnesses[i] or {})
+            Reason(
+                self.programs[i],
+                self.weights[i],
+                self.indices[i],
+                witness := self.witnesses[i] or {},
+                self._place(i, witness),
+            )
             for i in range(len(self.programs))
             if self.matched[i]
         ]
 
+    def _place(self, i: int, witness: Mapping[str, int]) -> float:
+        if self.scores is None:
+            return self.weights[i]
+        return sum(self.scores[node] for node in set(witness.values()))
+
     @property
     def has_reason(self) -> bool:
-        """Whether something present speaks for the target; False where the baseline alone gives it."""
+        """Whether something present speaks for the target; False where the baseline alone gives it.
+
+        That is so where the baseline gives the target, no listed program lies where the nodes add
+        `LEAST_REASON`, and neither pooled features nor all programs together add as much.
+        """
         if self.baseline_probability is None or self.added is None:
             return True
-        return reason_found(self.baseline_probability, self.added + self.others)
+        if self.baseline_probability <= 0.5:
+            return True
+        places = [reason.place for reason in self._present() if reason.contribution > 0]
+        return max([self.others, self.added + self.others, *places]) >= LEAST_REASON
+
+    def without_reason(self) -> Explanation:
+        """Return the same, with nothing highlighted where nothing present is a reason."""
+        return self if self.has_reason else replace(self, nodes=())
 
     # --- the subgraph -------------------------------------------------------------------------------------
 
@@ -183,12 +219,16 @@ class Explanation(NodeSubset):
 
     def _contribution_lines(self) -> list[str]:
         lines = [self.baseline_line()]
-        places = {column: number for number, column in enumerate(self.indices, start=1)}
+        numbers = {column: number for number, column in enumerate(self.indices, start=1)}
         told = [("for", self.supporting), ("against", self.opposing)]
+        nodes = "atoms" if self.schema is not None and self.schema.domain == "molecule" else "nodes"
         for side, reasons in told if self.has_reason else told[1:]:
             for reason in reasons:
-                words = reason.program.describe(self.schema, directed=self.graph.directed)
-                lines.append(f"  P{places[reason.column]} {reason.contribution:+.2f} {side}: {words}")
+                words = _what(reason.program.describe(self.schema, directed=self.graph.directed))
+                lines.append(
+                    f"  P{numbers[reason.column]} {side} {reason.contribution:+.2f}, its {nodes} "
+                    f"{reason.place:+.2f}: {words}"
+                )
         if abs(self.others) >= 0.005:
             lines.append(f"  pooled features {self.others:+.2f}")
         return [*lines, self.subgraph_line()]
@@ -352,9 +392,10 @@ class Explanation(NodeSubset):
         )
 
 
-def reason_found(baseline: float, added: float) -> bool:
-    """Whether what is present is a reason, beside a baseline probability of the target."""
-    return baseline <= 0.5 or added >= LEAST_REASON
+def _what(words: str) -> str:
+    """Return a program in words without "Molecules that contain", which every line would repeat."""
+    start, found, rest = words.partition(" that contain ")
+    return rest if found and " " not in start else words
 
 
 def _optional(value: Any) -> float | None:

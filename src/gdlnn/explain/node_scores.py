@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from gdlnn.graphs import Graph
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gdlnn.explain.attribution import Attribution
     from gdlnn.explain.context import Context
     from gdlnn.gdl.program import Intervals, Program
 
@@ -21,8 +20,12 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 SMALL_CHANGE = 0.1
 """A program that can be left out at less than this share of its contribution is told by one it contains."""
-CANDIDATES = 4
-"""Programs that are looked at for each one that is listed."""
+WORTH_SHOWING = 0.4
+"""Share of the highest score of a node from which on a node is worth showing."""
+CANDIDATES = 60
+"""Programs among which those to list are looked for: the strongest of each side."""
+MOST_PLACES = 8
+"""Places of each of them that are looked at."""
 
 
 def spread(
@@ -62,10 +65,65 @@ def _edge_numbers(graph: Graph) -> npt.NDArray[np.int32] | None:
     return table
 
 
+class Scored(NamedTuple):
+    """What present programs add to the log odds of the target in one graph.
+
+    Attributes
+    ----------
+    nodes, edges
+        The scores of nodes and of edges, see `spread`.
+    columns, weights, images
+        The programs that are present, what each adds, and its places, images × variables.
+    """
+
+    nodes: FloatArray
+    edges: FloatArray
+    columns: IntArray
+    weights: FloatArray
+    images: Sequence[npt.NDArray[np.int32]]
+
+    def strongest(self, n_features: int) -> list[int]:
+        """Return the programs to list, those first whose places add most, for or against the target.
+
+        A node is worth showing if its score is at least `WORTH_SHOWING` of the highest. For each side in
+        turn, the place is taken whose nodes lie furthest above that in sum, then the place that adds most to
+        it, until none does. So a reason that many programs share is told once, where it is.
+        """
+        found = [(adds, column) for sign in (1.0, -1.0) for adds, column in self._of_side(sign, n_features)]
+        found.sort(key=lambda pair: -round(pair[0], 9))
+        return list(dict.fromkeys(column for _, column in found))[:n_features]
+
+    def _of_side(self, sign: float, most: int) -> list[tuple[float, int]]:
+        scores = sign * self.nodes
+        highest = float(scores.max(initial=0.0))
+        order = np.argsort(-np.round(sign * self.weights, 9), kind="stable")[:CANDIDATES]
+        order = order[sign * self.weights[order] > 0]
+        pairs = [(int(i), place) for i in order for place in self.images[i][:MOST_PLACES]]
+        if highest <= 0 or not pairs:
+            return []
+        covers = np.zeros((len(pairs), len(scores)))
+        for row, (_, place) in enumerate(pairs):
+            covers[row, place] = 1.0
+        sizes, excess = covers.sum(axis=1), scores - WORTH_SHOWING * highest
+        found: list[tuple[float, int]] = []
+        while len(found) < most:
+            gains = np.round(covers @ excess, 9)
+            best = int(np.lexsort((sizes, -gains))[0])
+            if gains[best] <= 0:
+                break
+            found.append((float(covers[best] @ scores), int(self.columns[pairs[best][0]])))
+            excess[covers[best] > 0] = 0.0
+        return found
+
+
 def told_by_the_smallest(
-    context: Context, attribution: Attribution, contained: Callable[[int], IntArray], n_features: int
-) -> list[IntArray]:
-    """Choose the programs to list: the strongest, each told by the smallest program that carries its reason.
+    context: Context,
+    row: int,
+    weights: FloatArray,
+    columns: Sequence[int],
+    contained: Callable[[int], IntArray],
+) -> IntArray:
+    """Return programs, each replaced by the smallest one that carries its reason.
 
     Where a program contains another that is present and speaks for the same side, and leaving the larger one
     out of the model changes the log odds by less than a tenth of its contribution, the smaller one is listed:
@@ -73,33 +131,27 @@ def told_by_the_smallest(
 
     Parameters
     ----------
-    context, attribution
-        The question and the contributions.
+    context, row
+        The question, and the graph of it.
+    weights
+        The contributions of all programs.
+    columns
+        The programs.
     contained
         Returns the programs that a program contains, by column.
-    n_features
-        How many programs to list at most.
     """
-    chosen = []
-    for row, weights in enumerate(attribution.weights):
-        strongest = np.argsort(-np.abs(weights), kind="stable")[: CANDIDATES * n_features]
-        strongest = strongest[weights[strongest] != 0]
-        can_go = _can_be_left_out(context, row, strongest, weights)
-        listed: list[int] = []
-        for column in strongest.tolist():
-            if len(listed) == n_features:
+    can_go = _can_be_left_out(context, row, np.array(columns, dtype=np.int64), weights)
+    listed: dict[int, None] = {}
+    for column in columns:
+        told = column
+        while can_go.get(told, False):
+            parts = contained(told)
+            parts = parts[(parts != told) & (weights[parts] * weights[column] > 0)]
+            if not len(parts):
                 break
-            told = column
-            while can_go.get(told, False):
-                parts = contained(told)
-                parts = parts[(parts != told) & (weights[parts] * weights[column] > 0)]
-                if not len(parts):
-                    break
-                told = int(parts[np.argmax(np.abs(weights[parts]))])
-            if told not in listed:
-                listed.append(told)
-        chosen.append(np.array(listed, dtype=np.int64))
-    return chosen
+            told = int(parts[np.argmax(np.abs(weights[parts]))])
+        listed[told] = None
+    return np.array(list(listed), dtype=np.int64)
 
 
 def _can_be_left_out(context: Context, row: int, columns: IntArray, weights: FloatArray) -> dict[int, bool]:

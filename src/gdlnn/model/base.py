@@ -74,7 +74,7 @@ class GraphClassifier(GraphEstimator):
         return self.represent(X).probabilities
 
     def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
-        """Return the most probable label of every graph."""
+        """Return the predicted label of every graph: the most probable one, or by the model's threshold."""
         return self.represent(X).labels
 
     def matched_nothing(self, X: GraphsLike) -> npt.NDArray[np.bool_]:

@@ -19,8 +19,18 @@ from gdlnn.graphs.schema import label_codes
 from gdlnn.graphs.structure import fill_structure, structure_is_wanted
 from gdlnn.mining import ProgramSet
 from gdlnn.model.base import GraphClassifier
-from gdlnn.model.head import MLPHead
+from gdlnn.model.calibration import (
+    FEWEST_PER_CLASS,
+    Calibration,
+    checked_rule,
+    choose_threshold,
+    cross_fitted,
+    honest_columns,
+    rule_for,
+)
+from gdlnn.model.head import MLPHead, class_weights
 from gdlnn.model.inputs import (
+    MIN_VALIDATION,
     GraphsLike,
     SeenValues,
     Validation,
@@ -39,6 +49,7 @@ from gdlnn.model.vocabulary import (
     RunOptions,
     Source,
     Vocabulary,
+    calibration_folds,
     make_sources,
     union,
 )
@@ -93,6 +104,13 @@ class GDLNNClassifier(GraphClassifier):
         What the GDL layer gives, see `GDLTransformer`.
     class_weight
         "balanced", weights by label, or None: see `MLPHead`.
+    calibrate
+        Whether the probabilities of an `MLPHead` are calibrated on graphs that it was not trained on: the
+        validation set, or without one the training graphs, four times a quarter of them held out.
+    decide
+        From which probability on the rarer of two classes is predicted: a number, or what the threshold is
+        chosen by on held-out graphs: "balanced-accuracy", "f1", "mcc" or "recall=0.9". "auto": 0.5, and
+        balanced accuracy where the rarer class has less than 30 % of the training graphs.
     validation_fraction
         Share of the training graphs that is held out for early stopping where `fit` is given no validation
         set, provided it comes to `MIN_VALIDATION` graphs.
@@ -109,6 +127,8 @@ class GDLNNClassifier(GraphClassifier):
         The fitted `GDLTransformer` and the fitted head.
     classes_
         The labels.
+    calibration_, decision_
+        How the head's probabilities are changed, and the threshold; None: the most probable class.
     history_
         Losses and accuracies of the head by epoch.
     schema_
@@ -123,6 +143,8 @@ class GDLNNClassifier(GraphClassifier):
     pooled: bool | Literal["auto"] = "auto"
     activation: Activation = "exists"
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    calibrate: bool = True
+    decide: str | float = "auto"
     validation_fraction: float = 0.1
     checkpoint: str | os.PathLike[str] | None = None
     seed: int = 0
@@ -162,7 +184,8 @@ class GDLNNClassifier(GraphClassifier):
             linear_share=0,
         )
         vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
-        return cls(vocabulary=vocabulary, head=head, **{"structure": False, "pooled": False, **parameters})
+        plain = {"structure": False, "pooled": False, "calibrate": False, "decide": 0.5}
+        return cls(vocabulary=vocabulary, head=head, **{**plain, **parameters})
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -217,7 +240,7 @@ class GDLNNClassifier(GraphClassifier):
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
-        self._fit_head(train, val, sparse=any(isinstance(source, Neighbourhoods) for source in sources))
+        self._fit_head(train, val, sources)
         if train.reading is not None:  # so that pictures show programs as parts of molecules
             self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
@@ -244,8 +267,9 @@ class GDLNNClassifier(GraphClassifier):
                 training += f", since {len(val)} validation graphs are too few"
         return {"pooled": self.layer_.pooled, "training": training}
 
-    def _fit_head(self, train: GraphDataset, val: GraphDataset | None, *, sparse: bool) -> None:
+    def _fit_head(self, train: GraphDataset, val: GraphDataset | None, sources: Sequence[Source]) -> None:
         assert train.y is not None
+        sparse = any(isinstance(source, Neighbourhoods) for source in sources)
         if self.activation == "exists" and len(self.programs_):
             # Which training graphs each program matches is known already.
             table: Any
@@ -263,11 +287,64 @@ class GDLNNClassifier(GraphClassifier):
             self.head_.fit(table, codes, validation=(held_out, self._codes(val.y)))
         else:
             self.head_.fit(table, codes)
+        self._calibrate(table, codes, train, val, sources)
         if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
             self.programs_ = self.programs_.take(self.head_.keep_selected())
             layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)
             self.layer_ = layer.fit(train)
         self.history_ = getattr(self.head_, "history_", [])
+
+    def _calibrate(
+        self,
+        table: Any,
+        codes: npt.NDArray[np.int64],
+        train: GraphDataset,
+        val: GraphDataset | None,
+        sources: Sequence[Source],
+    ) -> None:
+        """Fit the calibration, and choose the threshold, on graphs that the head was not trained on."""
+        self.calibration_, self.decision_ = Calibration(), None
+        counts = np.bincount(codes, minlength=len(self.classes_))
+        rule = rule_for(checked_rule(self.decide), (counts / counts.sum()).tolist())
+        changes = self.calibrate and isinstance(self.head_, MLPHead)
+        cuts = len(counts) == 2 and rule != 0.5
+        if not (changes or cuts) or not hasattr(self.head_, "predict_proba"):
+            return
+        found = self._held_out(table, codes, train, val, sources)
+        if found is None:
+            return
+        said, truth = found
+        if changes:
+            weights = class_weights(self.head_, codes)
+            self.calibration_ = Calibration.fit(said, truth, weights)
+            said = self.calibration_.apply(said)
+        self.decision_ = choose_threshold(rule, said, truth, counts.tolist())
+
+    def _held_out(
+        self,
+        table: Any,
+        codes: npt.NDArray[np.int64],
+        train: GraphDataset,
+        val: GraphDataset | None,
+        sources: Sequence[Source],
+    ) -> tuple[FloatArray, npt.NDArray[np.int64]] | None:
+        """Return probabilities of graphs that their head has not seen, and the numbers of their classes."""
+        if val is not None and len(val) >= MIN_VALIDATION:
+            assert val.y is not None
+            truth = self._codes(val.y)
+            said = np.asarray(self.head_.predict_proba(self.layer_.transform(val)), dtype=np.float64)
+            return said[truth >= 0], truth[truth >= 0]
+        if np.bincount(codes).min() < FEWEST_PER_CLASS:
+            return None
+        folds = calibration_folds(sources, train, self.seed)
+        said_of_all = cross_fitted(
+            self._make_head,
+            table,
+            codes,
+            folds,
+            lambda rows: honest_columns(self.programs_, rows, table.shape[1]),
+        )
+        return None if said_of_all is None else (said_of_all, codes)
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the codes of labels, which are what the head is trained on; -1 for one not seen."""
@@ -316,7 +393,8 @@ class GDLNNClassifier(GraphClassifier):
         graphs = self._as_trained(X)
         features = self._transformed(graphs)
         matches = features[:, : len(self.programs_)] > 0
-        return Representation(graphs, features, matches, self.head_probabilities(features), self.classes_)
+        said = self.head_probabilities(features)
+        return Representation(graphs, features, matches, said, self.classes_, self.decision_)
 
     def head_probabilities(self, features: FloatArray) -> FloatArray:
         """Return the head's probabilities for features; 0 and 1 from a head that gives labels only."""
@@ -325,9 +403,23 @@ class GDLNNClassifier(GraphClassifier):
         if hasattr(self.head_, "predict_proba"):
             probabilities = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
             # The last bits of a product of matrices depend on the position of a row: equal rows share theirs.
-            return probabilities[_first_equal(features)]
+            return self.calibration_.apply(probabilities[_first_equal(features)])
         codes = np.asarray(self.head_.predict(features), dtype=np.int64)
         return np.asarray(np.eye(len(self.classes_))[codes])
+
+    def uncertainty(self, seen: Representation) -> FloatArray | None:
+        """Return how much the members of the ensemble disagree: the standard deviation of the probability.
+
+        It is that of the predicted class, calibrated. The members share programs and training graphs, so that
+        it says nothing of what all of them have never seen. None for a head of one member.
+        """
+        if not isinstance(self.head_, MLPHead) or not len(seen):
+            return None
+        said = self.head_.member_probabilities(seen.features)
+        if said is None:
+            return None
+        moved = self.calibration_.apply(said.reshape(-1, said.shape[2])).reshape(said.shape)
+        return np.asarray(moved[:, np.arange(len(seen)), seen.codes].std(axis=0))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:
         """Return the names of the columns of `transform`."""

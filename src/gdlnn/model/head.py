@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
     from gdlnn.model.network import HeadNetwork
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def class_weights(head: Any, codes: npt.NDArray[np.int64]) -> FloatArray | None:
+    """Return the weights that a fitted head gave to classes; None: all rows weighed the same."""
+    wanted = getattr(head, "class_weight", None)
+    if wanted is None:
+        return None
+    weights = compute_class_weight(wanted, classes=head.classes_, y=head.classes_[codes])
+    return np.asarray(weights, dtype=np.float64)
 
 
 @dataclass(eq=False, repr=False)
@@ -187,6 +197,15 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         """Return the probability of every class."""
         values = np.exp(self.predict_log_proba(X))
         return np.asarray(values / values.sum(axis=1, keepdims=True))
+
+    def member_probabilities(self, X: FloatArray) -> FloatArray | None:
+        """Return what each perceptron says, members × rows × classes; None where there is only one."""
+        check_is_fitted(self, "network_")
+        if self.ensemble_size < 2:
+            return None
+        from gdlnn.model.network import member_probabilities
+
+        return member_probabilities(self.network_, X)
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the most probable class."""

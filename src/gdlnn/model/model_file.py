@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -20,6 +21,7 @@ from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.program_text import to_text
+from gdlnn.model.calibration import Calibration, Decision
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
@@ -93,6 +95,8 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "pooled": None if pooled is None else pooled.to_json(),
         "dataset": model.programs_.info.dataset,
         "fingerprint": model.programs_.info.fingerprint,
+        "calibration": asdict(model.calibration_),
+        "decision": None if model.decision_ is None else model.decision_.to_json(),
         "metrics": _plain(model.metrics_),
         "history": _plain(model.history_),
     }
@@ -200,6 +204,9 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     )
     model.seen_values_ = SeenValues.from_json(description.get("seen_values", []), model.schema_)
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
+    model.calibration_ = _read_calibration(description.get("calibration", {}))
+    decision = description.get("decision")
+    model.decision_ = None if decision is None else Decision.from_json(decision)
     pooled = description["pooled"]
     if model.activation not in get_args(Activation):  # refused here, not when the model is first asked
         raise _damaged(name, f"activation {model.activation!r:.60}")
@@ -211,6 +218,13 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.history_ = list(description["history"])
     _read_head(model, members[WEIGHTS], name)
     return model
+
+
+def _read_calibration(data: Mapping[str, Any]) -> Calibration:
+    found = Calibration(**{name: float(value) for name, value in data.items()})
+    if not (0 < found.scale < np.inf and np.isfinite(found.offset)):
+        raise ModelError(f"calibration: expected a scale above 0 and a finite offset, got {dict(data)}")
+    return found
 
 
 def _read_parameters(kind: type[Any], given: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -252,7 +266,7 @@ def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
         flat["activation"] = f"log_{flat['activation']}"
     source = {name: flat.pop(name) for name in Mined().get_params() if name in flat}
     source["nominal"] = "interval"
-    flat["structure"] = False
+    flat |= {"structure": False, "calibrate": False, "decide": 0.5}
     return {**flat, "vocabulary": {"kind": "Mined", **source}, "head": {"kind": "MLPHead", **head}}
 
 

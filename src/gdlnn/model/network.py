@@ -21,13 +21,13 @@ import torch
 from scipy.sparse import csr_array, issparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 from torch.nn.functional import linear, log_softmax, one_hot, relu
 from torch.nn.utils import skip_init
 
 from gdlnn.graphs.schema import label_codes
 from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.head import class_weights
 from gdlnn.model.layer import GDLTransformer
 
 if TYPE_CHECKING:
@@ -136,6 +136,12 @@ class HeadNetwork(nn.Module):
         """Return what `forward` does in evaluation mode, sooner."""
         inputs = self.standardised(x)
         return self._mean([part.predicted(inputs) for part in self._parts()])
+
+    def member_probabilities(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what each member says by itself, members × rows × classes; the linear model is none."""
+        inputs = self.standardised(x)
+        members: list[Any] = list(self.members)
+        return torch.stack([member.predicted(inputs).softmax(dim=1) for member in members])
 
     def _parts(self) -> list[Perceptron]:
         members: list[Any] = list(self.members)
@@ -247,10 +253,8 @@ def train_network(
     soft = head.soft_labels == "forest" or (head.soft_labels == "auto" and n_classes == 2)
     train = rows(X, _softened(X, codes, n_classes, seed) if soft else codes)
     val = None if held_out is None or not held_out[0].shape[0] else rows(*held_out)
-    weights = None
-    if head.class_weight is not None:
-        values = compute_class_weight(head.class_weight, classes=head.classes_, y=head.classes_[codes])
-        weights = torch.tensor(values, dtype=torch.float32, device=device)
+    values = class_weights(head, codes)
+    weights = None if values is None else torch.tensor(values, dtype=torch.float32, device=device)
     with one_thread():
         members = []
         for member in range(head.ensemble_size):
@@ -502,6 +506,14 @@ def log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
             rows = X[start : start + ROWS_AT_ONCE].astype(np.float32)
             parts.append(network.predicted(torch.from_numpy(rows).to(device)).double().cpu().numpy())
     return np.concatenate(parts)
+
+
+def member_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
+    """Return what each member of an ensemble says, members × rows × classes."""
+    device = network.mean.device
+    with one_thread(), torch.inference_mode():
+        rows = torch.from_numpy(X.astype(np.float32)).to(device)
+        return np.asarray(network.member_probabilities(rows).double().cpu().numpy())
 
 
 # --- the GDL layer ----------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gdlnn.datasets.resolve import Batch
     from gdlnn.graphs import Graph
     from gdlnn.model.base import GraphClassifier
+    from gdlnn.model.calibration import Decision
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -39,7 +40,7 @@ class Prediction(NamedTuple):
     Attributes
     ----------
     label, probability
-        The most probable label, and its probability.
+        The predicted label, and its probability.
     probabilities
         Of all classes, in their order.
     matched_nothing
@@ -68,6 +69,8 @@ class Representation:
         Graphs × classes.
     classes
         The labels of the classes.
+    decision
+        The rule that makes a class of probabilities; None: the most probable one.
     """
 
     graphs: list[Graph]
@@ -75,18 +78,21 @@ class Representation:
     matches: BoolArray
     probabilities: FloatArray
     classes: npt.NDArray[Any]
+    decision: Decision | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
 
     @property
     def codes(self) -> IntArray:
-        """The position of the most probable class of every graph."""
+        """The position of the predicted class of every graph."""
+        if self.decision is not None:
+            return self.decision.codes(self.probabilities)
         return np.asarray(self.probabilities.argmax(axis=1), dtype=np.int64)
 
     @property
     def labels(self) -> npt.NDArray[Any]:
-        """The most probable label of every graph."""
+        """The predicted label of every graph."""
         return np.asarray(self.classes[self.codes])
 
     @property
@@ -96,7 +102,8 @@ class Representation:
 
     def predictions(self) -> list[Prediction]:
         """Return what the model says of every graph, as plain values."""
-        columns = (self.labels, self.probabilities.max(axis=1), self.probabilities, self.matched_nothing)
+        own = self.probabilities[np.arange(len(self)), self.codes]
+        columns = (self.labels, own, self.probabilities, self.matched_nothing)
         return [Prediction(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
     def take(self, rows: Sequence[int]) -> Self:

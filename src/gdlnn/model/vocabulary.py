@@ -17,6 +17,7 @@ import numpy as np
 from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
+from gdlnn.mining.bags import bag_rows, n_bags
 from gdlnn.mining.neighbourhood_programs import smallest_of_equals
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from gdlnn.gdl import Program
     from gdlnn.graphs import GraphDataset
-    from gdlnn.mining.bags import Bags
+    from gdlnn.mining.bags import Bags, IntArray
     from gdlnn.mining.settings import Nominal, Strategy, Targets
 
 Epsilon = float | str
@@ -43,6 +44,8 @@ GENERAL_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%", "5%")
 """What is mined beside neighbourhoods, general programs among them."""
 FEW_GRAPHS = 1000
 """With fewer training graphs mined programs join the default: they carry small data sets (MUTAG, ENZYMES)."""
+FOLDS = 4
+"""Parts of the training graphs that are held out in turn to calibrate a model without a validation set."""
 LABEL_EPSILON = 1.0
 """ε of the scores of programs that were found without labels."""
 MOST_COLUMNS = 10_000
@@ -178,6 +181,13 @@ def make_sources(vocabulary: Any, train: GraphDataset) -> list[Source]:
         return list(listed)
     expected = "auto, mined, neighbourhoods, Mined(...), Neighbourhoods(...) or several of these"
     raise ModelError(f"vocabulary: expected {expected}, got {vocabulary!r}")
+
+
+def calibration_folds(sources: Sequence[Source], train: GraphDataset, seed: int) -> list[IntArray]:
+    """Return the rows of four folds; those of graphs that were mined in bags are whole bags."""
+    counts = [n_bags(s.bags, len(train)) for s in sources if isinstance(s, Mined) and s.bags is not None]
+    parts = bag_rows(train, max([FOLDS, *counts]), seed)
+    return [np.concatenate(parts[fold::FOLDS]) for fold in range(FOLDS)]
 
 
 # --- mining -----------------------------------------------------------------------------------------------

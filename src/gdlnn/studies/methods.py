@@ -134,7 +134,9 @@ def first_classifier(**flat: Any) -> Any:
     from gdlnn.model import GDLNNClassifier, Mined, MLPHead
 
     head = MLPHead(soft_labels="auto", linear_share=0)
-    return _with_options(GDLNNClassifier(Mined(ignore=(), nominal="interval"), head, structure=False), flat)
+    source = Mined(ignore=(), nominal="interval")
+    model = GDLNNClassifier(source, head, structure=False, calibrate=False, decide=0.5)
+    return _with_options(model, flat)
 
 
 def flat_paper_classifier(**flat: Any) -> Any:
