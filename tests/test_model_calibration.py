@@ -88,7 +88,7 @@ def test_auto_is_the_middle_unless_a_class_is_rare() -> None:
 
 @pytest.mark.parametrize("decide", ["often", "recall=2", 1.5, True, None, "recall="])
 def test_other_rules_are_refused(decide: object) -> None:
-    with pytest.raises(ModelError, match="decide: expected auto, balanced-accuracy, f1, mcc, recall=0.9"):
+    with pytest.raises(ModelError, match=r"decide: expected auto, balanced-accuracy, f1, mcc, recall=0\.9"):
         GDLNNClassifier("neighbourhoods", decide=decide, progress=False).fit(ring_or_chain(40))  # type: ignore[arg-type]
 
 
