@@ -50,9 +50,10 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
 
 
 def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("explain", *files, "-i", 2, "--json", "-j", 1) == 0
+    assert run("explain", *files, "-i", 2, "--json", "-j", 1, "--technique", "lime") == 0
     one = Explanation.from_json(capsys.readouterr().out)
-    assert run("explain", *files, "-i", 2, "-i", 3, "--json", "--n-features", "enough") == 0
+    words = ["-i", 2, "-i", 3, "--json", "--n-features", "enough", "--technique", "lime"]
+    assert run("explain", *files, *words) == 0
     several = [Explanation.from_json(value) for value in json.loads(capsys.readouterr().out)]
     assert several[0].graph == one.graph
     assert len(several[0].programs) < len(one.programs)

@@ -9,6 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from gdlnn import Explanation, Feature, GDLNNClassifier, Graph, GraphDataset, MLPHead, Neighbourhoods, Schema
+from gdlnn.explain.sufficient import moves
 from reference.explain_models import motif_data, motif_model
 
 TRAIN, TEST = motif_data()
@@ -133,3 +134,46 @@ def test_the_seed_makes_no_difference() -> None:
     first = [e.to_json() for e in model.explain(TEST.graphs[:3], seed=1)]
     second = [{**e.to_json(), "seed": 1} for e in model.explain(TEST.graphs[:3], seed=2)]
     assert first == second
+
+
+def test_a_part_is_not_enough_only_because_everything_is() -> None:
+    """Where the baseline alone gives the class, a part must move the prediction by itself."""
+    assert moves(0.9, 0.95, None)
+    assert moves(0.6, 0.95, 0.3)
+    assert not moves(0.8, 0.95, 0.8)  # what the model says without any program
+    assert not moves(0.84, 0.99, 0.8)  # a little more is no reason either
+    assert moves(0.97, 0.99, 0.8)
+    model = model_with("mlp")
+    for wanted in ("enough", "smallest"):
+        for e in model.explain(TEST.graphs, n_features=wanted):
+            assert e.baseline_probability is not None
+            if e.baseline_probability > 0.5 and e.nodes:
+                part = float(model.predict_proba([e.subgraph])[0].max())
+                assert log_odds(part) - log_odds(e.baseline_probability) >= 0.5
+
+
+def test_a_shared_reason_is_told_once_where_it_is() -> None:
+    for e in model_with("mlp").explain(TEST.graphs):
+        places = [frozenset(reason.witness.values()) for reason in e.supporting]
+        assert len(set(places)) == len(places)
+        for reason in e.supporting:
+            assert reason.place == pytest.approx(sum(e.node_scores[list(set(reason.witness.values()))]))
+            assert set(reason.witness.values()) <= set(e.nodes) or not e.has_reason
+
+
+def test_absent_programs_are_told_apart_where_they_weigh_as_much() -> None:
+    model = model_with("linear")
+    found = model.explain(TEST.graphs, n_features=10_000)
+    for e in found:
+        strongest = max([abs(w) for w in e.weights], default=0.0)
+        assert all(abs(item.contribution) >= max(0.5, strongest) - 1e-9 for item in e.absent)
+        assert not {item.column for item in e.absent} & set(e.indices)
+        assert Explanation.from_json(e.to_json()).absent == e.absent
+    # A program that half of the training graphs have, and that decides, is told in words where it is missing.
+    ring = [Graph([[1.0]] * 6, [(i, (i + 1) % 6) for i in range(6)]) for _ in range(30)]
+    chain = [Graph([[1.0]] * 6, [(i, i + 1) for i in range(5)]) for _ in range(30)]
+    model = GDLNNClassifier("neighbourhoods", "linear", structure=True, pooled=False, progress=False)
+    model.fit(GraphDataset([*ring, *chain], [0] * 30 + [1] * 30))
+    e = model.explain(Graph([[1.0]] * 2, []), target=1)
+    assert "absent, which speaks for it" in e.describe()
+    assert e.absent[0].contribution > 0.5

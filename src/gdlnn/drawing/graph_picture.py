@@ -8,7 +8,20 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from gdlnn.drawing.layout import fitted, layout
-from gdlnn.drawing.svg import FAINT, INK, PAPER, QUIET, colour, ink_on, line, num, text, weight_text, wrapped
+from gdlnn.drawing.svg import (
+    FAINT,
+    INK,
+    PAPER,
+    QUIET,
+    colour,
+    ink_on,
+    line,
+    num,
+    score_colour,
+    text,
+    weight_text,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +30,8 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
 
 MARGIN = 26
+LEAST_SHOWN = 0.05
+"""Share of the largest score under which a node stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +46,26 @@ class Highlights:
         Node, or edge as a pair with the smaller node first, to the numbers of the programs that stand on it.
     removed
         Nodes that are crossed out: the counterfactual.
+    scores
+        What each node adds; nodes are then filled by it, and programs drawn around them.
     """
 
     nodes: frozenset[int] = frozenset()
     node_programs: Mapping[int, Sequence[int]] = field(default_factory=dict)
     edge_programs: Mapping[tuple[int, int], Sequence[int]] = field(default_factory=dict)
     removed: frozenset[int] = frozenset()
+    scores: Sequence[float] | None = None
+
+    @property
+    def largest(self) -> float:
+        """The largest score, for or against."""
+        return max((abs(score) for score in self.scores or ()), default=0.0)
+
+    def fill(self, node: int) -> str | None:
+        """Return the colour of the score of a node; None without scores, or where it is next to nothing."""
+        if self.scores is None or abs(self.scores[node]) < LEAST_SHOWN * self.largest or not self.largest:
+            return None
+        return score_colour(self.scores[node] / self.largest)
 
 
 def graph_picture(graph: Graph, marks: Highlights, width: float, height: float) -> list[str]:
@@ -88,6 +117,8 @@ def _arrow(x1: float, y1: float, x2: float, y2: float, size: float, fill: str) -
 
 def _node(graph: Graph, marks: Highlights, node: int, x: float, y: float, size: float) -> list[str]:
     programs = list(marks.node_programs.get(node, ()))
+    if marks.scores is not None:
+        return _scored_node(graph, marks, node, x, y, size)
     inside = node in marks.nodes or bool(programs)
     title = f"<title>node {node}{_values(graph, node)}</title>"
     if not inside:
@@ -112,6 +143,33 @@ def _node(graph: Graph, marks: Highlights, node: int, x: float, y: float, size: 
     if node in marks.removed:
         body += _cross(x, y, size)
     return body
+
+
+def _scored_node(graph: Graph, marks: Highlights, node: int, x: float, y: float, size: float) -> list[str]:
+    """Return a node filled by its score, with a ring for each program that lies on it."""
+    fill, scores = marks.fill(node) or PAPER, marks.scores or ()
+    title = f"<title>node {node}{_values(graph, node)}: {scores[node]:+.2f}</title>"
+    shown = node in marks.nodes
+    stroke, wide = (INK, 2.0) if shown else (QUIET, 1.0)
+    at = f"cx='{num(x)}' cy='{num(y)}'"
+    look = f"fill='{fill}' stroke='{stroke}' stroke-width='{num(wide)}'"
+    circle = f"<circle {at} r='{num(size)}' {look}>{title}</circle>"
+    body = [*score_rings(marks, node, x, y, size), circle]
+    label = node_label(graph, node)
+    if label and size >= 6:
+        points = min(1.15 * size, 2.2 * size / len(label))
+        body.append(text(x, y + 0.36 * size, label, points, INK, "middle", "bold" if shown else ""))
+    return body
+
+
+def score_rings(marks: Highlights, node: int, x: float, y: float, size: float) -> list[str]:
+    """Return rings in the colours of the programs that lie on a node, one inside the other."""
+    programs = list(marks.node_programs.get(node, ()))[:3]
+    return [
+        f"<circle cx='{num(x)}' cy='{num(y)}' r='{num(size + 2.5 + 3 * (len(programs) - 1 - i))}' "
+        f"fill='{PAPER}' stroke='{colour(number)}' stroke-width='3'/>"
+        for i, number in enumerate(programs)
+    ]
 
 
 def _sectors(x: float, y: float, size: float, programs: Sequence[int]) -> list[str]:
@@ -160,31 +218,33 @@ _LETTERS = 74
 
 
 class LegendRow(NamedTuple):
-    """A program of a legend: its colour's number (None if it is absent), its weight, and its words."""
+    """A program of a legend: the number of its colour or None, weight, words, and whether it is there."""
 
     number: int | None
     weight: float
     words: str
+    present: bool
 
 
 def draw_legend(rows: Sequence[LegendRow], note: str, width: float, top: float) -> tuple[list[str], float]:
     """Return the parts of a legend that begins at `top`, and the height at which it ends.
 
-    Each program has a row: its colour (an empty ring if absent), weight, state and words. The note is last.
+    Each program has a row: its colour (a dashed ring if absent), weight, state and words. The note is last.
     """
     body = [f"<line x1='14' y1='{num(top)}' x2='{num(width - 14)}' y2='{num(top)}' stroke='{FAINT}'/>"]
     largest = max((abs(row.weight) for row in rows), default=1.0) or 1.0
     y = top + 8
     for i, row in enumerate(rows, 1):
         lines = wrapped(row.words, _LETTERS, 3)
-        dashed = f"fill='none' stroke='{QUIET}' stroke-dasharray='3 2'"
-        look = dashed if row.number is None else f"fill='{colour(row.number)}' stroke='{INK}'"
+        dashes = "" if row.present else " stroke-dasharray='3 2'"
+        empty = f"fill='none' stroke='{QUIET}'{dashes}"
+        look = empty if row.number is None else f"fill='{colour(row.number)}' stroke='{INK}'"
         body.append(f"<circle cx='24' cy='{num(y + 10)}' r='8' {look}/>")
         body.append(text(38, y + 14, f"P{i}", 12, INK, weight="bold"))
         length = 46 * abs(row.weight) / largest
         fill = INK if row.weight > 0 else QUIET
         body.append(f"<rect x='62' y='{num(y + 4)}' width='{num(max(length, 1))}' height='5' fill='{fill}'/>")
-        state = "absent" if row.number is None else "present"
+        state = "present" if row.present else "absent"
         body.append(text(62, y + 22, weight_text(row.weight), 10, INK))
         side = "for" if row.weight > 0 else "against"
         body.append(text(118, y + 12, f"{state}, speaks {side}", 10, QUIET))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gdlnn.drawing.graph_picture import Highlights, graph_picture
-from gdlnn.drawing.svg import colour, num
+from gdlnn.drawing.graph_picture import Highlights, graph_picture, score_rings
+from gdlnn.drawing.svg import PAPER, colour, line, num
 from gdlnn.errors import GraphError, MissingExtraError, require
 from gdlnn.graphs.molecules import graph_molecule
 
@@ -59,15 +60,43 @@ def molecule_picture(graph: Graph, marks: Highlights, width: int, height: int) -
         programs = marks.edge_programs.get((min(u, v), max(u, v)), ())
         if programs:
             bonds[molecule.GetBondBetweenAtoms(u, v).GetIdx()] = [_rgb(p) for p in programs]
+    under: list[str] = []
     try:
-        drawer.DrawMoleculeWithHighlights(molecule, "", atoms, bonds, dict.fromkeys(atoms, 0.42), {})
+        if marks.scores is not None:
+            drawer.DrawMolecule(molecule)
+            under = _score_map(drawer, graph, marks)
+        else:
+            drawer.DrawMoleculeWithHighlights(molecule, "", atoms, bonds, dict.fromkeys(atoms, 0.42), {})
     except (RuntimeError, ValueError) as error:
         raise GraphError(f"expected a molecule that can be drawn, got one that cannot: {error}") from error
     drawer.FinishDrawing()
     inner = re.sub(r"^.*?<svg[^>]*>|</svg>\s*$", "", drawer.GetDrawingText(), flags=re.DOTALL)
     inner = re.sub(r"<!--.*?-->", "", inner, flags=re.DOTALL).strip()
     box = f"viewBox='0 0 {num(width)} {num(height)}' width='{num(width)}' height='{num(height)}'"
-    return [f"<svg {box}>", inner, "</svg>"]
+    return [f"<svg {box}>", *under, inner, "</svg>"]
+
+
+def _score_map(drawer: Any, graph: Graph, marks: Highlights) -> list[str]:
+    """Return what lies under a molecule: atoms filled by their scores, and lines around programs."""
+    places = [(point.x, point.y) for point in map(drawer.GetDrawCoords, range(graph.n_nodes))]
+    bonds = [(u, v, *places[u], *places[v]) for u, v in graph.edges.tolist()]
+    lengths = [math.dist(places[u], places[v]) for u, v in graph.edges.tolist()]
+    size = 0.38 * (sum(lengths) / len(lengths) if lengths else 40.0)
+    body = []
+    for u, v, x1, y1, x2, y2 in bonds:
+        for depth, number in enumerate(marks.edge_programs.get((min(u, v), max(u, v)), ())[:3]):
+            body.append(line(x1, y1, x2, y2, colour(number), 2 * size + 7 - 4 * depth))
+    for node, (x, y) in enumerate(places):
+        body += score_rings(marks, node, x, y, size)
+    for u, v, x1, y1, x2, y2 in bonds:  # what is inside the lines is white again
+        if marks.edge_programs.get((min(u, v), max(u, v))):
+            body.append(line(x1, y1, x2, y2, PAPER, 2 * size))
+    for node, (x, y) in enumerate(places):
+        if (fill := marks.fill(node)) is not None:
+            shown = f"{(marks.scores or ())[node]:+.2f}"
+            at = f"cx='{num(x)}' cy='{num(y)}' r='{num(size)}'"
+            body.append(f"<circle {at} fill='{fill}'><title>{shown}</title></circle>")
+    return body
 
 
 _GREY = (0.8, 0.8, 0.8)

@@ -36,6 +36,35 @@ def ink_on(fill: str) -> str:
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else PAPER
 
 
+FOR, AGAINST = "#D55E00", "#0072B2"
+"""What speaks for a class, and what against it: two hues that everybody can tell apart."""
+
+
+def score_colour(share: float) -> str:
+    """Return the colour of a score, as a share of the largest from -1 to 1; 0 is white."""
+    full = FOR if share > 0 else AGAINST
+    strength = 0.75 * min(1.0, abs(share)) ** 0.8
+    parts = (round(255 + (int(full[i : i + 2], 16) - 255) * strength) for i in (1, 3, 5))
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def score_legend(largest: float, x: float, y: float) -> list[str]:
+    """Return the scale of a map of scores: against, nothing, for, in log odds."""
+    cells = 11
+    body = []
+    for cell in range(cells):
+        fill = score_colour(2 * cell / (cells - 1) - 1)
+        body.append(f"<rect x='{num(x + 10 * cell)}' y='{num(y)}' width='10' height='9' fill='{fill}'/>")
+    frame = f"<rect x='{num(x)}' y='{num(y)}' width='{10 * cells}' height='9' fill='none' stroke='{QUIET}'/>"
+    words = f"log odds of each node: against −{largest:.2g}"
+    return [
+        text(x - 6, y + 8.5, words, 10, QUIET, "end"),
+        *body,
+        frame,
+        text(x + 10 * cells + 6, y + 8.5, f"+{largest:.2g} for", 10, QUIET),
+    ]
+
+
 def num(value: float) -> str:
     """Return a coordinate, short, and the same on every machine."""
     text = f"{value:.1f}"

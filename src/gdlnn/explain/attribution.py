@@ -31,12 +31,16 @@ class Attribution(NamedTuple):
         programs add to them; else None.
     others
         Per graph what pooled features add to the log odds, where weights are such contributions.
+    absent
+        Graphs × programs: what it adds that a program is absent, beside a graph that has it as often as
+        training graphs do; zero for present programs. None where that is not known.
     """
 
     weights: FloatArray
     quality: FloatArray | None = None
     baseline: FloatArray | None = None
     others: FloatArray | None = None
+    absent: FloatArray | None = None
 
 
 @runtime_checkable

@@ -38,10 +38,12 @@ class Contribution:
             return _shapley(context)
         weights = np.zeros_like(context.values)
         baseline, others = np.zeros(len(weights)), np.zeros(len(weights))
+        absent = np.zeros_like(weights)
         for start in range(0, len(weights), _BATCH_GRAPHS):
             rows = slice(start, start + _BATCH_GRAPHS)
             weights[rows], others[rows], baseline[rows] = _integrated(context.split, context, rows)
-        return Attribution(weights, None, baseline, others)
+            absent[rows] = _of_absence(context.split, context, rows)
+        return Attribution(weights, None, baseline, others, absent)
 
 
 N_POINTS = 32
@@ -71,6 +73,15 @@ def _integrated(head: SplitHead, context: Context, rows: slice) -> tuple[FloatAr
         present = np.flatnonzero(values[row])
         weights[row, present] = values[row, present] * (head.program_weights[present] @ of_row)
     return weights, (of_others * mean).sum(axis=1), base
+
+
+def _of_absence(head: SplitHead, context: Context, rows: slice) -> FloatArray:
+    """Return what the absence of programs adds, to first order around each graph."""
+    values, targets = context.values[rows], context.targets[rows]
+    others = None if context.others is None else context.others[rows]
+    start, added, of_others = head.path(values, others)
+    _, gradient = head.log_odds(start + added + of_others, targets)
+    return np.where(values == 0, -context.background.means * (gradient @ head.program_weights.T), 0.0)
 
 
 def _mean_gradient(

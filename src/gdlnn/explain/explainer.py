@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.context import Context, make_context, model_cache, target_codes
-from gdlnn.explain.explanation import Explanation, plain
+from gdlnn.explain.explanation import LEAST_REASON, Absent, Explanation, plain
 from gdlnn.explain.node_scores import Scored, as_graph, spread, told_by_the_smallest
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.techniques import TechniqueLike, make_technique
@@ -35,6 +35,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 GraphsLike = Graph | list[Graph] | tuple[Graph, ...] | GraphDataset | Representation
 NFeatures = int | Literal["enough", "smallest"]
+MOST_ABSENT = 2
+"""Absent programs that an explanation names at most."""
 logger = logging.getLogger(__name__)
 
 
@@ -294,13 +296,25 @@ class Explainer:
             )
         return results
 
+    def _absent(self, attribution: Attribution, row: int, scored: Scored) -> tuple[Absent, ...]:
+        """Return programs whose absence weighs at least as much as any program that is present."""
+        if attribution.absent is None:
+            return ()
+        weights = attribution.absent[row]
+        least = max(LEAST_REASON, float(np.abs(scored.weights).max(initial=0.0)))
+        return tuple(
+            Absent(self.programs[column], float(weights[column]), column)
+            for column in important(weights, MOST_ABSENT).tolist()
+            if abs(weights[column]) >= least
+        )
+
     def _where(self, scored: Scored, column: int) -> dict[str, int] | None:
         """Return the place of a present program that speaks loudest; None where it is absent."""
         at = np.flatnonzero(scored.columns == column)
         if not len(at) or not len(scored.images[at[0]]):
             return None
         places = scored.images[at[0]]
-        sums = np.abs(np.round(scored.nodes[places].sum(axis=1), 9))
+        sums = np.sign(scored.weights[at[0]]) * np.round(scored.nodes[places].sum(axis=1), 9)
         return dict(zip(self.programs[column].variables, places[int(sums.argmax())].tolist(), strict=True))
 
     def _scored(self, seen: Representation, attribution: Attribution) -> list[Scored]:
@@ -335,6 +349,7 @@ class Explainer:
                 "others": 0.0 if attribution.others is None else float(attribution.others[row]),
                 "scores": tuple(found.nodes.tolist()),
                 "edge_scores": tuple(found.edges.tolist()),
+                "absent": self._absent(attribution, row, found),
             }
             for row, found in enumerate(scored)
         ]

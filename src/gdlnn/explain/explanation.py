@@ -53,6 +53,14 @@ class Reason(NamedTuple):
     place: float
 
 
+class Absent(NamedTuple):
+    """A program that is absent, and what that adds to the log odds of the target beside an average graph."""
+
+    program: Program
+    contribution: float
+    column: int
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation(NodeSubset):
     """Why a model said what it said of one graph.
@@ -100,6 +108,9 @@ class Explanation(NodeSubset):
     scores, edge_scores
         What present programs add, divided evenly over all places of each program in the graph and over the
         nodes, or edges, of each place; None for techniques without a baseline.
+    absent
+        Programs whose absence weighs at least as much as any present program, beside an average graph. They
+        are no part of what present programs add.
     """
 
     graph: Graph
@@ -125,6 +136,7 @@ class Explanation(NodeSubset):
     others: float = 0.0
     scores: tuple[float, ...] | None = None
     edge_scores: tuple[float, ...] | None = None
+    absent: tuple[Absent, ...] = ()
 
     # --- for and against ------------------------------------------------------------------------------------
 
@@ -224,11 +236,15 @@ class Explanation(NodeSubset):
         nodes = "atoms" if self.schema is not None and self.schema.domain == "molecule" else "nodes"
         for side, reasons in told if self.has_reason else told[1:]:
             for reason in reasons:
-                words = _what(reason.program.describe(self.schema, directed=self.graph.directed))
+                words = what_it_contains(reason.program.describe(self.schema, directed=self.graph.directed))
                 lines.append(
                     f"  P{numbers[reason.column]} {side} {reason.contribution:+.2f}, its {nodes} "
                     f"{reason.place:+.2f}: {words}"
                 )
+        for item in self.absent:
+            side = "for" if item.contribution > 0 else "against"
+            words = what_it_contains(item.program.describe(self.schema, directed=self.graph.directed))
+            lines.append(f"  absent, which speaks {side} it ({item.contribution:+.2f}): {words}")
         if abs(self.others) >= 0.005:
             lines.append(f"  pooled features {self.others:+.2f}")
         return [*lines, self.subgraph_line()]
@@ -317,6 +333,15 @@ class Explanation(NodeSubset):
                 }
                 for i, program in enumerate(self.programs)
             ],
+            "absent": [
+                {
+                    "program": item.program.to_json(),
+                    "weight": item.contribution,
+                    "index": item.column,
+                    "words": item.program.describe(self.schema, directed=self.graph.directed),
+                }
+                for item in self.absent
+            ],
             "nodes": list(self.nodes),
             "edges": [list(edge) for edge in self.edges],
             "graph": graph_to_json(self.graph),
@@ -366,6 +391,10 @@ class Explanation(NodeSubset):
             others=float(values.get("others", 0.0)),
             scores=_numbers(values.get("node_scores")),
             edge_scores=_numbers(values.get("edge_scores")),
+            absent=tuple(
+                Absent(Program.from_json(item["program"]), float(item["weight"]), int(item["index"]))
+                for item in values.get("absent", ())
+            ),
         )
 
     def save(self, path: str | os.PathLike[str] | Path) -> None:
@@ -392,7 +421,7 @@ class Explanation(NodeSubset):
         )
 
 
-def _what(words: str) -> str:
+def what_it_contains(words: str) -> str:
     """Return a program in words without "Molecules that contain", which every line would repeat."""
     start, found, rest = words.partition(" that contain ")
     return rest if found and " " not in start else words

@@ -105,14 +105,18 @@ class Scored(NamedTuple):
         for row, (_, place) in enumerate(pairs):
             covers[row, place] = 1.0
         sizes, excess = covers.sum(axis=1), scores - WORTH_SHOWING * highest
+        owners = np.array([i for i, _ in pairs])
+        left = np.ones(len(scores))
         found: list[tuple[float, int]] = []
         while len(found) < most:
             gains = np.round(covers @ excess, 9)
+            # Algorithm 2 would leave nothing new of a program that also lies in what is taken already.
+            gains[np.isin(owners, owners[covers @ left == 0])] = -np.inf
             best = int(np.lexsort((sizes, -gains))[0])
             if gains[best] <= 0:
                 break
             found.append((float(covers[best] @ scores), int(self.columns[pairs[best][0]])))
-            excess[covers[best] > 0] = 0.0
+            excess[covers[best] > 0] = left[covers[best] > 0] = 0.0
         return found
 
 

@@ -10,7 +10,8 @@ from gdlnn.drawing.graph_picture import Highlights, LegendRow, draw_legend, grap
 from gdlnn.drawing.molecule_picture import picture
 from gdlnn.drawing.pages import render
 from gdlnn.drawing.program_picture import draw_program
-from gdlnn.drawing.svg import INK, QUIET, colour, document, moved_down, text, weight_text
+from gdlnn.drawing.svg import INK, QUIET, colour, document, moved_down, score_legend, text, weight_text
+from gdlnn.explain.explanation import what_it_contains
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +28,16 @@ _HEAD = 34
 def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     """Return the picture of an explanation as SVG."""
     numbers = program_colours(explanation)
-    body = moved_down(picture(explanation.graph, highlights(explanation, numbers), WIDTH, HEIGHT), _HEAD)
+    marks = highlights(explanation, numbers)
+    body = moved_down(picture(explanation.graph, marks, WIDTH, HEIGHT), _HEAD)
     name = explanation.class_name(explanation.target)
     body.append(text(14, 23, f"{name} ({explanation.target_probability:.1%})", 16, INK, weight="bold"))
     size = f"{len(explanation.nodes)} of {explanation.graph.n_nodes} nodes"
     body.append(text(WIDTH - 14, 23, size, 12, QUIET, "end"))
     height = float(_HEAD + HEIGHT)
+    if marks.largest:
+        body += score_legend(marks.largest, WIDTH - 190, height)
+        height += 18
     if legend:
         rows, height = _legend(explanation, numbers, height)
         body += rows
@@ -41,14 +46,14 @@ def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
 
 def _legend(explanation: Explanation, numbers: dict[int, int], top: float) -> tuple[list[str], float]:
     rows = [
-        LegendRow(numbers.get(i), weight, _words(explanation, program))
+        LegendRow(numbers.get(i), weight, _words(explanation, program), explanation.matched[i])
         for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True))
     ]
     return draw_legend(rows, explanation.subgraph_line(), WIDTH, top)
 
 
 def _words(explanation: Explanation, program: Program) -> str:
-    return program.describe(explanation.schema, directed=explanation.graph.directed)
+    return what_it_contains(program.describe(explanation.schema, directed=explanation.graph.directed))
 
 
 def draw_counterfactual(counterfactual: Counterfactual) -> str:
@@ -65,6 +70,8 @@ def draw_counterfactual(counterfactual: Counterfactual) -> str:
 def program_colours(explanation: Explanation) -> dict[int, int]:
     """Return the colours of the programs that match, by their number; absent ones have none."""
     present = [i for i, found in enumerate(explanation.matched) if found]
+    if explanation.baseline_probability is not None:  # the map shows what is against; outlined is what is for
+        present = [i for i in present if explanation.weights[i] > 0 and explanation.nodes]
     return {program: number for number, program in enumerate(present)}
 
 
@@ -81,7 +88,7 @@ def highlights(explanation: Explanation, numbers: dict[int, int]) -> Highlights:
             pair = (min(u, v), max(u, v))
             if number not in edges.setdefault(pair, []):
                 edges[pair].append(number)
-    return Highlights(frozenset(explanation.nodes), nodes, edges)
+    return Highlights(frozenset(explanation.nodes), nodes, edges, scores=explanation.scores)
 
 
 # --- pages ------------------------------------------------------------------------------------------------
@@ -129,7 +136,7 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "programs": [
             {
                 "fill": colour(numbers[i]) if i in numbers else "",
-                "state": "present" if i in numbers else "absent",
+                "state": "present" if explanation.matched[i] else "absent",
                 "weight": weight_text(weight),
                 "words": _words(explanation, program),
                 "class_name": explanation.class_name(explanation.labels[i]),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.explain.explainer import important
+from gdlnn.explain.explanation import LEAST_REASON, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +32,7 @@ _AT_ONCE = 8  # subgraphs of one graph that the model is asked about together
 def explain_enough(explainer: Explainer, seen: Representation, targets: IntArray) -> list[Explanation]:
     """Name one program more until the model says of the subgraph what it says of the graph."""
     found = explainer.explain(seen, targets, 1)
-    waiting = _not_enough(explainer, found, range(len(found)))
+    waiting = _not_enough(explainer, found, [row for row, one in enumerate(found) if one.has_reason])
     for n_features in range(2, min(MOST_ENOUGH, len(explainer.programs)) + 1):
         if not waiting:
             break
@@ -42,9 +44,42 @@ def explain_enough(explainer: Explainer, seen: Representation, targets: IntArray
 
 
 def _not_enough(explainer: Explainer, found: list[Explanation], rows: Sequence[int]) -> list[int]:
-    said = explainer.model.predict([found[row].subgraph for row in rows]).tolist()
-    pairs = zip(rows, said, strict=True)
-    return [row for row, label in pairs if found[row].is_empty or label != found[row].prediction]
+    if not len(rows):
+        return []
+    said = explainer.model.represent([found[row].subgraph for row in rows])
+    classes = [plain(label) for label in said.classes]
+    waiting = []
+    for place, row in enumerate(rows):
+        one = found[row]
+        target = classes.index(one.prediction)
+        chance = float(said.probabilities[place, target])
+        gives = said.codes[place] == target and moves(chance, one.probability, one.baseline_probability)
+        if one.is_empty or not gives:
+            waiting.append(row)
+    return waiting
+
+
+def moves(chance: float, whole: float, baseline: float | None) -> bool:
+    """Return whether a part moves the prediction, where the baseline alone gives the class.
+
+    There every part is predicted like the whole, which is no merit of it: it must move the log odds beyond
+    the baseline by `LEAST_REASON`, and by half of what the whole graph does.
+
+    Parameters
+    ----------
+    chance, whole, baseline
+        The probability of the class for the part, for the whole graph, and without any program; None: not
+        known.
+    """
+    if baseline is None or baseline <= 0.5:
+        return True
+    start = _log_odds(baseline)
+    return _log_odds(chance) - start >= max(LEAST_REASON, (_log_odds(whole) - start) / 2)
+
+
+def _log_odds(chance: float) -> float:
+    kept = min(max(chance, 1e-9), 1 - 1e-9)
+    return math.log(kept) - math.log1p(-kept)
 
 
 def explain_smallest(
@@ -68,7 +103,11 @@ def explain_smallest(
     """
     context = explainer.context(seen, targets, candidates, matching_only=True)
     attribution = explainer.technique.attribute(context)
-    search = _Search(explainer, seen, targets, _candidates(attribution.weights, seen, candidates))
+    baselines = None
+    if attribution.baseline is not None:
+        baselines = 1 / (1 + np.exp(-attribution.baseline))
+    tried = _candidates(attribution.weights, seen, candidates)
+    search = _Search(explainer, seen, targets, tried, baselines)
     chosen = search.singles()
     for row, programs in enumerate(search.programs):
         if row not in chosen and programs:
@@ -94,13 +133,20 @@ class _Search:
     ----------
     programs
         Per graph its candidates, heaviest first.
+    baselines
+        Per graph the probability of its target without any program, or None.
     """
 
     def __init__(
-        self, explainer: Explainer, seen: Representation, targets: IntArray, programs: list[list[int]]
+        self,
+        explainer: Explainer,
+        seen: Representation,
+        targets: IntArray,
+        programs: list[list[int]],
+        baselines: FloatArray | None,
     ) -> None:
         self.explainer, self.seen, self.targets = explainer, seen, targets
-        self.programs = programs
+        self.programs, self.baselines = programs, baselines
 
     def singles(self) -> dict[int, list[int]]:
         """Return the program with the smallest subgraph that is enough, for graphs that have one.
@@ -152,8 +198,14 @@ class _Search:
     def _enough(self, asked: Sequence[tuple[int, Nodes]]) -> list[bool]:
         """Return for which subgraphs alone the model predicts the target of their graph."""
         parts = [self.seen.graphs[row].subgraph(np.array(nodes, dtype=np.int64)) for row, nodes in asked]
-        said = self.explainer.model.represent(parts).codes
-        return [bool(said[i] == self.targets[row]) for i, (row, _) in enumerate(asked)]
+        said = self.explainer.model.represent(parts)
+        enough = []
+        for i, (row, _) in enumerate(asked):
+            target = int(self.targets[row])
+            baseline = None if self.baselines is None else float(self.baselines[row])
+            chance, whole = float(said.probabilities[i, target]), float(self.seen.probabilities[row, target])
+            enough.append(bool(said.codes[i] == target and moves(chance, whole, baseline)))
+        return enough
 
 
 def _lengths(most: int) -> Iterator[int]:
