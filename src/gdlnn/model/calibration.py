@@ -57,7 +57,12 @@ class Calibration:
 
     @classmethod
     def fit(
-        cls, probabilities: FloatArray, codes: IntArray, weights: FloatArray | None = None
+        cls,
+        probabilities: FloatArray,
+        codes: IntArray,
+        weights: FloatArray | None = None,
+        *,
+        shift: bool = True,
     ) -> Calibration:
         """Minimise the log loss of held-out rows, with a prior that keeps probabilities as they are.
 
@@ -67,6 +72,8 @@ class Calibration:
             What a head said of rows that it was not trained on, and the numbers of their classes.
         weights
             Weights by class, where the head was trained with such.
+        shift
+            Whether the odds of two classes may be shifted too. Without it the most probable class stays.
         """
         n_classes = probabilities.shape[1]
         if np.bincount(codes, minlength=n_classes).min() < FEWEST_PER_CLASS:
@@ -74,7 +81,7 @@ class Calibration:
         of_rows = (
             np.ones(len(codes)) if weights is None else weights[codes] * len(codes) / weights[codes].sum()
         )
-        free = 2 if n_classes == 2 else 1
+        free = 2 if n_classes == 2 and shift else 1
 
         def loss(values: FloatArray) -> float:
             moved = cls(float(np.exp(values[0])), float(values[1]) if free == 2 else 0.0)

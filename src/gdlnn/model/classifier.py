@@ -21,6 +21,7 @@ from gdlnn.mining import ProgramSet
 from gdlnn.model.base import GraphClassifier
 from gdlnn.model.calibration import (
     FEWEST_PER_CLASS,
+    RARE,
     Calibration,
     checked_rule,
     choose_threshold,
@@ -316,7 +317,8 @@ class GDLNNClassifier(GraphClassifier):
         said, truth = found
         if changes:
             weights = class_weights(self.head_, codes)
-            self.calibration_ = Calibration.fit(said, truth, weights)
+            shift = weights is not None or counts.min() < RARE * counts.sum()
+            self.calibration_ = Calibration.fit(said, truth, weights, shift=shift)
             said = self.calibration_.apply(said)
         self.decision_ = choose_threshold(rule, said, truth, counts.tolist())
 

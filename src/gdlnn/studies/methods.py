@@ -120,10 +120,13 @@ EPSILONS = (0.1, 0.01, 1, "1%")
 
 
 def default_classifier(**flat: Any) -> Any:
-    """Return the default GDLNN, with options of the head and of the classifier side by side."""
+    """Return the default GDLNN, with options of the head and of the classifier side by side.
+
+    Studies compare accuracies, so that the most probable class is predicted, also where one is rare.
+    """
     from gdlnn.model import GDLNNClassifier, MLPHead
 
-    return _with_options(GDLNNClassifier(head=MLPHead()), flat)
+    return _with_options(GDLNNClassifier(head=MLPHead(), decide=0.5), flat)
 
 
 def first_classifier(**flat: Any) -> Any:
