@@ -330,7 +330,8 @@ class Explainer:
             weights = attribution.weights[row, columns[part]]
             some = [self.programs[column] for column in columns[part].tolist()]
             nodes, edges = spread(graph, some, weights, found.images[part])
-            results.append(Scored(nodes, edges, columns[part], weights, found.images[part]))
+            places = found.images[part]
+            results.append(Scored(nodes, edges, columns[part], weights, places, graph.edges))
         return results
 
     def _baselines(

@@ -22,6 +22,8 @@ SMALL_CHANGE = 0.1
 """A program that can be left out at less than this share of its contribution is told by one it contains."""
 WORTH_SHOWING = 0.4
 """Share of the highest score of a node from which on a node is worth showing."""
+APART = 0.25
+"""The same for nodes that are not beside what is shown already."""
 CANDIDATES = 60
 """Programs among which those to list are looked for: the strongest of each side."""
 MOST_PLACES = 8
@@ -74,6 +76,8 @@ class Scored(NamedTuple):
         The scores of nodes and of edges, see `spread`.
     columns, weights, images
         The programs that are present, what each adds, and its places, images × variables.
+    ends
+        The edges of the graph, edges × 2.
     """
 
     nodes: FloatArray
@@ -81,11 +85,13 @@ class Scored(NamedTuple):
     columns: IntArray
     weights: FloatArray
     images: Sequence[npt.NDArray[np.int32]]
+    ends: IntArray
 
     def strongest(self, n_features: int) -> list[int]:
         """Return the programs to list, those first whose places add most, for or against the target.
 
-        A node is worth showing if its score is at least `WORTH_SHOWING` of the highest. For each side in
+        A node is worth showing if its score is at least `WORTH_SHOWING` of the highest, apart from what is
+        taken already `APART` of it: of two groups that decide together one may be weaker. For each side in
         turn, the place is taken whose nodes lie furthest above that in sum, then the place that adds most to
         it, until none does. So a reason that many programs share is told once, where it is.
         """
@@ -104,20 +110,31 @@ class Scored(NamedTuple):
         covers = np.zeros((len(pairs), len(scores)))
         for row, (_, place) in enumerate(pairs):
             covers[row, place] = 1.0
-        sizes, excess = covers.sum(axis=1), scores - WORTH_SHOWING * highest
+        sizes = covers.sum(axis=1)
         owners = np.array([i for i, _ in pairs])
         left = np.ones(len(scores))
         found: list[tuple[float, int]] = []
         while len(found) < most:
-            gains = np.round(covers @ excess, 9)
+            excess = scores - np.where(self._beside(left), WORTH_SHOWING, APART) * highest
+            gains = np.round(covers @ (excess * left), 9)
             # Algorithm 2 would leave nothing new of a program that also lies in what is taken already.
             gains[np.isin(owners, owners[covers @ left == 0])] = -np.inf
             best = int(np.lexsort((sizes, -gains))[0])
             if gains[best] <= 0:
                 break
             found.append((float(covers[best] @ scores), int(self.columns[pairs[best][0]])))
-            excess[covers[best] > 0] = left[covers[best] > 0] = 0.0
+            left[covers[best] > 0] = 0.0
         return found
+
+    def _beside(self, left: FloatArray) -> npt.NDArray[np.bool_]:
+        """Return which nodes are taken or beside such; all of them at first."""
+        taken = left == 0
+        if not taken.any():
+            return np.ones(len(left), dtype=bool)
+        beside = taken.copy()
+        beside[self.ends[taken[self.ends[:, 0]], 1]] = True
+        beside[self.ends[taken[self.ends[:, 1]], 0]] = True
+        return beside
 
 
 def told_by_the_smallest(
