@@ -131,7 +131,7 @@ class Scored(NamedTuple):
         taken = left == 0
         if not taken.any():
             return np.ones(len(left), dtype=bool)
-        beside = taken.copy()
+        beside: npt.NDArray[np.bool_] = taken.copy()
         beside[self.ends[taken[self.ends[:, 0]], 1]] = True
         beside[self.ends[taken[self.ends[:, 1]], 0]] = True
         return beside
