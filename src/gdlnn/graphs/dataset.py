@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
 from gdlnn.graphs.inspection import Duplicates, Summary, find_duplicates, summarise
+from gdlnn.graphs.labels import LabelReader, Threshold, labelled_by
 from gdlnn.graphs.schema import Feature, Schema
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 from gdlnn.graphs.structure import add_structure, with_structure_features
@@ -61,6 +62,11 @@ class GraphDataset:
         The rows of the file that were not read.
     reading
         How molecules became graphs, or None.
+    columns
+        Further columns of the table that the graphs come from, by name: one text per graph.
+    provenance
+        How the graphs were read and chosen, as plain values: the columns of SMILES and label, missing labels,
+        threshold, duplicates, split and seed. Models keep it, so that a report reads as training did.
 
     Attributes
     ----------
@@ -84,6 +90,8 @@ class GraphDataset:
         published_splits: Mapping[str, IntArray] | None = None,
         skipped: Sequence[SkippedRow] = (),
         reading: MoleculeReader | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
+        provenance: Mapping[str, Any] | None = None,
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
         self.y: npt.NDArray[Any] | None = None if y is None else np.asarray(y)
@@ -99,6 +107,8 @@ class GraphDataset:
         self.published_splits = None if published_splits is None else dict(published_splits)
         self.skipped = list(skipped)
         self.reading = reading
+        self.columns = {name: list(cells) for name, cells in (columns or {}).items()}
+        self.provenance = dict(provenance or {})
         self.split_source = ""
         self._duplicates: tuple[int, Duplicates] | None = None
         self._warned: set[str] = set()
@@ -116,6 +126,7 @@ class GraphDataset:
             ("edge_masks", self.edge_masks),
             ("ids", self.ids),
             ("smiles", self.smiles),
+            *((f"column {name!r}", cells) for name, cells in self.columns.items()),
         ):
             if column is not None and len(column) != n:
                 raise GraphError(f"{where}: {what}: expected {n} entries, one per graph, got {len(column)}")
@@ -203,12 +214,47 @@ class GraphDataset:
         part.edge_masks = pick(self.edge_masks)
         part.ids = pick(self.ids)
         part.smiles = pick(self.smiles)
+        part.columns = {name: [cells[i] for i in chosen] for name, cells in self.columns.items()}
         part.indices = self.indices[chosen]
         part.published_splits = None
         part.skipped = []
         part._duplicates = None
         part._warned = set()
         return part
+
+    def with_labels(
+        self,
+        column: str,
+        *,
+        missing: Sequence[str] = (),
+        threshold: Threshold = None,
+        min_classes: int = 2,
+        where: str = "",
+    ) -> GraphDataset:
+        """Return the graphs that have a label in a column of the table; the others are listed in ``.skipped``.
+
+        Parameters
+        ----------
+        column
+            One of `columns`.
+        missing, threshold
+            As for `LabelReader`.
+        min_classes
+            The fewest different labels to accept.
+        where
+            The file, for errors.
+        """
+        if column not in self.columns:
+            got = ", ".join(self.columns) or "none"
+            raise GraphError(f"{self._where()}: with_labels: expected one of its columns ({got}), got {column!r}")
+        return labelled_by(self, column, LabelReader(tuple(missing), threshold), min_classes, where)
+
+    @property
+    def file_rows(self) -> IntArray:
+        """The number of each graph's row in the file it was read from, from 1; in a part, its number there."""
+        skipped = {row.row for row in self.skipped}
+        numbers = [n for n in range(1, len(self) + len(skipped) + 1) if n not in skipped]
+        return np.array(numbers, dtype=np.int64) if skipped else self.indices + 1
 
     def with_schema(self, schema: Schema) -> GraphDataset:
         """Return the same data set with other names for its features and classes."""
