@@ -307,10 +307,12 @@ class GraphDataset:
         Parameters
         ----------
         kind
-            "auto": the split published with the data if there is one, else random. "paper": the published
-            split; without one, as "auto". "random". "stratified" keeps the proportions of the classes.
-            "scaffold" keeps molecules with the same Bemis–Murcko scaffold together, so the sizes are met as
-            far as whole scaffolds allow.
+            "auto": the split published with the data if there is one, else "stratified", or random without
+            labels. "stratified" keeps the proportions of the classes. "scaffold" keeps molecules with the
+            same Bemis–Murcko scaffold together. These three keep isomorphic graphs together too, so sizes are
+            met as far as whole groups allow. "paper": the published split; without one, as "random", which
+            looks at nothing. "time:COLUMN": the oldest for training, the newest for the test; numbers or ISO
+            dates. "column:COLUMN": a column of the table says train, val or test.
         seed
             Seed of the random numbers; a published split has none.
         sizes
@@ -329,6 +331,7 @@ class GraphDataset:
         parts = [self.take(part) for part in rows]
         for part in parts:
             part.split_source = source
+            part.provenance = {**self.provenance, "split": kind, "seed": seed}
         return Split(*parts)
 
     def _warn_of_twins(self, rows: Sequence[IntArray], what: str) -> None:
@@ -366,22 +369,37 @@ class GraphDataset:
         """
         if conflicts not in ("drop", "first"):
             raise GraphError(f"drop_duplicates: conflicts: expected drop or first, got {conflicts!r}")
-        found = self.duplicates()
-        keep = np.ones(len(self), dtype=bool)
+        found, rows = self.duplicates(), self.file_rows.tolist()
+        gone: dict[int, str] = {}
         for group in found.groups:
-            keep[list(group[1:])] = False
+            gone |= dict.fromkeys(group[1:], f"the same graph as row {rows[group[0]]}")
         if conflicts == "drop":
             for group in found.conflicting:
-                keep[list(group)] = False
-        return self.take(keep)
+                told = ", ".join(str(rows[i]) for i in group)
+                gone |= dict.fromkeys(group, f"the same graph with different labels in rows {told}")
+        keep = np.ones(len(self), dtype=bool)
+        keep[list(gone)] = False
+        kept, smiles = self.take(keep), self.smiles or [""] * len(self)
+        left = [SkippedRow(rows[i], smiles[i], reason) for i, reason in gone.items()]
+        kept.skipped = sorted([*self.skipped, *left])
+        kept.provenance = {
+            **self.provenance,
+            "duplicates": "drop-conflicting" if conflicts == "drop" else conflicts,
+        }
+        return kept
 
     def describe(self) -> Summary:
         """Return the row of the paper's table of statistics; printed, it reads as one."""
         return summarise(self)
 
-    def folds(self, k: int = 10, seed: int = 0) -> Iterator[tuple[GraphDataset, GraphDataset]]:
-        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels."""
-        for train, test in fold_rows(self, k, seed):
+    def folds(
+        self, k: int = 10, seed: int = 0, *, twins_together: bool = False
+    ) -> Iterator[tuple[GraphDataset, GraphDataset]]:
+        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels.
+
+        `twins_together` keeps isomorphic graphs in one fold.
+        """
+        for train, test in fold_rows(self, k, seed, twins_together=twins_together):
             yield self.take(train), self.take(test)
 
     def __len__(self) -> int:

@@ -114,6 +114,14 @@ class Duplicates:
     indices: IntArray
 
     @property
+    def twin_of(self) -> IntArray:
+        """For each graph the first of its group: mostly itself."""
+        first = np.arange(self.n_graphs)
+        for group in self.groups:
+            first[list(group)] = group[0]
+        return first
+
+    @property
     def n_extra(self) -> int:
         """Number of graphs beyond the first of their group."""
         return sum(len(group) - 1 for group in self.groups)
