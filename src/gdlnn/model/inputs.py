@@ -80,6 +80,24 @@ def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") 
         raise ModelError(f"{what}: {error}") from error
 
 
+def as_weights(weights: npt.ArrayLike | None, n: int, what: str = "fit: sample_weight") -> FloatArray | None:
+    """Return one weight per graph, finite and not negative, with a mean of 1; None for None."""
+    if weights is None:
+        return None
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected numbers, got {weights!r:.60}") from None
+    if values.shape != (n,):
+        raise ModelError(f"{what}: expected {n} weights, one per graph, got shape {values.shape}")
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        at = int(np.argmax(~np.isfinite(values) | (values < 0)))
+        raise ModelError(
+            f"{what}: item {at}: expected a number of at least 0, not all of them 0, got {values[at]}"
+        )
+    return np.asarray(values / values.mean())
+
+
 def is_whole(value: object, least: int) -> bool:
     """Return whether a parameter is a whole number of at least `least`."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least

@@ -91,6 +91,7 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "classes": {"kind": model.classes_.dtype.kind, "values": _plain(model.classes_)},
         "schema": None if model.schema_ is None else model.schema_.to_json(),
         "reading": None if model.reading_ is None else model.reading_.to_json(),
+        "provenance": _plain(model.provenance_),
         "seen_values": model.seen_values_.to_json(),
         "pooled": None if pooled is None else pooled.to_json(),
         "dataset": model.programs_.info.dataset,
@@ -202,6 +203,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.reading_ = (
         MoleculeReader.of_schema(model.schema_) if reading is None else MoleculeReader.from_json(reading)
     )
+    model.provenance_ = dict(description.get("provenance") or {})
     model.seen_values_ = SeenValues.from_json(description.get("seen_values", []), model.schema_)
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
     model.calibration_ = _read_calibration(description.get("calibration", {}))
