@@ -129,6 +129,7 @@ class RowAnswer(NamedTuple):
     smiles: str | None
     has_graph: bool
     reason: str
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,11 +141,11 @@ class BatchAnswer:
     rows
         Every row of the batch.
     predictions
-        One for each row that has a graph.
+        For each model, one for each row that has a graph.
     """
 
     rows: list[RowAnswer]
-    predictions: list[Prediction]
+    predictions: list[list[Prediction]]
 
 
 def shared_model(model: Any) -> Shared:
@@ -159,8 +160,9 @@ def unpack_model(data: bytes) -> Any:
 
     model = pickle.loads(data)
     torch.set_num_threads(1)
-    if "n_jobs" in model.get_params(deep=False):
-        model.set_params(n_jobs=1)
+    for one in model if isinstance(model, list) else [model]:
+        if "n_jobs" in one.get_params(deep=False):
+            one.set_params(n_jobs=1)
     return model
 
 
@@ -204,16 +206,19 @@ def _packed_features(model: Any, graphs: PackedGraphs) -> FloatArray:
 
 
 def stream_predictions(
-    model: GraphClassifier, batches: Iterable[Batch], executor: Executor | None = None
+    models: Sequence[GraphClassifier], batches: Iterable[Batch], executor: Executor | None = None
 ) -> Iterator[BatchAnswer]:
     """Yield the predictions of batches of an input; the workers of an executor also read them."""
     items = ((batch,) for batch in batches)
-    yield from ordered(executor, shared_model(model), model, predict_batch, items, "predict")
+    yield from ordered(executor, shared_model(list(models)), list(models), predict_batch, items, "predict")
 
 
-def predict_batch(model: GraphClassifier, batch: Batch) -> BatchAnswer:
-    """Read a batch and predict its graphs."""
+def predict_batch(models: Sequence[GraphClassifier], batch: Batch) -> BatchAnswer:
+    """Read a batch and predict its graphs by every model."""
     rows = batch.read()
-    told = [RowAnswer(row.number, row.key, row.smiles, row.graph is not None, row.reason) for row in rows]
-    seen = model.represent([row.graph for row in rows if row.graph is not None])
-    return BatchAnswer(told, seen.predictions())
+    told = [
+        RowAnswer(row.number, row.key, row.smiles, row.graph is not None, row.reason, row.cells)
+        for row in rows
+    ]
+    graphs = [row.graph for row in rows if row.graph is not None]
+    return BatchAnswer(told, [model.represent(graphs).predictions() for model in models])
