@@ -90,7 +90,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     assert [row["id"] for row in rows if row["id"]] == list("abcdefghijl")
     assert list(rows[0]) == [
         *("key", "SMILES", "verdict"),  # of the input
-        *("row", "id", "smiles", "label", "probability", "p(bad)", "p(good)", "matched_nothing", "reason")
+        *("row", "id", "smiles", "label", "probability", "p(bad)", "p(good)", "matched_nothing", "reason"),
     ]
     assert rows[10]["label"] == ""
     assert rows[10]["smiles"] == "C("

@@ -199,19 +199,26 @@ def test_folds_may_keep_twins_together() -> None:
 
 def test_a_split_by_time() -> None:
     dataset = make(10)
-    dataset.columns = {"year": [str(2000 - i) for i in range(10)], "day": [f"2020-01-{20 - i}" for i in range(10)]}
+    dataset.columns = {
+        "year": [str(2000 - i) for i in range(10)],
+        "day": [f"2020-01-{20 - i}" for i in range(10)],
+    }
     for column in ("year", "day"):
         split = dataset.split(f"time:{column}")
         assert [part.indices.tolist() for part in split] == [list(range(2, 10)), [1], [0]]
         assert split.test.split_source == f"by time in column {column}"
         assert split.test.provenance == {"split": f"time:{column}", "seed": 0}
     dataset.columns["year"][3] = "soon"
-    with pytest.raises(GraphError, match=r"squares, row 4, column 'year': expected a number or a date .*'soon'"):
+    with pytest.raises(
+        GraphError, match=r"squares, row 4, column 'year': expected a number or a date .*'soon'"
+    ):
         dataset.split("time:year")
     dataset.columns["year"][3] = "2020-01-01"
     with pytest.raises(GraphError, match=r"row 4, column 'year': expected all numbers or all dates"):
         dataset.split("time:year")
-    with pytest.raises(GraphError, match=r"expected a column that was read with the table \(year, day\), got 'x'"):
+    with pytest.raises(
+        GraphError, match=r"expected a column that was read with the table \(year, day\), got 'x'"
+    ):
         dataset.split("time:x")
 
 

@@ -68,7 +68,11 @@ def test_lower_case_none_and_other_words_are_classes_unless_named(tmp_path: Path
         (["5.2", "6.7", "7.1", "4.4"], {}, r"got 4 different numbers from 4\.4 to 7\.1; .*--threshold 6"),
         ([str(i) for i in range(16)] + ["3"], {}, r"classes with several rows each, got 16 different values"),
         (["a", "b", "c", "d"], {}, r"classes with several rows each, got 4 different values in 4 rows"),
-        (["5.2", "high", "7.1"], {"threshold": 6}, r"column 'y': expected numbers .*, got 'high'; .*--missing"),
+        (
+            ["5.2", "high", "7.1"],
+            {"threshold": 6},
+            r"column 'y': expected numbers .*, got 'high'; .*--missing",
+        ),
         (["5.2", "7.1"], {"threshold": "mean"}, r"threshold: expected a number or median, got 'mean'"),
         (["5.2", "7.1"], {"threshold": 9}, r"expected at least 2 classes, got the label 0 for every row"),
     ],
@@ -89,7 +93,9 @@ def test_many_whole_numbers_are_a_quantity() -> None:
 
 
 @pytest.mark.parametrize(("threshold", "expected"), [(6.5, [0, 1, 1, 0]), ("median", [0, 1, 1, 0])])
-def test_a_threshold_cuts_numbers_into_two_classes(tmp_path: Path, threshold: Any, expected: list[int]) -> None:
+def test_a_threshold_cuts_numbers_into_two_classes(
+    tmp_path: Path, threshold: Any, expected: list[int]
+) -> None:
     data = labelled(tmp_path, ["5.2", "6.5", "7.1", "NA", "6.4"], threshold=threshold)
     assert labels(data) == expected
     assert data.provenance["threshold"] == pytest.approx(6.5 if threshold == 6.5 else 6.45)

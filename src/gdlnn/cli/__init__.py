@@ -1,6 +1,6 @@
 """The command line: one file per command. What they share is in `options` and `app`."""
 
-from gdlnn.cli import datasets, demo, evaluate, explain, mine, predict, report, serve, train
+from gdlnn.cli import alerts, datasets, demo, evaluate, explain, mine, predict, report, serve, train
 from gdlnn.cli.app import app, main
 
 app.command("demo", epilog="Example: gdlnn demo MUTAG")(demo.demo)
@@ -18,6 +18,7 @@ app.command("predict", epilog="Example: gdlnn predict model.gdlnn new.csv -o pre
 app.command("report", epilog="Example: gdlnn report model.gdlnn mine.csv --label active -o report.html")(
     report.report
 )
+app.command("alerts", epilog="Example: gdlnn alerts model.gdlnn --data mine.csv -o alerts.csv")(alerts.alerts)
 app.command("serve", epilog="Example: gdlnn serve model.gdlnn, then open the address it says")(serve.serve)
 app.add_typer(evaluate.app, name="evaluate", epilog="Example: gdlnn evaluate accuracy --datasets MUTAG")
 

@@ -79,7 +79,7 @@ def explain(
         opt.check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
-    table = {"smiles": smiles, "label": label, "id": id_, "root": root, "encoding": encoding}
+    table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_, "root": root, "encoding": encoding}
     data = _molecule(loaded, dataset)
     if data is None:
         with opt.given_input(dataset) as source:
@@ -96,7 +96,7 @@ def explain(
             graphs,
             technique,
             wanted,
-            _class(loaded, target),
+            class_of(loaded, target),
             seed,
             executor=executor,
             checkpoint=checkpoint,
@@ -114,7 +114,7 @@ def explain(
 
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
-    """Return the molecule whose SMILES a word is; None for the name of a data set, a file or anything else."""
+    """Return the molecule whose SMILES a word is; None for a data set, a file or anything else."""
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
         return None
     molecule, _ = parse_smiles(text)
@@ -164,7 +164,7 @@ def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]
     return index
 
 
-def _class(model: GDLNNClassifier, word: str | None) -> Any:
+def class_of(model: GDLNNClassifier, word: str | None) -> Any:
     """Return the label that a word stands for, as it is or by its name."""
     if word is None:
         return None

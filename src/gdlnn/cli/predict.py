@@ -300,9 +300,7 @@ class PredictionTable:
         for label, model in self._models.items():
             schema = model.schema_ or Schema()
             counts = ((said, count) for said, count in self._labels[label].items() if count)
-            told = ", ".join(
-                f"{schema.class_name(said)} {count}" for said, count in sorted(counts, key=str)
-            )
+            told = ", ".join(f"{schema.class_name(said)} {count}" for said, count in sorted(counts, key=str))
             yield f"{name}: {label}: {told}" if label else f"{name}: {self.n_rows} rows: {told}"
         rate = (self.n_rows - before) / max(seconds, 1e-9)
         resumed = f" ({before:,} rows were done before)" if before else ""
@@ -340,7 +338,9 @@ def prediction_checkpoint(
     header = {
         "format": FORMAT,
         "version": package_version(),
-        "model": _digest(model) if model.is_file() else [_digest(file) for file in sorted(model.glob("*.gdlnn"))],
+        "model": _digest(model)
+        if model.is_file()
+        else [_digest(file) for file in sorted(model.glob("*.gdlnn"))],
         "input": _digest(source) if source.is_file() else dataset,
         "columns": table.columns,
         "ending": table.ending,

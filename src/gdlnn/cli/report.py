@@ -25,7 +25,8 @@ def report(
         opt.Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
     ] = "test",
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the split and of the technique.", show_default="as in training")
+        int | None,
+        typer.Option(min=0, help="Seed of the split and of the technique.", show_default="as in training"),
     ] = None,
     technique: opt.Technique = None,
     n_features: Annotated[int, typer.Option(min=1, help="How many programs an explanation names.")] = 4,

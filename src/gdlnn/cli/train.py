@@ -288,7 +288,7 @@ def _tell_scores(
     say: Callable[[str], None],
     spread: dict[str, float | None] | None = None,
 ) -> None:
-    """Tell scores beside those of the commonest label, with their deviation over folds where there are any."""
+    """Tell scores beside those of the commonest label, and their deviation over folds if there are any."""
     heading = f"{name}, {own['n']:.0f} graphs"
     say(f"\n{heading:24}{'model':>10}{'majority':>12}{'deviation' if spread else '':>12}".rstrip())
     for key, words in SCORES.items():

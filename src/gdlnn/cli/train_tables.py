@@ -1,4 +1,4 @@
-"""What `gdlnn train` does with tables: label columns, weights, twins, cross-validation, a folder of models."""
+"""What `gdlnn train` does with tables: labels, weights, twins, cross-validation, a folder of models."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def _check_columns(data: GraphDataset, columns: Sequence[str]) -> None:
     for column in columns:
         if column not in data.columns:
             raise DatasetError(
-                f"{data.name or 'data set'}: expected a column {column!r}, got a data set without it; columns "
-                "are read from tables and SDF files"
+                f"{data.name or 'data set'}: expected a column {column!r}, got a data set without it; "
+                "columns are read from tables and SDF files"
             )
 
 
@@ -172,7 +172,9 @@ def check_folder(folder: Path) -> None:
     if folder.suffix == ".gdlnn" or (folder.exists() and not folder.is_dir()):
         raise WriteError(f"{folder.name}: expected a folder to write, since there are several labels")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise WriteError(f"{folder.name}: expected an empty folder or one of models, got one with other files")
+        raise WriteError(
+            f"{folder.name}: expected an empty folder or one of models, got one with other files"
+        )
     opt.check_output(folder / MANIFEST)
 
 
@@ -204,7 +206,10 @@ def train_several(
     say(f"\n{folder.name}: {len(entries)} models, {SUMMARY} and index.html")
     if as_json:
         opt.print_json(
-            {"folder": str(folder), "models": [{"label": e.label, "file": e.file, **e.summary} for e in entries]}
+            {
+                "folder": str(folder),
+                "models": [{"label": e.label, "file": e.file, **e.summary} for e in entries],
+            }
         )
     else:
         _tell_summary(entries, say)

@@ -242,7 +242,7 @@ def batched_dataset(
             rows, reader = _rows_of(data), InputRow
     batches = iter(lambda: list(islice(rows, size)), [])
     found = (Batch(some, reader) for some in batches)
-    if not columns:
+    if not columns or smiles is None:
         return BatchedInput(name, has_smiles, streamed, found)
     named = None if id is None else columns[table.place(id)]
     return BatchedInput(name, True, True, found, columns, columns[table.place(smiles)], named)

@@ -60,7 +60,7 @@ class Table:
         raise DatasetError(f"{self.path.name}: expected a column {column!r}, got {_listed(self.header)}")
 
     def rows(self, columns: Sequence[str], *, whole: bool = False) -> Iterator[Row]:
-        """Yield the rows with the cells of some columns, and after them all cells where they are wanted whole.
+        """Yield the rows with the cells of some columns, and after them all cells if they are wanted whole.
 
         A row that is too short for the columns is a bad one.
         """
@@ -71,7 +71,7 @@ class Table:
             yield number, [] if problem else [padded[place] for place in wanted], problem
 
     def smiles_column(self) -> str:
-        """Return the column called smiles, in upper or lower case, or the only one that has it in its name."""
+        """Return the column called smiles, in any case, or the only one that has the word in its name."""
         same = [column for column in self.header if column.lower() == "smiles"]
         alike = [column for column in self.header if "smiles" in column.lower()]
         if not same and len(alike) != 1:
@@ -119,9 +119,7 @@ def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = U
         return Table(path, names, lambda least: _blank_rows(path, width, least, encoding), not bare)
     if bare:
         header = [str(place + 1) for place in range(len(header))]
-    return Table(
-        path, header, lambda least: _text_rows(path, len(header), delimiter, bare, least, encoding)
-    )
+    return Table(path, header, lambda least: _text_rows(path, len(header), delimiter, bare, least, encoding))
 
 
 # --- text ---------------------------------------------------------------------------------------------------
@@ -257,7 +255,7 @@ def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
     if bare:
         header = [str(place + 1) for place in range(len(header))]
 
-    def read(least: int) -> Iterator[Row]:
+    def read(_least: int) -> Iterator[Row]:
         number = 0
         for place, values in enumerate(_sheet_values(path)):
             cells = [as_text(value) for value in values]
@@ -281,7 +279,15 @@ def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
             book.close()
     except DatasetError:
         raise
-    except (BadArchiveError, zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError, SyntaxError) as error:
+    except (
+        BadArchiveError,
+        zipfile.BadZipFile,
+        KeyError,
+        ValueError,
+        TypeError,
+        OSError,
+        SyntaxError,
+    ) as error:
         raise DatasetError(f"{path.name}: expected an Excel file, got a damaged one: {error}") from error
 
 
@@ -299,7 +305,7 @@ def _open_parquet(path: Path) -> Table:
     except damaged as error:
         raise refused(error) from error
 
-    def read(least: int) -> Iterator[Row]:
+    def read(_least: int) -> Iterator[Row]:
         number = 0
         try:
             with parquet.ParquetFile(path) as file:

@@ -231,7 +231,7 @@ class GraphDataset:
         min_classes: int = 2,
         where: str = "",
     ) -> GraphDataset:
-        """Return the graphs that have a label in a column of the table; the others are listed in ``.skipped``.
+        """Return the graphs with a label in a column of the table; the others are listed in ``.skipped``.
 
         Parameters
         ----------
@@ -246,12 +246,14 @@ class GraphDataset:
         """
         if column not in self.columns:
             got = ", ".join(self.columns) or "none"
-            raise GraphError(f"{self._where()}: with_labels: expected one of its columns ({got}), got {column!r}")
+            raise GraphError(
+                f"{self._where()}: with_labels: expected one of its columns ({got}), got {column!r}"
+            )
         return labelled_by(self, column, LabelReader(tuple(missing), threshold), min_classes, where)
 
     @property
     def file_rows(self) -> IntArray:
-        """The number of each graph's row in the file it was read from, from 1; in a part, its number there."""
+        """The number of each graph's row in its file, from 1; in a part, its number in the whole."""
         skipped = {row.row for row in self.skipped}
         numbers = [n for n in range(1, len(self) + len(skipped) + 1) if n not in skipped]
         return np.array(numbers, dtype=np.int64) if skipped else self.indices + 1

@@ -1,4 +1,4 @@
-"""Labels from the cells of a table: missing ones, numbers cut into two classes, columns that are no labels."""
+"""Labels from the cells of a table: missing ones, numbers cut in two, columns that are no labels."""
 
 from __future__ import annotations
 

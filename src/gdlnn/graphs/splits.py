@@ -22,9 +22,14 @@ SplitKind = str
 """One of `SPLITS`, time:COLUMN or column:COLUMN; `GraphDataset.split` describes them."""
 PART_NAMES = ("train", "val", "test")
 _WORDS = {
-    **{"train": 0, "training": 0},
-    **{"val": 1, "valid": 1, "validation": 1, "dev": 1},
-    **{"test": 2, "testing": 2},
+    "train": 0,
+    "training": 0,
+    "val": 1,
+    "valid": 1,
+    "validation": 1,
+    "dev": 1,
+    "test": 2,
+    "testing": 2,
 }
 """What a column may call the parts, in any case."""
 
@@ -198,7 +203,7 @@ def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.
 
 
 def _connected(scaffolds: Sequence[str], twin: IntArray) -> list[int]:
-    """Return a number for each row: rows with one scaffold share it, and rows that are twins, as salts may be."""
+    """Return a number for each row, which rows with one scaffold share, and twins, as salts may be."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

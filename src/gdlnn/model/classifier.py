@@ -139,6 +139,9 @@ class GDLNNClassifier(GraphClassifier):
         How the molecules of the training set became graphs, or None: predicting reads SMILES the same way.
     provenance_
         How the training set was read from its table and split, see `GraphDataset`: a report follows it.
+    training_labels_
+        The label of every training graph, in the order of the supports of `programs_`; None in a model of a
+        file that does not have them.
     """
 
     vocabulary: Vocabulary = "auto"
@@ -246,6 +249,7 @@ class GDLNNClassifier(GraphClassifier):
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         self.schema_, self.reading_ = train.schema, train.reading
         self.provenance_: dict[str, Any] = dict(train.provenance)
+        self.training_labels_: npt.NDArray[Any] | None = train.y
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)

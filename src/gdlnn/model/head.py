@@ -129,9 +129,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
             held_out = (held_X, self._codes(np.asarray(validation[1])))
         from gdlnn.model.network import train_network
 
-        self.network_, self.history_ = train_network(
-            self, X, codes.astype(np.int64), held_out, row_weights
-        )
+        self.network_, self.history_ = train_network(self, X, codes.astype(np.int64), held_out, row_weights)
         return self
 
     @property

@@ -46,16 +46,15 @@ def read_manifest(folder: Path) -> list[FolderEntry]:
     if not path.is_file():
         raise ModelError(f"{folder.name}: expected a model file or a folder of models, got neither")
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"more than {MAX_BYTES:,} bytes")
-        data = json.loads(path.read_bytes())
-        if data["format"] != FORMAT or data["version"] != VERSION:
-            raise ValueError(f"format {data['format']!r:.40}, version {data['version']!r:.40}")
-        entries = [FolderEntry(str(m["label"]), str(m["file"]), dict(m["summary"])) for m in data["models"]]
-        if not entries or any(Path(entry.file).name != entry.file for entry in entries):
-            raise ValueError("no models, or files that are elsewhere")
+        size = path.stat().st_size
+        data: Any = json.loads(path.read_bytes()) if size <= MAX_BYTES else None
+        known = data["format"] == FORMAT and data["version"] == VERSION
+        listed = data["models"] if known else []
+        entries = [FolderEntry(str(m["label"]), str(m["file"]), dict(m["summary"])) for m in listed]
     except (ValueError, LookupError, TypeError, OSError, RecursionError) as error:
         raise ModelError(f"{folder.name}/{MANIFEST}: expected a list of models, got {error}") from error
+    if not entries or any(Path(entry.file).name != entry.file for entry in entries):
+        raise ModelError(f"{folder.name}/{MANIFEST}: expected a list of models in this folder, got another")
     return entries
 
 
