@@ -115,12 +115,13 @@ def explain(
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     """Return the molecule whose SMILES a word is; None for a data set, a file or anything else."""
+    from gdlnn.model.conversion import Conversion
+
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
         return None
-    molecule, _ = parse_smiles(text)
-    if molecule is None:
+    if parse_smiles(text)[0] is None:
         return None
-    graph = model.reading_.graph(molecule, name=text)
+    graph = Conversion.of_model(model).graph(text)
     return GraphDataset([graph], smiles=[text], reading=model.reading_)
 
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -200,6 +201,8 @@ def read_as_trained(
     if part != "all" and split.startswith(("time:", "column:")):
         given["columns"] = [split.partition(":")[2]]
     data = resolve_dataset(dataset, reading=model.reading_, **given)
+    if model.schema_ is not None and data.schema is not None and not data.schema.classes:
+        data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
     if part != "all" and known.get("duplicates") and data.provenance.get("label"):
         data = without_duplicates(data, known["duplicates"])
     return part_of(data, split, part, seed)

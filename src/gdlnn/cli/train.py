@@ -10,6 +10,7 @@ import typer
 from gdlnn.cli import options as opt
 from gdlnn.cli.train_tables import (
     check_folder,
+    check_weights,
     cross_validated,
     label_columns,
     labelled_sets,
@@ -125,6 +126,7 @@ def train(
             "reading": MoleculeReader(features, fragments, standardize),
         }
         sets = labelled_sets(source, labels, columns, opt.label_options(missing, threshold), reading)
+    check_weights(sets, weight_column)
     sets = {name: told_of_twins(data, duplicates, say) for name, data in sets.items()}
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
     if pooled is not None:

@@ -98,6 +98,12 @@ def row_weights(data: GraphDataset, column: str) -> npt.NDArray[np.float64]:
     return np.array(found)
 
 
+def check_weights(sets: Mapping[str, GraphDataset], column: str | None) -> None:
+    """Check the weights of all rows, while their numbers in the file are known."""
+    for data in sets.values() if column is not None else ():
+        row_weights(data, str(column))
+
+
 def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> GraphDataset:
     """Return the data set without the duplicates that are not wanted, and tell of conflicting labels."""
     twins = data.duplicates()

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
-from gdlnn.graphs.inspection import Duplicates, Summary, find_duplicates, summarise
+from gdlnn.graphs.inspection import Duplicates, Summary, dataset_columns, find_duplicates, summarise
 from gdlnn.graphs.labels import LabelReader, Threshold, labelled_by
 from gdlnn.graphs.schema import Feature, Schema
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 from gdlnn.graphs.structure import add_structure, with_structure_features
+from gdlnn.io.frames import data_frame, html_table
 
 if TYPE_CHECKING:
     import os
@@ -393,6 +394,13 @@ class GraphDataset:
     def describe(self) -> Summary:
         """Return the row of the paper's table of statistics; printed, it reads as one."""
         return summarise(self)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row per graph: id, SMILES, label, sizes and further columns."""
+        return data_frame(dataset_columns(self))
+
+    def _repr_html_(self) -> str:
+        return html_table(dataset_columns(self), repr(self).strip("<>"))
 
     def folds(
         self, k: int = 10, seed: int = 0, *, twins_together: bool = False

@@ -29,6 +29,7 @@ from gdlnn.model.calibration import (
     honest_columns,
     rule_for,
 )
+from gdlnn.model.conversion import Conversion
 from gdlnn.model.head import MLPHead, class_weights
 from gdlnn.model.inputs import (
     MIN_VALIDATION,
@@ -410,7 +411,7 @@ class GDLNNClassifier(GraphClassifier):
     def _as_trained(self, X: GraphsLike) -> list[Graph]:
         """Return graphs with the structure features of training, or say how their schema differs."""
         check_is_fitted(self, "head_")
-        given = as_graphs(X)
+        given = as_graphs(X, alone=True, convert=Conversion.of_model(self))
         check_schemas(given, self.schema_, "transform")
         graphs = fill_structure(given, self.schema_)
         return graphs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,16 @@ import numpy.typing as npt
 from gdlnn.errors import GDLNNError, GraphError, ModelError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from gdlnn.graphs.splits import held_out_rows
+from gdlnn.model.conversion import Conversion, is_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from gdlnn.mining import SetInfo
 
 FloatArray = npt.NDArray[np.float64]
-GraphsLike = GraphDataset | list[Graph] | tuple[Graph, ...] | npt.NDArray[Any]
+GraphsLike = GraphDataset | Sequence[Any] | npt.NDArray[Any] | Any
+"""Graphs: a data set, or `Graph`, SMILES, RDKit molecules, PyG Data and NetworkX graphs, alone or several."""
 Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
 MIN_VALIDATION = 100
 """Fewest graphs that are worth holding out: choices made on fewer are noise."""
@@ -26,11 +29,12 @@ logger = logging.getLogger(__name__)
 
 
 def as_graphs(
-    graphs: Iterable[Graph] | Graph,
+    graphs: GraphsLike,
     what: str = "graphs",
     *,
     alone: bool = False,
     error: type[GDLNNError] = ModelError,
+    convert: Conversion | None = None,
 ) -> list[Graph]:
     """Return the graphs as a list; anything else among them is named in the error.
 
@@ -44,26 +48,46 @@ def as_graphs(
         Whether one graph that is not in a list will do.
     error
         The class of the error.
+    convert
+        How molecules and graphs of other libraries become graphs; None takes graphs only.
     """
     expected = "a Graph, a list of graphs" if alone else "a list of graphs"
-    if isinstance(graphs, Graph):
+    if isinstance(graphs, Graph) or (convert is not None and is_alone(graphs)):
         if alone:
-            return [graphs]
+            return [graphs] if isinstance(graphs, Graph) else _converted([graphs], what, error, convert)
         raise error(f"{what}: expected {expected} or a GraphDataset, got one Graph")
     try:
         listed = list(graphs)
     except TypeError:
         kind = type(graphs).__name__
         raise error(f"{what}: expected {expected} or a GraphDataset, got {kind}") from None
+    if convert is not None and type(graphs).__name__ != "DataFrame":
+        return _converted(listed, what, error, convert)
     for index, graph in enumerate(listed):
         if not isinstance(graph, Graph):
-            raise error(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}")
+            column = "; give one of the columns" if type(graphs).__name__ == "DataFrame" else ""
+            raise error(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}{column}")
     return listed
 
 
-def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") -> GraphDataset:
+def _converted(
+    items: list[Any], what: str, error: type[GDLNNError], convert: Conversion | None
+) -> list[Graph]:
+    found = []
+    for index, item in enumerate(items):
+        try:
+            found.append((convert or Conversion()).graph(item))
+        except GraphError as problem:
+            raise error(f"{what}: item {index}: {problem}") from problem
+    return found
+
+
+def as_labelled(
+    graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit", convert: Conversion | None = None
+) -> GraphDataset:
     """Return graphs and labels as a data set; without `y` the labels are those of the data set."""
-    listed = as_graphs(graphs, f"{what}: graphs")
+    convert = convert or Conversion()
+    listed = as_graphs(graphs, f"{what}: graphs", alone=True, convert=convert)
     dataset = graphs if isinstance(graphs, GraphDataset) else None
     if y is None:
         if dataset is None or dataset.y is None:
@@ -73,7 +97,10 @@ def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") 
     if labels.ndim != 1 or len(labels) != len(listed):
         raise ModelError(f"{what}: y: expected {len(listed)} labels, one per graph, got shape {labels.shape}")
     if dataset is None:
-        dataset = GraphDataset(())
+        molecules = bool(listed) and listed[0].schema is not None and listed[0].schema.domain == "molecule"
+        given = [graphs] if is_alone(graphs) else list(graphs)
+        own = molecules and not any(isinstance(item, Graph) for item in given)
+        dataset = GraphDataset((), reading=convert.reading if own else None)
     try:
         return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
     except GraphError as error:

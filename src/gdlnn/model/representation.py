@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
+from gdlnn.io.frames import data_frame, html_table
 from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from gdlnn.datasets.resolve import Batch
     from gdlnn.graphs import Graph
+    from gdlnn.io.frames import Columns
     from gdlnn.model.base import GraphClassifier
     from gdlnn.model.calibration import Decision
 
@@ -105,6 +107,24 @@ class Representation:
         own = self.probabilities[np.arange(len(self)), self.codes]
         columns = (self.labels, own, self.probabilities, self.matched_nothing)
         return [Prediction(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+    def columns(self) -> Columns:
+        """Return a column for each value of the predictions, a row per graph."""
+        said = self.predictions()
+        found: Columns = {"graph": [graph.name or f"graph {i}" for i, graph in enumerate(self.graphs)]}
+        for name in Prediction._fields:
+            if name != "probabilities":
+                found[name] = [getattr(one, name) for one in said]
+        for place, label in enumerate(self.classes.tolist()):
+            found[f"p({label})"] = [one.probabilities[place] for one in said]
+        return found
+
+    def to_frame(self) -> Any:
+        """Return the predictions as a pandas DataFrame."""
+        return data_frame(self.columns())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.columns(), f"Predictions of {len(self)} graphs")
 
     def take(self, rows: Sequence[int]) -> Self:
         """Return the representation of some of the graphs."""
