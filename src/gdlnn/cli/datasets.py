@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from gdlnn.cli import options as opt
@@ -84,10 +85,22 @@ def info(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    missing: opt.Missing = None,
+    threshold: opt.Threshold = None,
+    encoding: opt.Encoding = "utf-8",
     as_json: opt.Json = False,
 ) -> None:
     """Say what a data set is made of: sizes, features and their names, classes, splits and twins."""
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
+    with opt.given_input(dataset) as source:
+        data = resolve_dataset(
+            source,
+            smiles=smiles,
+            label=label,
+            id=id_,
+            root=root,
+            encoding=encoding,
+            **opt.label_options(missing, threshold),
+        )
     summary, twins = data.describe(), data.duplicates()
     if as_json:
         result: dict[str, Any] = summary.to_json()
@@ -99,6 +112,7 @@ def info(
             "groups": len(twins.groups),
             "extra": twins.n_extra,
             "conflicting": len(twins.conflicting),
+            "conflicting_rows": [[int(data.file_rows[i]) for i in group] for group in twins.conflicting],
         }
         result["skipped"] = [row._asdict() for row in data.skipped]
         opt.print_json(result)
@@ -120,6 +134,9 @@ def info(
         typer.echo("ground truth: which nodes and edges matter is known")
     typer.echo(f"twins: {len(twins.groups)} groups, {twins.n_extra} graphs too many", nl=False)
     typer.echo(f", {len(twins.conflicting)} groups with conflicting labels")
+    for group in twins.conflicting:
+        rows = ", ".join(f"row {data.file_rows[i]}: {np.asarray(data.y)[i]}" for i in group)
+        typer.echo(f"  {rows}" + (f" ({data.smiles[group[0]]})" if data.smiles is not None else ""))
     if data.skipped:
         typer.echo(f"rows that are not read: {len(data.skipped)}")
         for row in data.skipped[:10]:
@@ -160,6 +177,9 @@ def convert(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    missing: opt.Missing = None,
+    threshold: opt.Threshold = None,
+    encoding: opt.Encoding = "utf-8",
     features: opt.Features = "default",
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
@@ -171,7 +191,17 @@ def convert(
     if output.suffix:  # else a folder to make, which must not be there yet
         opt.check_output(output, dataset)
     reading = MoleculeReader(features, fragments, standardize)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
+    with opt.given_input(dataset) as source:
+        data = resolve_dataset(
+            source,
+            smiles=smiles,
+            label=label,
+            id=id_,
+            root=root,
+            reading=reading,
+            encoding=encoding,
+            **opt.label_options(missing, threshold),
+        )
     if drop_duplicates:
         data = data.drop_duplicates()
     _write(data, output)

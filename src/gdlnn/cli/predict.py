@@ -194,14 +194,18 @@ class PredictionTable:
     """
 
     def __init__(self, models: Mapping[str, GDLNNClassifier], data: BatchedInput, *, ending: str) -> None:
+        from gdlnn.model.representation import Prediction
+
         self._models = models
         self._name, self.ending = data.name, ending
-        own = ["row", *(["id"] if data.id != "id" and (data.id or not data.columns) else [])]
+        own = ["row", *(["id"] if data.id != "id" and (data.id or data.smiles is None) else [])]
         own += ["smiles"] if data.has_smiles and data.smiles != "smiles" else []
         self._own, self._n_kept = list(own), len(data.columns)
+        main = ("label", "probability", "probabilities")
+        self._further = [name for name in Prediction._fields if name not in main]
         for label, model in models.items():
             block = ["label", "probability", *(f"p({name})" for name in model.classes_.tolist())]
-            own += [f"{label}_{name}" if label else name for name in (*block, "matched_nothing")]
+            own += [f"{label}_{name}" if label else name for name in (*block, *self._further)]
         self.columns = [*data.columns, *_free([*own, "reason"], data.columns)]
         self.n_batches = self.n_rows = self.n_graphs = self.matched_nothing = self.not_read = 0
         self._labels: dict[str, Counter[Any]] = {label: Counter() for label in models}
@@ -234,7 +238,7 @@ class PredictionTable:
         cells: list[Any] = []
         for label, said in zip(self._models, predictions, strict=True):
             cells += [said.label, said.probability, *said.probabilities]
-            cells.append("yes" if said.matched_nothing else "no")
+            cells += [_cell(getattr(said, name)) for name in self._further]
             self._labels[label][said.label] += 1
         self.matched_nothing += any(said.matched_nothing for said in predictions)
         self.n_graphs += 1
@@ -309,6 +313,12 @@ class PredictionTable:
             yield f"{self.matched_nothing} graphs match no program: they lie outside what was learnt"
         if self.not_read:
             yield f"{self.not_read} rows were not read; the table says why"
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value
 
 
 def _free(names: Sequence[str], taken: Sequence[str]) -> list[str]:

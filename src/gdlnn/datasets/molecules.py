@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import zlib
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from gdlnn.graphs.labels import Threshold
 
 OnError = Literal["skip", "raise"]
+FIRST_RECORDS = 100
+"""Records whose properties are the columns of an SDF file."""
+_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
 MAX_RECORD = 16 << 20
 """Longest record of an SDF file that is read, in bytes."""
 logger = logging.getLogger(__name__)
@@ -254,6 +259,14 @@ def read_blocks(file: Path) -> Iterator[tuple[int, str, str]]:
                 yield (number, *_block(lines, size))
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{file.name}: expected an SDF file, got a damaged one: {error}") from error
+
+
+def sdf_properties(file: Path) -> list[str]:
+    """Return the names of the properties that the first records have, in the order of the file."""
+    names: dict[str, None] = {}
+    for _, block, _ in islice(read_blocks(file), FIRST_RECORDS):
+        names |= dict.fromkeys(_PROPERTY.findall(block))
+    return list(names)
 
 
 def _block(lines: list[bytes], size: int) -> tuple[str, str]:

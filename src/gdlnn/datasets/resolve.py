@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gdlnn.datasets.jsonl import JsonlKind, load_jsonl, open_jsonl
 from gdlnn.datasets.load import load_dataset
-from gdlnn.datasets.molecules import InputRow, load_sdf, load_smiles, read_blocks, sdf_row, smiles_row
+from gdlnn.datasets.molecules import (
+    InputRow,
+    load_sdf,
+    load_smiles,
+    read_blocks,
+    sdf_properties,
+    sdf_row,
+    smiles_row,
+)
 from gdlnn.datasets.motifs import make_ba_2motifs
 from gdlnn.datasets.registry import REGISTRY, canonical_name
 from gdlnn.datasets.tables import TABLE_SUFFIXES, UTF8, open_table, table_suffix
@@ -188,7 +196,7 @@ class BatchedInput:
     streamed
         Whether the file is read as it is used.
     columns
-        The columns of a table, whose cells the rows have.
+        The columns of a table, or the properties of an SDF file, whose cells the rows have.
     smiles, id
         Which of them hold the SMILES and the identifier; None where the input is no table.
     """
@@ -223,6 +231,7 @@ def batched_dataset(
     rows: Iterator[Any]
     reader: Callable[..., InputRow]
     columns: tuple[str, ...] = ()
+    table: Table | None = None
     match file_kind(path):
         case "table":
             table = open_table(path, (smiles, id), encoding)
@@ -230,7 +239,8 @@ def batched_dataset(
             id = "name" if id is None and table.named_ids else id
             rows, reader = _table_rows(table, smiles, id), partial(smiles_row, reading=chosen)
         case "sdf":
-            rows, reader = read_blocks(path), partial(sdf_row, id=id, reading=chosen)
+            columns = tuple(sdf_properties(path))
+            rows, reader = read_blocks(path), partial(sdf_row, columns=columns, id=id, reading=chosen)
         case "jsonl":
             kind, lines = open_jsonl(path, size, widths)
             name, has_smiles = kind.name, kind.has_smiles
@@ -239,11 +249,12 @@ def batched_dataset(
         case None:
             data = resolve_dataset(text, smiles=smiles, id=id, root=root, reading=reading)
             name, has_smiles, streamed = data.name, data.smiles is not None, False
+            columns = tuple(data.columns)
             rows, reader = _rows_of(data), InputRow
     batches = iter(lambda: list(islice(rows, size)), [])
     found = (Batch(some, reader) for some in batches)
-    if not columns or smiles is None:
-        return BatchedInput(name, has_smiles, streamed, found)
+    if table is None or smiles is None:
+        return BatchedInput(name, has_smiles, streamed, found, columns)
     named = None if id is None else columns[table.place(id)]
     return BatchedInput(name, True, True, found, columns, columns[table.place(smiles)], named)
 
@@ -269,7 +280,7 @@ def _rows_of(data: GraphDataset) -> Iterator[InputRow]:
             yield InputRow(number, "", text, None, skipped[number].reason)
             continue
         key = data.ids[graph] if data.ids is not None else data.graphs[graph].name or ""
-        yield InputRow(
-            number, key, None if data.smiles is None else data.smiles[graph], data.graphs[graph], ""
-        )
+        smiles = None if data.smiles is None else data.smiles[graph]
+        cells = tuple(column[graph] for column in data.columns.values())
+        yield InputRow(number, key, smiles, data.graphs[graph], "", cells)
         graph += 1

@@ -163,6 +163,8 @@ def load_model(path: str | os.PathLike[str]) -> GDLNNClassifier:
         Where the file is damaged, of another kind, or of a version that is not known here.
     """
     file = Path(path)
+    if file.is_dir():
+        raise ModelError(f"{file.name}: expected a model file, got a folder; name one of the models in it")
     if not file.is_file():
         raise ModelError(f"{file.name}: expected a model file, got no such file")
     try:
