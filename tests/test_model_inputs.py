@@ -109,6 +109,20 @@ def test_errors_name_the_type_and_the_way_out(model: GDLNNClassifier, given: Any
             ask(given)
 
 
+def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None:
+    pandas = pytest.importorskip("pandas")
+    words = pandas.Series(["oxygen" if label else "none" for label in LABELS])
+    fitted = GDLNNClassifier(head="linear", progress=False).fit(pandas.Series(SMILES), words)
+    assert fitted.predict("CCCO").tolist() == ["oxygen"]
+    assert fitted.explain("CCCN").prediction == "none"
+    words[3] = None
+    for holes in (words, pandas.Series([1.0, 0.0, float("nan")] * 12)):
+        with pytest.raises(
+            ModelError, match=r"fit: y: item \d: expected a label, got .*; leave these rows out"
+        ):
+            fitted.fit(SMILES, holes)
+
+
 def test_a_frame_is_not_a_column(model: GDLNNClassifier) -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.raises(ModelError, match="give one of the columns"):

@@ -93,7 +93,7 @@ def as_labelled(
         if dataset is None or dataset.y is None:
             raise ModelError(f"{what}: expected labels (y), or a GraphDataset that has them, got none")
         return dataset
-    labels = np.asarray(y)
+    labels = _labels(y, what)
     if labels.ndim != 1 or len(labels) != len(listed):
         raise ModelError(f"{what}: y: expected {len(listed)} labels, one per graph, got shape {labels.shape}")
     if dataset is None:
@@ -105,6 +105,18 @@ def as_labelled(
         return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
+
+
+def _labels(y: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return labels as an array; words of a pandas column, which come as objects, as text."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "Of" or labels.ndim != 1:
+        return labels
+    values = labels.tolist()
+    for index, value in enumerate(values):
+        if value is None or value != value:  # NaN, as pandas marks a hole
+            raise ModelError(f"{what}: y: item {index}: expected a label, got {value}; leave these rows out")
+    return np.array(values) if labels.dtype.kind == "O" and len(set(map(type, values))) == 1 else labels
 
 
 def as_weights(weights: npt.ArrayLike | None, n: int, what: str = "fit: sample_weight") -> FloatArray | None:
