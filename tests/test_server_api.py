@@ -97,6 +97,17 @@ def test_a_table_gives_what_its_rows_give(client: TestClient, molecules: tuple[P
     assert [row["name"] for row in rows[:2]] == ["M001", "M002"]
 
 
+def test_smi_files_and_tables_without_a_header(client: TestClient) -> None:
+    expected = [("ethanol, pure", None), ("CCN", None)]
+    text = "CCO ethanol, pure\nCCN\n"
+    rows = client.post("/predict/file", params={"kind": "smi"}, content=text).json()["rows"]
+    assert [(row["name"], row["error"]) for row in rows] == expected
+    bare = {"kind": "csv", "smiles": "2", "id": "1"}
+    text = '"ethanol, pure",CCO\nCCN,CCN\n'
+    rows = client.post("/predict/file", params=bare, content=text).json()["rows"]
+    assert [(row["name"], row["error"]) for row in rows] == expected
+
+
 def test_a_table_with_another_column_and_bad_rows(client: TestClient) -> None:
     text = "what;structure\na;CCO\nb;nonsense\n"
     wanted = {"kind": "csv", "smiles": "structure", "id": "what"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from typing import TYPE_CHECKING, Any
 
@@ -219,3 +220,44 @@ def test_the_only_column_with_smiles_in_its_name_is_taken(tmp_path: Path) -> Non
     write(tmp_path / "t.csv", "smiles_in,smiles_out", "C,C")
     with pytest.raises(DatasetError, match=r"expected a column called smiles, got smiles_in, smiles_out"):
         resolve_dataset(str(tmp_path / "t.csv"))
+
+
+# --- the data sets of the paper, with what real tables have ------------------------------------------------
+
+
+@pytest.mark.data
+def test_a_threshold_gives_the_classes_of_bace(data_dir: Path, tmp_path: Path) -> None:
+    source = next((data_dir / "BACE").glob("*.csv"))
+    copy = tmp_path / "bace.csv"
+    copy.write_text("".join(source.read_text().splitlines(keepends=True)[:201]))
+    with pytest.raises(DatasetError, match=r"column 'pIC50': expected classes, got \d+ different numbers"):
+        load_smiles(copy, "smiles", "pIC50")
+    cut = load_smiles(copy, "smiles", "pIC50", threshold=7, columns=["Class"])
+    assert labels(cut) == [int(cell) for cell in cut.columns["Class"]]
+
+
+@pytest.mark.data
+def test_bbbp_with_holes_and_salts(data_dir: Path, tmp_path: Path) -> None:
+    """Holes are skipped and counted, and no molecule is on both sides of a split, salt or not."""
+    with (data_dir / "BBBP" / "BBBP.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))[:300]
+    holes = {7: "", 31: "NA", 77: "?", 140: "nan"}
+    for number, row in enumerate(list(rows)):
+        row["p_np"] = holes.get(number, row["p_np"])
+        if number % 10 == 0:
+            rows.append({**row, "smiles": f"{row['smiles']}.Cl"})
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    data = load_smiles(tmp_path / "t.csv", label="p_np", fragments="largest")
+    missing = [row.row for row in data.skipped if row.reason.startswith("no label")]
+    assert {number + 1 for number in holes} <= set(missing)
+    assert len(missing) == 4 + sum(number % 10 == 0 for number in holes)
+    assert len(data) + len(data.skipped) == len(rows)
+    assert len(data.duplicates().groups) >= 25
+    for kind in ("auto", "stratified", "scaffold"):
+        split = data.split(kind)
+        assert not data.duplicates().across(*split)
+        assert min(map(len, split)) > 20
+    assert data.duplicates().across(*data.split("random"))

@@ -101,7 +101,7 @@ def info(
             encoding=encoding,
             **opt.label_options(missing, threshold),
         )
-    summary, twins = data.describe(), data.duplicates()
+    summary, twins, rows = data.describe(), data.duplicates(), data.file_rows
     if as_json:
         result: dict[str, Any] = summary.to_json()
         result["schema"] = None if data.schema is None else data.schema.to_json()
@@ -112,7 +112,7 @@ def info(
             "groups": len(twins.groups),
             "extra": twins.n_extra,
             "conflicting": len(twins.conflicting),
-            "conflicting_rows": [[int(data.file_rows[i]) for i in group] for group in twins.conflicting],
+            "conflicting_rows": [rows[list(group)].tolist() for group in twins.conflicting],
         }
         result["skipped"] = [row._asdict() for row in data.skipped]
         opt.print_json(result)
@@ -134,9 +134,10 @@ def info(
         typer.echo("ground truth: which nodes and edges matter is known")
     typer.echo(f"twins: {len(twins.groups)} groups, {twins.n_extra} graphs too many", nl=False)
     typer.echo(f", {len(twins.conflicting)} groups with conflicting labels")
+    labels = np.asarray(data.y)
     for group in twins.conflicting:
-        rows = ", ".join(f"row {data.file_rows[i]}: {np.asarray(data.y)[i]}" for i in group)
-        typer.echo(f"  {rows}" + (f" ({data.smiles[group[0]]})" if data.smiles is not None else ""))
+        told = ", ".join(f"row {rows[i]}: {labels[i]}" for i in group)
+        typer.echo(f"  {told}" + (f" ({data.smiles[group[0]]})" if data.smiles is not None else ""))
     if data.skipped:
         typer.echo(f"rows that are not read: {len(data.skipped)}")
         for row in data.skipped[:10]:

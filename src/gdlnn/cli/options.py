@@ -198,14 +198,20 @@ def read_as_trained(
         for name in ("label", "missing", "threshold"):
             if not given.get(name) and known.get(name) is not None:
                 given[name] = known[name]
-    if part != "all" and split.startswith(("time:", "column:")):
-        given["columns"] = [split.partition(":")[2]]
+    if part != "all":
+        given["columns"] = split_columns(split)
     data = resolve_dataset(dataset, reading=model.reading_, **given)
     if model.schema_ is not None and data.schema is not None and not data.schema.classes:
         data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
     if part != "all" and known.get("duplicates") and data.provenance.get("label"):
         data = without_duplicates(data, known["duplicates"])
     return part_of(data, split, part, seed)
+
+
+def split_columns(split: str) -> list[str]:
+    """Return the columns of a table that a split needs."""
+    method, _, column = split.partition(":")
+    return [column] if method in ("time", "column") and column else []
 
 
 def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str) -> str | None:

@@ -170,9 +170,7 @@ def _split_columns(
         split = f"column:{split_column}"
     if cv is not None and split not in ("auto", "stratified"):
         raise ModelError(f"--cv: expected no --split, since folds are stratified, got {split}")
-    method, _, column = split.partition(":")
-    named = [column] if method in ("time", "column") and column else []
-    return split, [*named, *([weight_column] if weight_column is not None else [])]
+    return split, [*opt.split_columns(split), *([weight_column] if weight_column is not None else [])]
 
 
 def _trained(

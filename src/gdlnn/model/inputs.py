@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +87,8 @@ def as_labelled(
 ) -> GraphDataset:
     """Return graphs and labels as a data set; without `y` the labels are those of the data set."""
     convert = convert or Conversion()
+    if isinstance(graphs, Iterator):
+        graphs = list(graphs)
     listed = as_graphs(graphs, f"{what}: graphs", alone=True, convert=convert)
     dataset = graphs if isinstance(graphs, GraphDataset) else None
     if y is None:
@@ -284,7 +286,8 @@ def training_and_validation(
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise ModelError(f"fit: validation: expected (graphs, y), got a tuple of {len(validation)}")
-        return data, as_labelled(validation[0], validation[1], "fit: validation")
+        convert = Conversion() if data.reading is None else Conversion(data.reading)
+        return data, as_labelled(validation[0], validation[1], "fit: validation", convert)
     if validation is None:
         if fraction * len(data) < MIN_VALIDATION:
             return data, None

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
-FileKind = Literal["csv", "sdf", "jsonl"]
-_SUFFIXES = {"csv": ".csv", "sdf": ".sdf", "jsonl": ".jsonl"}
+FileKind = Literal["csv", "smi", "sdf", "jsonl"]
+_SUFFIXES = {"csv": ".csv", "smi": ".smi", "sdf": ".sdf", "jsonl": ".jsonl"}
 # What the readers raise for text that nobody should send, beside their own errors.
 _BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
@@ -117,7 +117,7 @@ class Reader:
             path = Path(folder) / f"input{_SUFFIXES[kind]}"
             path.write_bytes(data)
             try:
-                if kind == "csv":
+                if kind in ("csv", "smi"):
                     return self._table(path, smiles, identifier)
                 if kind == "sdf":
                     self._check_batch(data.count(b"$$$$"))
