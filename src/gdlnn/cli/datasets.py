@@ -142,6 +142,8 @@ def info(
         typer.echo(f"rows that are not read: {len(data.skipped)}")
         for row in data.skipped[:10]:
             typer.echo(f"  row {row.row}: {row.value}: {row.reason}")
+        if len(data.skipped) > 10:
+            typer.echo(f"  and {len(data.skipped) - 10} more, which --json lists")
 
 
 @app.command(epilog="Example: gdlnn datasets download MUTAG PTC_MR")

@@ -89,7 +89,7 @@ class LabelReader:
         if min_classes > 1 and cut is None and len(found) > max(2, len(words) // 2):
             raise DatasetError(
                 f"{where}: expected classes with several rows each, got {len(found)} different values in "
-                f"{len(words)} rows; name the column with the label, not one with names or identifiers"
+                f"{len(words)} rows; {_way_out(words)}"
             )
         return Labels(y, present, classes, cut)
 
@@ -173,6 +173,16 @@ def _refuse_quantities(numbers: npt.NDArray[np.float64], where: str) -> None:
             f"{values[-1]:g}; cut them into two classes with --threshold {_middle(values):g} or --threshold "
             "median"
         )
+
+
+def _way_out(words: Sequence[str]) -> str:
+    """Say what to do with a column that has nearly as many values as rows."""
+    others = [word for word in words if _numbers([word]) is None]
+    if 2 * len(others) >= len(words):
+        return "name the column with the label, not one with names or identifiers"
+    word, _ = Counter(others).most_common(1)[0] if others else ("", 0)
+    missing = f"name {word!r} with --missing if it means that there is no value, and " if others else ""
+    return f"{missing}cut the numbers into two classes with --threshold median or a value of your own"
 
 
 def _middle(values: npt.NDArray[np.float64]) -> float:
