@@ -276,7 +276,7 @@ def test_a_reader_keeps_direction_and_names() -> None:
     assert row.graph.directed
     (row,) = reader.graphs([body | {"directed": False}])
     assert row.reason == "expected a directed graph, as in training"
-    with pytest.raises(ServerError, match="kind: expected one of csv, sdf, jsonl, got 'pickle'"):
+    with pytest.raises(ServerError, match="kind: expected one of csv, smi, sdf, jsonl, got 'pickle'"):
         reader.file(b"", "pickle", None, None)
     assert Reader(Schema(), model.programs_.info, Limits(), None).takes_smiles is False
 
