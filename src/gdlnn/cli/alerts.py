@@ -53,9 +53,9 @@ def alerts(
     from gdlnn.model import load_model
     from gdlnn.report.alerts import find_alerts
 
-    opt.check_ending(output, ".csv", ".json", ".smarts")
     for file in (output, *([catalog] if catalog is not None else [])):
         opt.check_output(file, model, *([data] if data is not None else []))
+    opt.check_ending(output, ".csv", ".json", ".smarts")
     if catalog is not None and catalog.absolute() == output.absolute():
         raise WriteError("--catalog: expected another file than --output, got the same")
     loaded = load_model(model).set_params(n_jobs=jobs)

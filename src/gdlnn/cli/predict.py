@@ -124,8 +124,8 @@ def _check_output(output: Path, model: Path, dataset: str, *, as_json: bool) -> 
         if as_json:
             raise WriteError("--json: expected a file for the table, since both would be standard output")
         return
-    opt.check_ending(output, *ENDINGS)
     opt.check_output(output, *([model] if model.is_file() else model.glob("*")), dataset)
+    opt.check_ending(output, *ENDINGS)
 
 
 def _ending(output: Path) -> str:

@@ -57,6 +57,7 @@ def report(
     targets = _targets(model, output, label)
     for target in targets.values():
         opt.check_output(target, *([model] if model.is_file() else []), dataset)
+        opt.check_ending(target, ".html", ".htm")
     models = load_models(model)
     options = ReportOptions(technique, n_features, seed or 0, graphs, counterfactuals)
     say = opt.timed_messages(quiet)
@@ -90,9 +91,7 @@ def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, P
     from gdlnn.report.index import report_name
 
     if not model.is_dir():
-        target = output or Path("report.html")
-        opt.check_ending(target, ".html", ".htm")
-        return {"": target}
+        return {"": output or Path("report.html")}
     folder = model if output is None else output
     if folder.suffix in (".html", ".htm") or (folder.exists() and not folder.is_dir()):
         raise WriteError(f"{folder.name}: expected a folder to write, since there are several models")
