@@ -309,7 +309,7 @@ class _TrainingMatches:
             table = table[np.linspace(0, table.shape[0] - 1, MOST_REFERENCES).astype(np.int64)]
         self._table = table
         self._by_program = table.T.tocsr()
-        self._sizes = np.diff(table.indptr).astype(np.float64)
+        self._sizes = np.diff(table.indptr).astype(np.float32)
 
     def nearest(self, matches: BoolArray) -> FloatArray:
         """Return the similarity of graphs to the most similar training graph."""
@@ -326,8 +326,9 @@ class _TrainingMatches:
         for start in range(0, rows.shape[0], _CHUNK):
             some = rows[start : start + _CHUNK]
             shared = (some @ self._by_program).toarray()  # hardly anything in it is zero
-            either = np.diff(some.indptr)[:, None] + self._sizes - shared
-            similar = shared / np.maximum(either, 1)
+            either = np.diff(some.indptr).astype(np.float32)[:, None] + self._sizes
+            either -= shared
+            similar = shared / np.maximum(either, 1, out=either)
             if itself:
                 own = np.arange(len(similar))
                 similar[own, start + own] = 0.0

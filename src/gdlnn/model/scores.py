@@ -2,7 +2,8 @@
 
 Shares of graphs (accuracy, recall, precision) have Wilson's interval. All others have percentiles of a
 bootstrap: the graphs are drawn with replacement, as many of each class as there are, `RESAMPLES` times from a
-fixed seed. Intervals tell what the choice of held-out graphs leaves open, nothing of that of training graphs.
+fixed seed. There is none where all resamples agree, as when few graphs are all right. Intervals tell what the
+choice of held-out graphs leaves open, nothing of that of training graphs.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def score_intervals(
     samples = _bootstrap(codes, statistics)
     found["intervals"] = {
         "accuracy": list(wilson(right, len(codes))),
-        **{name: _percentiles(values) for name, values in samples.items() if found[name] is not None},
+        **{name: None if found[name] is None else _percentiles(samples[name]) for name in samples},
     }
     found["rare_class"] = None if rare is None else labels[rare]
     found["classes"] = [_of_class(label, codes == i, said == i) for i, label in enumerate(labels)]
@@ -232,8 +233,9 @@ def _resamples(codes: IntArray) -> Iterator[FloatArray]:
 
 
 def _percentiles(values: FloatArray) -> list[float] | None:
+    """Return the interval; None where all resamples agree, which says nothing of how certain a score is."""
     known = values[~np.isnan(values)]
-    if not len(known):
+    if not len(known) or np.ptp(known) == 0:
         return None
     low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return [low, high]
