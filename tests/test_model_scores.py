@@ -104,6 +104,19 @@ def test_undefined_scores_are_none() -> None:
     assert unseen["classes"][2]["recall"] == 0.0
 
 
+def test_a_perfect_score_of_few_graphs_is_not_certain() -> None:
+    proba = np.array([[0.9, 0.1]] * 7 + [[0.2, 0.8]] * 4)
+    y, classes = np.array([0] * 7 + [1] * 4), np.array([0, 1])
+    found = score_intervals(y, proba, classes)
+    low = wilson(4, 4)[0]
+    assert found["intervals"]["roc_auc"] == [low, 1.0]
+    assert found["intervals"]["balanced_accuracy"] == [low, 1.0]
+    assert found["intervals"]["mcc"] == [2 * low - 1, 1.0]
+    constant = score_intervals(y, np.array([[0.9, 0.1]] * 11), classes)
+    assert constant["balanced_accuracy"] == 0.5
+    assert constant["intervals"]["balanced_accuracy"] is None
+
+
 def test_a_rare_class_changes_what_comes_first() -> None:
     assert has_rare_class([("a", 71), ("b", 29)])
     assert not has_rare_class([("a", 70), ("b", 30)])

@@ -2,8 +2,9 @@
 
 Shares of graphs (accuracy, recall, precision) have Wilson's interval. All others have percentiles of a
 bootstrap: the graphs are drawn with replacement, as many of each class as there are, `RESAMPLES` times from a
-fixed seed. There is none where all resamples agree, as when few graphs are all right. Intervals tell what the
-choice of held-out graphs leaves open, nothing of that of training graphs.
+fixed seed. Where all resamples agree, a perfect score has Wilson's interval of the smallest class, all of it
+right, and any other none. Intervals tell what the choice of held-out graphs leaves open, nothing of that of
+training graphs.
 """
 
 from __future__ import annotations
@@ -100,10 +101,10 @@ def score_intervals(
     ones = np.ones((1, len(codes)))
     found["pr_auc"] = _plain(statistics["pr_auc"](ones)[0])
     right = int((codes == said).sum())
-    samples = _bootstrap(codes, statistics)
+    samples, smallest = _bootstrap(codes, statistics), int(np.unique(codes, return_counts=True)[1].min())
     found["intervals"] = {
         "accuracy": list(wilson(right, len(codes))),
-        **{name: None if found[name] is None else _percentiles(samples[name]) for name in samples},
+        **{name: _interval(name, found[name], samples[name], smallest) for name in samples},
     }
     found["rare_class"] = None if rare is None else labels[rare]
     found["classes"] = [_of_class(label, codes == i, said == i) for i, label in enumerate(labels)]
@@ -232,13 +233,18 @@ def _resamples(codes: IntArray) -> Iterator[FloatArray]:
         yield weights
 
 
-def _percentiles(values: FloatArray) -> list[float] | None:
-    """Return the interval; None where all resamples agree, which says nothing of how certain a score is."""
-    known = values[~np.isnan(values)]
-    if not len(known) or np.ptp(known) == 0:
+def _interval(name: str, value: float | None, samples: FloatArray, smallest: int) -> list[float] | None:
+    """Return the interval of a score; resamples that all agree say nothing of how certain it is."""
+    known = samples[~np.isnan(samples)]
+    if value is None or not len(known):
         return None
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
-    return [low, high]
+    if np.ptp(known) > 0:
+        low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+        return [low, high]
+    if not np.isclose(value, 1.0):
+        return None
+    low, high = wilson(smallest, smallest)
+    return [2 * low - 1 if name == "mcc" else low, high]  # which goes down to -1, the others to 0
 
 
 def _plain(value: float) -> float | None:
