@@ -50,13 +50,14 @@ def run(options: Sequence[str] = ("--seeds", "1", "--data", "BACE", "--limit", "
 
 def _rows(name: str, data: GraphDataset, split: Any, n_seeds: int) -> list[str]:
     """Return a row for each domain, the test graphs of all splits taken together."""
-    truth, proba, domains = [], [], []
+    truth, proba, labels, domains = [], [], [], []
     for seed in range(n_seeds):
         train, val, test = data.split(split, seed)
         model = GDLNNClassifier(seed=seed, n_jobs=-1, progress=False).fit(train, validation=val)
         found = model.represent(test)
         truth.append(np.asarray(test.y))
         proba.append(found.probabilities)
+        labels.append(found.labels)
         started = time.process_time()
         domains += [str(where.domain) for where in found.domains]
         spent = (time.process_time() - started) / len(test)
@@ -66,13 +67,14 @@ def _rows(name: str, data: GraphDataset, split: Any, n_seeds: int) -> list[str]:
             f"{name}, seed {seed}: domain {1e6 * spent:.0f} µs and seen "
             f"{1e6 * (time.process_time() - started) / len(test):.0f} µs per graph; {n_seen} twins"
         )
-    y, chances, where = np.concatenate(truth), np.concatenate(proba), np.array(domains)
+    y, chances, said = np.concatenate(truth), np.concatenate(proba), np.concatenate(labels)
+    where = np.array(domains)
     rows = []
     for domain in ("all", *get_args(DomainName)):
         own = np.ones(len(y), dtype=bool) if domain == "all" else where == domain
         if not own.any():
             continue
-        scores = classification_scores(y[own], chances[own], model.classes_)
+        scores = classification_scores(y[own], chances[own], model.classes_, said[own])
         shown = [
             "–" if scores[key] is None else f"{scores[key]:.3f}"
             for key in ("accuracy", "balanced_accuracy", "roc_auc")

@@ -17,6 +17,7 @@ from gdlnn.io.bounded_zip import read_members, write_members
 from gdlnn.model import load_model
 from gdlnn.model.seen import SeenGraphs
 from gdlnn.report import ReportOptions, build_report
+from gdlnn.report.build import render_report
 from reference.random_cases import random_graph, random_shape
 from reference.report_models import motifs
 from reference.server_models import MOLECULES
@@ -125,6 +126,9 @@ def test_a_file_keeps_what_was_seen_and_one_without_it_says_nothing(
     assert old.seen(data[:2]) == [None, None]
     assert [where.domain for where in old.domain(data[:2])] == [None, None]
     np.testing.assert_array_equal(old.predict_proba(data), model.predict_proba(data))
+    made = build_report(old, data[70:], ReportOptions(max_graphs=1, max_counterfactuals=0))
+    assert (made["data"]["held_out"]["left_out"], made["performance"]["domains"]) == (None, [])
+    assert "too old to say whether it was trained on" in render_report(made)
     for broken in ({"hashes": "AAAA"}, {"salt": "00"}, {"screens": plain["seen"]["screens"][::-1]}):
         with pytest.raises(ModelError, match="expected"):
             load_model(written(seen={**plain["seen"], **broken}))
@@ -142,6 +146,7 @@ def test_a_report_leaves_out_what_was_trained_on(
     assert made["data"]["held_out"]["left_out"] == n_seen
     assert sum(count for _, count in made["data"]["held_out"]["classes"]) == len(data) - n_seen
     assert sum(item["scores"]["n"] for item in made["performance"]["domains"]) == len(data) - n_seen
+    assert f"{n_seen} more graphs were given and left out" in render_report(made)
     with pytest.raises(DatasetError, match="got 70 that it was"):
         build_report(model, data[:70], few)
 

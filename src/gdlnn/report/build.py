@@ -256,6 +256,7 @@ def _performance(
     classes = [plain(label) for label in model.classes_]
     counts = model.programs_.info.label_counts
     right = np.asarray(seen.labels == truth)
+    most_probable = np.asarray(model.classes_[seen.probabilities.argmax(axis=1)])
     own = score_intervals(truth, seen.probabilities, model.classes_, seen.labels, counts)
     majority = majority_scores(truth, model.classes_, counts)
     n_majority = int((truth == majority["label"]).sum())
@@ -273,7 +274,7 @@ def _performance(
         },
         "domains": _by_domain(model, truth, seen),
         "confusion": confusion(truth.tolist(), seen.labels.tolist(), labels),
-        "calibration": calibration(seen.probabilities.max(axis=1), right),
+        "calibration": calibration(seen.probabilities.max(axis=1), most_probable == truth),
         "brier": brier(seen.probabilities, classes, truth.tolist()),
     }
 
