@@ -42,7 +42,7 @@ _NAMES = {
     "version": "the version of gdlnn",
     "format": "the format of the file",
 }
-_COUNTS = ("n_rows", "n_graphs", "matched_nothing", "not_read")
+_COUNTS = ("n_rows", "n_graphs", "seen", "edge", "outside", "not_read")
 
 
 def predict(
@@ -60,9 +60,9 @@ def predict(
 ) -> None:
     """Predict the label of every graph and write a table.
 
-    Rows that do not parse are kept, with the reason. Graphs that no program matches are flagged: they lie
-    outside what was learnt. Tables of SMILES, SDF files and JSON Lines are read as they are used: they may be
-    of any length.
+    Rows that do not parse are kept, with the reason. The table says which graphs the model was trained on,
+    and which are unlike the training graphs, and why. Tables of SMILES, SDF files and JSON Lines are read as
+    they are used: they may be of any length.
     """
     from gdlnn.model import load_model
     from gdlnn.model.representation import stream_predictions
@@ -141,8 +141,9 @@ class PredictionTable:
         self._name, self._has_smiles, self._as_lines = name, has_smiles, as_lines
         self.columns = ["row", "id", *(["smiles"] if has_smiles else []), "label", "probability"]
         self.columns += [f"p({label})" for label in self._classes]
-        self.columns += ["matched_nothing", "reason"]
-        self.n_batches = self.n_rows = self.n_graphs = self.matched_nothing = self.not_read = 0
+        self.columns += ["seen", "domain", "domain_reason", "reason"]
+        self.n_batches = self.n_rows = self.n_graphs = self.not_read = 0
+        self.seen = self.edge = self.outside = 0
         self._labels: Counter[Any] = Counter()
 
     def header(self) -> bytes:
@@ -161,9 +162,12 @@ class PredictionTable:
             cells[1] = f"{self._name}/{self.n_graphs}" if row.key is None else row.key
             said = next(predictions)
             cells += [said.label, said.probability, *said.probabilities]
-            lines.append([*cells, "yes" if said.matched_nothing else "no", ""])
+            seen = "" if said.seen is None else "yes" if said.seen else "no"
+            lines.append([*cells, seen, said.domain or "", said.domain_reason, ""])
             self._labels[said.label] += 1
-            self.matched_nothing += said.matched_nothing
+            self.seen += said.seen is True
+            self.edge += said.domain == "edge"
+            self.outside += said.domain == "outside"
             self.n_graphs += 1
         self.n_batches += 1
         self.n_rows += len(answer.rows)
@@ -212,7 +216,8 @@ class PredictionTable:
         return {
             "rows": self.n_rows,
             "labels": {str(label): self._labels[label] for label in self._classes if self._labels[label]},
-            "matched_nothing": self.matched_nothing,
+            "seen": self.seen,
+            "domain": {"edge": self.edge, "outside": self.outside},
             "not_read": self.not_read,
         }
 
@@ -226,8 +231,13 @@ class PredictionTable:
         rate = (self.n_rows - before) / max(seconds, 1e-9)
         resumed = f" ({before:,} rows were done before)" if before else ""
         yield f"{seconds:.1f} s, {rate:,.0f} rows per second{resumed}"
-        if self.matched_nothing:
-            yield f"{self.matched_nothing} graphs match no program: they lie outside what was learnt"
+        if self.seen:
+            yield f"{self.seen} graphs were trained on; what the model says of them is no test of it"
+        if self.edge or self.outside:
+            yield (
+                f"{self.outside} graphs lie outside what was learnt and {self.edge} at its edge; the column "
+                "domain_reason says why"
+            )
         if self.not_read:
             yield f"{self.not_read} rows were not read; the table says why"
 

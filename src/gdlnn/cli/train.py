@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 TrainSplit = Literal[SplitKind, "none"]
-SCORES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "roc_auc": "ROC-AUC",
-    "mcc": "MCC",
-}
 STRONGEST = 10
 LONGEST = 240
 """Most characters of a program in words."""
@@ -170,25 +164,28 @@ def _scores(
     model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Return the scores on validation and test part, and tell them beside those of the commonest label."""
-    from gdlnn.model.metrics import classification_scores, majority_scores
+    from gdlnn.model.scores import majority_scores, score_intervals, score_lines
 
     found: dict[str, Any] = {}
+    counts = model.programs_.info.label_counts
+    schema = model.schema_ or Schema()
     for name in ("val", "test"):
         part = parts.get(name)
         if part is None or not len(part):
             continue
         assert part.y is not None
-        own = classification_scores(part.y, model.predict_proba(part), model.classes_)
-        majority = majority_scores(parts["train"], part)
+        seen = model.represent(part)
+        own = score_intervals(part.y, seen.probabilities, model.classes_, seen.labels, counts)
+        majority = majority_scores(part.y, model.classes_, counts)
         found[name] = {"model": own, "majority": majority}
-        say(f"\n{name + ', ' + str(len(part)) + ' graphs':24}{'model':>10}{'majority':>12}")
-        for key, words in SCORES.items():
-            say(f"{words:24}{_shown(own[key]):>10}{_shown(majority[key]):>12}")
+        twins = sum(map(bool, seen.seen)) if name == "test" else 0
+        told = f", {twins} of them also trained on" if twins else ""
+        say("")
+        for line in score_lines(
+            f"{name}, {len(part)} graphs{told}", own, majority, counts, schema.class_name
+        ):
+            say(line)
     return found
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
 
 
 def _told_scorecard(model: GDLNNClassifier, parts: dict[str, GraphDataset]) -> list[str]:
