@@ -90,8 +90,14 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     assert [row["id"] for row in rows if row["id"]] == list("abcdefghijl")
     assert list(rows[0]) == [
         *("key", "SMILES", "verdict"),  # of the input
-        *("row", "id", "smiles", "label", "probability", "p(bad)", "p(good)", "matched_nothing", "reason"),
+        *("row", "id", "smiles", "label", "probability", "p(bad)", "p(good)"),
+        *("seen", "domain", "domain_reason", "reason"),
     ]
+    known = load_model(model).seen_
+    assert known is not None
+    assert sum(row["seen"] == "yes" for row in rows) >= len(known) > 0
+    assert f"{sum(row['seen'] == 'yes' for row in rows)} graphs were trained on" in told
+    assert all((row["domain"] == "inside") == (row["domain_reason"] == "") for row in rows if row["label"])
     assert rows[10]["label"] == ""
     assert rows[10]["smiles"] == "C("
     assert rows[10]["reason"]

@@ -29,6 +29,7 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
+from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import training_and_validation
 from gdlnn.model.program_effects import strongest_programs
 from reference.models import classifier
@@ -176,7 +177,9 @@ def test_k_keeps_the_best(motifs: GraphDataset) -> None:
 
 def test_graphs_outside_what_was_learnt_are_flagged(fitted: GDLNNClassifier) -> None:
     lonely = Graph(np.zeros((0, 1)), [])
-    assert fitted.matched_nothing([lonely]).tolist() == [True]
+    assert fitted.domain([lonely]) == [
+        DomainAnswer("outside", "contains none of the patterns of the model", None, 0.0)
+    ]
     features = np.zeros((1, len(fitted.get_feature_names_out())))  # no program, and an empty graph pools to 0
     said = fitted.head_probabilities(features)
     np.testing.assert_array_equal(fitted.predict_proba([lonely]), said)

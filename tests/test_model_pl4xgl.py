@@ -54,7 +54,9 @@ def test_the_best_matching_program_decides() -> None:
     assert model.predict(graphs).tolist() == [0, 1, 1, 2, 0]
     deciding = model.deciding_programs(graphs)
     assert [None if item is None else item.score for item in deciding] == [0.7, 0.9, 0.9, 0.95, None]
-    assert model.matched_nothing(graphs).tolist() == [False] * 4 + [True]
+    assert model.represent(graphs).matches.any(axis=1).tolist() == [True] * 4 + [False]
+    assert model.seen(graphs) == [None] * 5
+    assert {where.domain for where in model.domain(graphs)} == {None}
     chances = model.predict_proba(graphs)
     np.testing.assert_allclose(chances.sum(axis=1), 1)
     np.testing.assert_array_equal(chances.argmax(axis=1), model.predict(graphs))

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import contingency
 
+from gdlnn.model.scores import wilson
 from gdlnn.report.statistics import (
     brier,
     calibration,
     confusion,
     learning_curve,
     odds_ratio,
-    wilson,
 )
 
 

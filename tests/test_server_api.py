@@ -72,7 +72,8 @@ def test_predictions_are_those_of_the_model(client: TestClient, molecules: tuple
     proba = model.predict_proba(data)
     assert [row["label"] for row in answer["rows"]] == model.predict(data).tolist()
     assert np.allclose([row["probabilities"] for row in answer["rows"]], proba)
-    assert [row["matched_nothing"] for row in answer["rows"]] == model.matched_nothing(data).tolist()
+    assert [row["seen"] for row in answer["rows"]] == model.seen(data)
+    assert [row["domain"] for row in answer["rows"]] == [where.domain for where in model.domain(data)]
     assert [c["label"] for c in answer["classes"]] == model.classes_.tolist()
     assert len({row["label"] for row in answer["rows"]}) == 2
 
@@ -177,9 +178,11 @@ def test_options_of_an_explanation(client: TestClient) -> None:
 
 def test_a_molecule_outside_what_was_learnt_is_told(client: TestClient) -> None:
     answer = client.post("/explain", json={"smiles": "[Xe]"}).json()
-    assert answer["matched_nothing"] is True
-    assert "Nothing that was learnt" in answer["warning"]
-    assert client.post("/predict", json={"smiles": "[Xe]"}).json()["rows"][0]["matched_nothing"] is True
+    reason = "contains an element that no training molecule has: Xe"
+    assert (answer["seen"], answer["domain"], answer["domain_reason"]) == (False, "outside", reason)
+    assert reason in answer["warning"]
+    (row,) = client.post("/predict", json={"smiles": "[Xe]"}).json()["rows"]
+    assert (row["seen"], row["domain"], row["domain_reason"]) == (False, "outside", reason)
 
 
 @pytest.mark.parametrize(

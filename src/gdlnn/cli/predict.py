@@ -46,7 +46,7 @@ _NAMES = {
     "version": "the version of gdlnn",
     "format": "the format of the file",
 }
-_COUNTS = ("n_rows", "n_graphs", "matched_nothing", "not_read")
+_COUNTS = ("n_rows", "n_graphs", "seen", "edge", "outside", "not_read")
 
 
 def predict(
@@ -70,8 +70,9 @@ def predict(
     """Predict the label of every graph and write a table.
 
     The columns of a table are kept, and those of the prediction come after them. Rows that do not parse are
-    kept, with the reason. Graphs that no program matches are flagged: they lie outside what was learnt.
-    Tables of SMILES, SDF files and JSON Lines are read as they are used: they may be of any length.
+    kept, with the reason. The table says which graphs the model was trained on, and which are unlike the
+    training graphs, and why. Tables of SMILES, SDF files and JSON Lines are read as they are used: they may
+    be of any length.
     """
     from gdlnn.model.model_folder import load_models
     from gdlnn.model.representation import stream_predictions
@@ -207,7 +208,8 @@ class PredictionTable:
             block = ["label", "probability", *(f"p({name})" for name in model.classes_.tolist())]
             own += [f"{label}_{name}" if label else name for name in (*block, *self._further)]
         self.columns = [*data.columns, *_free([*own, "reason"], data.columns)]
-        self.n_batches = self.n_rows = self.n_graphs = self.matched_nothing = self.not_read = 0
+        self.n_batches = self.n_rows = self.n_graphs = self.not_read = 0
+        self.seen = self.edge = self.outside = 0
         self._labels: dict[str, Counter[Any]] = {label: Counter() for label in models}
 
     def header(self) -> bytes:
@@ -240,7 +242,10 @@ class PredictionTable:
             cells += [said.label, said.probability, *said.probabilities]
             cells += [_cell(getattr(said, name)) for name in self._further]
             self._labels[label][said.label] += 1
-        self.matched_nothing += any(said.matched_nothing for said in predictions)
+        self.seen += any(said.seen for said in predictions)
+        domains = {said.domain for said in predictions}
+        self.outside += "outside" in domains
+        self.edge += "edge" in domains and "outside" not in domains
         self.n_graphs += 1
         return cells
 
@@ -295,7 +300,8 @@ class PredictionTable:
         return {
             "rows": self.n_rows,
             "labels": labels.get("", labels),
-            "matched_nothing": self.matched_nothing,
+            "seen": self.seen,
+            "domain": {"edge": self.edge, "outside": self.outside},
             "not_read": self.not_read,
         }
 
@@ -309,8 +315,13 @@ class PredictionTable:
         rate = (self.n_rows - before) / max(seconds, 1e-9)
         resumed = f" ({before:,} rows were done before)" if before else ""
         yield f"{seconds:.1f} s, {rate:,.0f} rows per second{resumed}"
-        if self.matched_nothing:
-            yield f"{self.matched_nothing} graphs match no program: they lie outside what was learnt"
+        if self.seen:
+            yield f"{self.seen} graphs were trained on; what the model says of them is no test of it"
+        if self.edge or self.outside:
+            yield (
+                f"{self.outside} graphs lie outside what was learnt and {self.edge} at its edge; the column "
+                "domain_reason says why"
+            )
         if self.not_read:
             yield f"{self.not_read} rows were not read; the table says why"
 

@@ -109,7 +109,9 @@ def _write_index(models: Path, folder: Path, title: str) -> None:
 
 def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
     """Say how good the model is and where the report lies, for people or for scripts."""
-    found = made["performance"]
+    from gdlnn.model.scores import score_lines
+
+    found, left_out = made["performance"], made["data"]["held_out"]["left_out"]
     if as_json:
         summary = {
             "report": str(output),
@@ -119,13 +121,18 @@ def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: boo
             "accuracy_interval": list(found["accuracy_interval"]),
             "majority": found["majority"]["accuracy"],
             "roc_auc": found["scores"]["roc_auc"],
+            "scores": found["scores"],
+            "domains": found["domains"],
+            "left_out": left_out,
             "programs": made["model"]["n_programs"],
         }
         opt.print_json(summary)
     elif not quiet:
-        low, high = found["accuracy_interval"]
-        typer.echo(
-            f"accuracy {found['accuracy']:.1%} on {found['n']} graphs (95 % interval {low:.1%} to {high:.1%}"
-            f"; majority class {found['majority']['accuracy']:.1%})"
-        )
+        names = {item["label"]: item["name"] for item in made["classes"]}
+        counts = made["data"]["training"]["classes"]
+        title = f"{found['n']} held-out graphs"
+        for line in score_lines(title, found["scores"], found["majority"], counts, names.__getitem__):
+            typer.echo(line)
+        if left_out:
+            typer.echo(f"{left_out} graphs were left out, since the model was trained on them")
         typer.echo(f"{output}: {output.stat().st_size / 1e6:.1f} MB")

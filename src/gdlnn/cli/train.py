@@ -16,6 +16,7 @@ from gdlnn.cli.train_tables import (
     labelled_sets,
     row_weights,
     told_of_twins,
+    told_scores,
     train_several,
 )
 from gdlnn.errors import ModelError
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
-SCORES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "roc_auc": "ROC-AUC",
-    "mcc": "MCC",
-}
 STRONGEST = 10
 LONGEST = 240
 """Most characters of a program in words."""
@@ -184,7 +179,7 @@ def _trained(
     """Split, train and score a model, and tell of it."""
     folds: dict[str, Any] = {}
     if cv is not None:
-        folds = {"cv": cross_validated(data, cv, seed, fit, say, _tell_scores)}
+        folds = {"cv": cross_validated(data, cv, seed, fit, say)}
     if split == "none" or cv is not None:
         data.provenance = {**data.provenance, "split": "none", "seed": seed}
         parts = {"train": data}
@@ -266,38 +261,22 @@ def _scores(
     model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Return the scores on validation and test part, and tell them beside those of the commonest label."""
-    from gdlnn.model.metrics import classification_scores, majority_scores
-
     found: dict[str, Any] = {}
+    schema = model.schema_ or Schema()
     for name in ("val", "test"):
         part = parts.get(name)
         if part is None or not len(part):
             continue
         assert part.y is not None
-        own = classification_scores(part.y, model.predict_proba(part), model.classes_)
-        majority = majority_scores(parts["train"], part)
-        found[name] = {"model": own, "majority": majority}
-        _tell_scores(name, own, majority, say)
+        seen = model.represent(part)
+        twins = sum(map(bool, seen.seen)) if name == "test" else 0
+        told = f", {twins} of them also trained on" if twins else ""
+        title = f"{name}, {len(part)} graphs{told}"
+        counts = model.programs_.info.label_counts
+        found[name] = told_scores(
+            title, part.y, seen.probabilities, seen.labels, model.classes_, counts, say, schema.class_name
+        )
     return found
-
-
-def _tell_scores(
-    name: str,
-    own: dict[str, float | None],
-    majority: dict[str, float | None],
-    say: Callable[[str], None],
-    spread: dict[str, float | None] | None = None,
-) -> None:
-    """Tell scores beside those of the commonest label, and their deviation over folds if there are any."""
-    heading = f"{name}, {own['n']:.0f} graphs"
-    say(f"\n{heading:24}{'model':>10}{'majority':>12}{'deviation' if spread else '':>12}".rstrip())
-    for key, words in SCORES.items():
-        further = f"{_shown(spread[key]):>12}" if spread else ""
-        say(f"{words:24}{_shown(own[key]):>10}{_shown(majority[key]):>12}{further}")
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
 
 
 def _told_scorecard(model: GDLNNClassifier, parts: dict[str, GraphDataset]) -> list[str]:

@@ -127,40 +127,54 @@ def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> G
 # --- cross-validation -------------------------------------------------------------------------------------
 
 
-def cross_validated(
-    data: GraphDataset, k: int, seed: int, fit: Fit, say: Say, tell: Callable[..., None]
+def told_scores(
+    title: str,
+    y: npt.NDArray[Any],
+    probabilities: npt.NDArray[np.float64],
+    predicted: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    counts: Sequence[tuple[Any, int]],
+    say: Say,
+    class_name: Callable[[Any], str],
 ) -> dict[str, Any]:
+    """Return scores with intervals beside those of the commonest label, and tell them."""
+    from gdlnn.model.scores import majority_scores, score_intervals, score_lines
+
+    own = score_intervals(y, probabilities, classes, predicted, counts)
+    majority = majority_scores(y, classes, counts)
+    say("")
+    for line in score_lines(title, own, majority, counts, class_name):
+        say(line)
+    return {"model": own, "majority": majority}
+
+
+def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -> dict[str, Any]:
     """Train a model for each fold, and return the scores of all rows, each by the model that has not seen it.
 
     Folds are stratified, and identical graphs are in one fold. The deviation is that of the scores of folds.
     """
-    from gdlnn.model.metrics import METRICS, classification_scores, majority_scores
+    from gdlnn.model.metrics import METRICS, classification_scores
 
     assert data.y is not None
-    classes = np.unique(data.y)
+    classes, sizes = np.unique(data.y, return_counts=True)
     probabilities = np.zeros((len(data), len(classes)))
-    majority = []
+    predicted = np.empty(len(data), dtype=classes.dtype)
     own = []
     for number, (train, test) in enumerate(data.folds(k, seed, twins_together=True), start=1):
         say(f"fold {number} of {k}: {len(train)} graphs to train on, {len(test)} to test")
         model = fit({"train": train})
-        known = np.searchsorted(classes, model.classes_)
         rows = np.isin(data.indices, test.indices)
-        found = model.predict_proba(test)
-        probabilities[np.ix_(rows, known)] = found
+        found = model.represent(test)
+        probabilities[np.ix_(rows, np.searchsorted(classes, model.classes_))] = found.probabilities
+        predicted[rows] = found.labels
         assert test.y is not None
-        own.append(classification_scores(test.y, found, model.classes_))
-        majority.append(majority_scores(train, test))
-    pooled = classification_scores(data.y, probabilities, classes)
-    usual = {name: _mean([scores[name] for scores in majority]) for name in METRICS}
-    deviation = {name: _deviation([scores[name] for scores in own]) for name in METRICS}
-    tell(f"{k} folds", pooled, usual, say, deviation)
-    return {"folds": k, "model": pooled, "majority": usual, "deviation": deviation}
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+        own.append(classification_scores(test.y, found.probabilities, model.classes_, found.labels))
+    counts = list(zip(classes.tolist(), sizes.tolist(), strict=True))
+    name = data.schema.class_name if data.schema is not None else str
+    title = f"{k} folds, {len(data)} graphs"
+    scores = told_scores(title, data.y, probabilities, predicted, classes, counts, say, name)
+    deviation = {name: _deviation([one[name] for one in own]) for name in METRICS}
+    return {"folds": k, **scores, "deviation": deviation}
 
 
 def _deviation(values: Sequence[float | None]) -> float | None:

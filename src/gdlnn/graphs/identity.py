@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.arrays import ARRAYS, GraphArrays
+from gdlnn.graphs.arrays import ARRAYS, GraphArrays, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 
 Hashes = npt.NDArray[np.uint64]
+Columns = tuple[list[int], list[int]]
+"""Some features of nodes and of edges, by column."""
 ROUNDS = 6
 """Rounds of refinement: they tell nearly all molecules apart; canonical forms decide the rest."""
 
@@ -46,8 +48,7 @@ def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = Non
     Sums of refined colours tell nearly all graphs apart; canonical forms decide the rest.
     """
     colours, offsets = refined_colours(graphs)
-    totals = np.zeros(len(graphs), dtype=np.uint64)
-    np.add.at(totals, np.repeat(np.arange(len(graphs)), np.diff(offsets)), mix64(colours))
+    totals = colour_sums(colours, offsets)
     buckets: dict[Hashable, list[int]] = defaultdict(list)
     for row, (graph, total) in enumerate(zip(graphs, totals.tolist(), strict=True)):
         group = None if groups is None else groups[row]
@@ -66,20 +67,27 @@ def isomorphic(first: Graph, second: Graph) -> bool:
     return canonical_form(first) == canonical_form(second)
 
 
-def canonical_form(graph: Graph) -> Hashable:
-    """Return a value that isomorphic graphs share, features included, and no other graph has."""
-    order = canonical_order(graph)
+def canonical_form(
+    graph: Graph, node_features: FloatArray | None = None, edge_features: FloatArray | None = None
+) -> tuple[Hashable, ...]:
+    """Return a value that isomorphic graphs share, features included, and no other graph has.
+
+    Features that are given take the place of the graph's own.
+    """
+    nodes = graph.node_features if node_features is None else node_features
+    edges = graph.edge_features if edge_features is None else edge_features
+    order = _canonical_order(graph, nodes, edges)
     place = np.argsort(order)
     ends = graph.edges
     ends = place[ends] if graph.directed else np.sort(place[ends], axis=1)
     by_ends = np.lexsort((ends[:, 1], ends[:, 0]))
     return (
         graph.directed,
-        graph.node_features.shape,
-        graph.edge_features.shape,
-        graph.node_features[order].tobytes(),
+        nodes.shape,
+        edges.shape,
+        nodes[order].tobytes(),
         ends[by_ends].tobytes(),
-        graph.edge_features[by_ends].tobytes(),
+        edges[by_ends].tobytes(),
     )
 
 
@@ -88,12 +96,16 @@ def canonical_order(graph: Graph, hidden: Sequence[str] = ()) -> npt.NDArray[np.
 
     Features called as in `hidden` are not looked at.
     """
-    from gdlnn import _core  # only here, so that data sets can be read and written without the core
-
     nodes, edges = graph.node_features, graph.edge_features
     if hidden and graph.schema is not None:
         nodes = nodes[:, [f.name not in hidden for f in graph.schema.node]]
         edges = edges[:, [f.name not in hidden for f in graph.schema.edge]]
+    return _canonical_order(graph, nodes, edges)
+
+
+def _canonical_order(graph: Graph, nodes: FloatArray, edges: FloatArray) -> npt.NDArray[np.int32]:
+    from gdlnn import _core  # only here, so that data sets can be read and written without the core
+
     ends = graph.edges if graph.directed else np.sort(graph.edges, axis=1)
     order: npt.NDArray[np.int32] = _core.canonical_order(
         _ranks(nodes), ends.astype(np.int32), _ranks(edges), graph.directed
@@ -105,25 +117,68 @@ def _ranks(matrix: FloatArray) -> npt.NDArray[np.int32]:
     """Return the rank of each row among the distinct rows: a colour that does not depend on their order."""
     if not matrix.size:
         return np.zeros(len(matrix), dtype=np.int32)
-    return np.unique(matrix, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    order = np.lexsort(matrix.T[::-1])  # a tenth of the time of np.unique with an axis
+    rows = matrix[order]
+    ranks = np.zeros(len(matrix), dtype=np.int32)
+    ranks[order[1:]] = np.cumsum((rows[1:] != rows[:-1]).any(axis=1))
+    return ranks
 
 
-def refined_colours(graphs: Sequence[Graph]) -> tuple[Hashes, IntArray]:
-    """Colour all nodes of all graphs at once, so that nodes an isomorphism could exchange have one colour."""
-    arrays = GraphArrays.of(graphs)
+def refined_colours(
+    graphs: Sequence[Graph], rounds: int = ROUNDS, columns: Columns | None = None
+) -> tuple[Hashes, IntArray]:
+    """Colour all nodes of all graphs at once, so that nodes an isomorphism could exchange have one colour.
+
+    Parameters
+    ----------
+    graphs
+        Graphs that agree on features and direction.
+    rounds
+        How far a colour reaches: after one round it is that of a node, its edges and its neighbours.
+    columns
+        Features of nodes and of edges to look at, by column; by default all.
+
+    Returns
+    -------
+    The colours, and where the nodes of each graph begin.
+    """
+    arrays = GraphArrays.of(graphs) if columns is None else _some_features(graphs, columns)
     colours = _row_hashes(arrays.node_features)
     ends = arrays.global_edges()
     edge_colours = _row_hashes(arrays.edge_features)
     out = np.uint64(0x9E3779B97F4A7C15)
     into = np.uint64(0xC2B2AE3D27D4EB4F) if arrays.directed else out
-    loop = ends[:, 0] == ends[:, 1]
-    for _ in range(ROUNDS):
+    back = ends[:, 0] != ends[:, 1]  # an undirected loop is one line at its node, not two
+    for _ in range(rounds):
         messages = np.zeros(len(colours), dtype=np.uint64)
         np.add.at(messages, ends[:, 0], mix64(mix64(colours[ends[:, 1]]) + edge_colours + out))
-        back = ~loop  # an undirected loop is one line at its node, not two
         np.add.at(messages, ends[back, 1], mix64(mix64(colours[ends[back, 0]]) + edge_colours[back] + into))
         colours = mix64(colours * np.uint64(3) + mix64(messages))
     return colours, arrays.node_offsets
+
+
+def _some_features(graphs: Sequence[Graph], columns: Columns) -> GraphArrays:
+    """Lay graphs end to end with some of their features; those without nodes or edges may lack them."""
+    nodes, edges = columns
+    return GraphArrays(
+        np.concatenate(
+            [np.zeros((0, len(nodes))), *(g.node_features[:, nodes] for g in graphs if g.n_nodes)]
+        ),
+        offsets_of([graph.n_nodes for graph in graphs]),
+        np.concatenate([np.zeros((0, 2), dtype=np.int64), *(graph.edges for graph in graphs)]),
+        np.concatenate(
+            [np.zeros((0, len(edges))), *(g.edge_features[:, edges] for g in graphs if g.n_edges)]
+        ),
+        offsets_of([graph.n_edges for graph in graphs]),
+        any(graph.directed for graph in graphs if graph.n_edges),
+    )
+
+
+def colour_sums(colours: Hashes, offsets: IntArray) -> Hashes:
+    """Return one number for each graph that isomorphic graphs share, and hardly any others."""
+    totals = np.zeros(len(offsets) - 1, dtype=np.uint64)
+    np.add.at(totals, np.repeat(np.arange(len(totals)), np.diff(offsets)), mix64(colours))
+    return totals
 
 
 def _row_hashes(matrix: npt.NDArray[np.float64]) -> Hashes:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.inputs import GraphsLike
     from gdlnn.model.representation import Representation
 
@@ -83,9 +84,13 @@ class GraphClassifier(GraphEstimator):
         """Return the predictions as a pandas DataFrame, a row per graph."""
         return self.represent(X).to_frame()
 
-    def matched_nothing(self, X: GraphsLike) -> npt.NDArray[np.bool_]:
-        """Return which graphs no program matches: they lie outside what was learnt."""
-        return self.represent(X).matched_nothing
+    def seen(self, X: GraphsLike) -> list[bool | None]:
+        """Return which graphs the model was trained on, validation set included; None where it cannot say."""
+        return self.represent(X).seen
+
+    def domain(self, X: GraphsLike) -> list[DomainAnswer]:
+        """Return whether each graph is like the training graphs: inside, edge or outside, and why."""
+        return self.represent(X).domains
 
     def _explain(self, graphs: Any, *options: Any, **named: Any) -> Any:
         """Call `gdlnn.explain.explain`, by name: this layer does not know of explanations."""

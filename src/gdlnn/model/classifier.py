@@ -30,6 +30,7 @@ from gdlnn.model.calibration import (
     rule_for,
 )
 from gdlnn.model.conversion import Conversion
+from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead, class_weights
 from gdlnn.model.inputs import (
     MIN_VALIDATION,
@@ -46,6 +47,7 @@ from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.pooling import any_quantity
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
+from gdlnn.model.seen import SeenGraphs
 from gdlnn.model.vocabulary import (
     Mined,
     Neighbourhoods,
@@ -136,6 +138,8 @@ class GDLNNClassifier(GraphClassifier):
         Losses and accuracies of the head by epoch.
     schema_
         The names of features and classes, or None; structure features are among them.
+    seen_, domain_
+        Which graphs the model was trained on, and what they are like: see `seen` and `domain`.
     reading_
         How the molecules of the training set became graphs, or None: predicting reads SMILES the same way.
     provenance_
@@ -259,6 +263,8 @@ class GDLNNClassifier(GraphClassifier):
         self._fit_head(train, val, sources, weights)
         if train.reading is not None:  # so that pictures show programs as parts of molecules
             self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
+        self.seen_: SeenGraphs | None = SeenGraphs.of(train, val)
+        self.domain_ = Domain.of(train, self.programs_, self.seen_values_)
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
         logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
         return self
@@ -428,7 +434,8 @@ class GDLNNClassifier(GraphClassifier):
         features = self._transformed(graphs)
         matches = features[:, : len(self.programs_)] > 0
         said = self.head_probabilities(features)
-        return Representation(graphs, features, matches, said, self.classes_, self.decision_)
+        learnt = self.decision_, self.seen_, self.domain_
+        return Representation(graphs, features, matches, said, self.classes_, *learnt)
 
     def head_probabilities(self, features: FloatArray) -> FloatArray:
         """Return the head's probabilities for features; 0 and 1 from a head that gives labels only."""

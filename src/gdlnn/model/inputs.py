@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gdlnn.mining import SetInfo
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 GraphsLike = GraphDataset | Sequence[Any] | npt.NDArray[Any] | Any
 """Graphs: a data set, or `Graph`, SMILES, RDKit molecules, PyG Data and NetworkX graphs, alone or several."""
 Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
@@ -225,27 +226,37 @@ class SeenValues:
                     found.append((of, column, feature, np.unique(np.concatenate(seen or [np.zeros(0)]))))
         return cls(found)
 
+    def unseen(self, graphs: Sequence[Graph]) -> Iterator[tuple[str, Feature, IntArray, float]]:
+        """Give the values that no training graph had: "node" or "edge", feature, graphs with it, value."""
+        for of in ("node", "edge") if graphs and self._values else ():
+            tables = [getattr(graph, f"{of}_features") for graph in graphs]
+            full = [i for i, table in enumerate(tables) if len(table)]
+            if not full:
+                continue
+            whole = np.concatenate([tables[i] for i in full])
+            for kind, column, feature, known in self._values:
+                if kind != of:
+                    continue
+                values = whole[:, column]
+                at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+                strange = known[at] != values if len(known) else np.ones(len(values), dtype=bool)
+                if strange.any():
+                    owner = np.repeat(full, [len(tables[i]) for i in full])
+                    for value in np.unique(values[strange]).tolist():
+                        yield of, feature, np.unique(owner[values == value]), value
+
     def report_unseen(self, graphs: Sequence[Graph]) -> None:
         """Warn of values that no training graph had; each is reported once."""
-        if not graphs or not self._values:
-            return
-        tables = {
-            "node": np.concatenate([g.node_features for g in graphs if g.n_nodes] or [np.zeros((0, 0))]),
-            "edge": np.concatenate([g.edge_features for g in graphs if g.n_edges] or [np.zeros((0, 0))]),
-        }
-        for of, column, feature, known in self._values:
-            if not len(tables[of]):
-                continue
-            values = tables[of][:, column]
-            at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-            strange = np.unique(values[known[at] != values]) if len(known) else np.unique(values)
-            fresh = [v for v in strange.tolist() if (f"{of} {feature.name}", v) not in self._reported]
-            if fresh:
-                self._reported.update((f"{of} {feature.name}", value) for value in fresh)
-                logger.warning(
-                    "%s feature %r: no training graph has %s; no condition on it matches there",
-                    *(of, feature.name, ", ".join(feature.value_name(value) for value in fresh[:10])),
-                )
+        fresh: dict[tuple[str, str], list[str]] = {}
+        for of, feature, _, value in self.unseen(graphs):
+            if (f"{of} {feature.name}", value) not in self._reported:
+                self._reported.add((f"{of} {feature.name}", value))
+                fresh.setdefault((of, feature.name), []).append(feature.value_name(value))
+        for (of, name), values in fresh.items():
+            logger.warning(
+                "%s feature %r: no training graph has %s; no condition on it matches there",
+                *(of, name, ", ".join(values[:10])),
+            )
 
     def to_json(self) -> list[Any]:
         """Return the values as plain JSON values."""

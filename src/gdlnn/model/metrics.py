@@ -6,15 +6,12 @@ it, MCC where all true labels are the same. MCC is 0, as in scikit-learn, where 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.graphs.schema import label_codes
-
-if TYPE_CHECKING:
-    from gdlnn.graphs import GraphDataset
 
 METRICS = ("accuracy", "balanced_accuracy", "roc_auc", "mcc")
 
@@ -66,16 +63,6 @@ def _roc_auc(
         if own.any() and not own.all():
             areas.append(float(roc_auc_score(own, probabilities[:, column])))
     return float(np.mean(areas)) if areas else None
-
-
-def majority_scores(train: GraphDataset, part: GraphDataset) -> dict[str, float | None]:
-    """Return the scores of always predicting the most frequent training label."""
-    assert train.y is not None
-    assert part.y is not None
-    classes, counts = np.unique(train.y, return_counts=True)
-    probabilities = np.zeros((len(part), len(classes)))
-    probabilities[:, counts.argmax()] = 1.0
-    return classification_scores(part.y, probabilities, classes)
 
 
 def log_loss(y: npt.NDArray[Any], probabilities: npt.NDArray[np.float64], classes: npt.NDArray[Any]) -> float:

@@ -23,10 +23,12 @@ from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.program_text import to_text
 from gdlnn.model.calibration import Calibration, Decision
+from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
 from gdlnn.model.scorecard import ScorecardHead
+from gdlnn.model.seen import SeenGraphs
 from gdlnn.model.vocabulary import Mined, Neighbourhoods
 from gdlnn.version import package_version
 
@@ -95,6 +97,8 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "provenance": _plain(model.provenance_),
         "training_labels": _codes_text(model),
         "seen_values": model.seen_values_.to_json(),
+        "seen": None if model.seen_ is None else model.seen_.to_json(),
+        "domain": model.domain_.to_json(),
         "pooled": None if pooled is None else pooled.to_json(),
         "dataset": model.programs_.info.dataset,
         "fingerprint": model.programs_.info.fingerprint,
@@ -227,6 +231,12 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.provenance_ = dict(description.get("provenance") or {})
     model.training_labels_ = _training_labels(description.get("training_labels"), model)
     model.seen_values_ = SeenValues.from_json(description.get("seen_values", []), model.schema_)
+    seen = description.get("seen")  # older files have none
+    widths = (model.programs_.info.n_node_features, model.programs_.info.n_edge_features)
+    model.seen_ = None if seen is None else SeenGraphs.from_json(seen, model.schema_, widths)
+    model.domain_ = Domain.from_json(
+        description.get("domain"), model.programs_, model.seen_values_, model.schema_
+    )
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
     model.calibration_ = _read_calibration(description.get("calibration", {}))
     decision = description.get("decision")

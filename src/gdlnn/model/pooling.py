@@ -60,7 +60,7 @@ class PooledFeatures:
         for of in ("node", "edge"):
             known = [
                 (feature, [] if feature.name in hidden else values)
-                for feature, values in _features_with_values(graphs, schema, of)
+                for feature, values in features_with_values(graphs, schema, of)
             ]
             self.values_[of] = [values for _, values in known]
             for feature, values in known:
@@ -116,7 +116,7 @@ def any_quantity(data: GraphDataset) -> bool:
     return any(
         values is None
         for of in ("node", "edge")
-        for _, values in _features_with_values(data.graphs, data.schema, of)
+        for _, values in features_with_values(data.graphs, data.schema, of)
     )
 
 
@@ -130,7 +130,7 @@ def _schema_features(schema: Schema | None, of: str, width: int) -> list[Feature
     return [Feature(f"feature {i}") for i in range(width)]
 
 
-def _features_with_values(
+def features_with_values(
     graphs: list[Graph], schema: Schema | None, of: str
 ) -> list[tuple[Feature, list[float] | None]]:
     """Return the features of nodes or edges, each with the values to count, or None for a quantity."""

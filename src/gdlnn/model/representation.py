@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
 from gdlnn.io.frames import data_frame, html_table
+from gdlnn.model.domain import DomainAnswer
 from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from gdlnn.io.frames import Columns
     from gdlnn.model.base import GraphClassifier
     from gdlnn.model.calibration import Decision
+    from gdlnn.model.domain import Domain, DomainName
+    from gdlnn.model.seen import SeenGraphs
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -45,14 +49,18 @@ class Prediction(NamedTuple):
         The predicted label, and its probability.
     probabilities
         Of all classes, in their order.
-    matched_nothing
-        Whether no program matches: the graph lies outside what was learnt.
+    seen
+        Whether the model was trained on the graph; None where it does not know.
+    domain, domain_reason
+        Whether the graph is like the training graphs, and why not, see `DomainAnswer`.
     """
 
     label: Any
     probability: float
     probabilities: list[float]
-    matched_nothing: bool
+    seen: bool | None = None
+    domain: DomainName | None = None
+    domain_reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +81,10 @@ class Representation:
         The labels of the classes.
     decision
         The rule that makes a class of probabilities; None: the most probable one.
+    trained_on
+        The graphs that the model was trained on; None where it does not know.
+    domain
+        What training graphs are like; None where the model does not know.
     """
 
     graphs: list[Graph]
@@ -81,6 +93,8 @@ class Representation:
     probabilities: FloatArray
     classes: npt.NDArray[Any]
     decision: Decision | None = None
+    trained_on: SeenGraphs | None = None
+    domain: Domain | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -97,16 +111,29 @@ class Representation:
         """The predicted label of every graph."""
         return np.asarray(self.classes[self.codes])
 
-    @property
-    def matched_nothing(self) -> BoolArray:
-        """Which graphs no program matches."""
-        return np.asarray(~self.matches.any(axis=1))
+    @cached_property
+    def seen(self) -> list[bool | None]:
+        """Whether the model was trained on each graph; None where it does not know."""
+        if self.trained_on is None:
+            return [None] * len(self)
+        return list(self.trained_on.contains(self.graphs).tolist())
+
+    @cached_property
+    def domains(self) -> list[DomainAnswer]:
+        """Whether each graph is like the training graphs, and why not."""
+        if self.domain is None:
+            return [DomainAnswer(None, "", None, None)] * len(self)
+        return self.domain.judge(self.graphs, self.matches)
 
     def predictions(self) -> list[Prediction]:
         """Return what the model says of every graph, as plain values."""
         own = self.probabilities[np.arange(len(self)), self.codes]
-        columns = (self.labels, own, self.probabilities, self.matched_nothing)
-        return [Prediction(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+        columns = (self.labels, own, self.probabilities)
+        plain = zip(*(column.tolist() for column in columns), self.seen, self.domains, strict=True)
+        return [
+            Prediction(label, probability, probabilities, seen, where.domain, where.reason)
+            for label, probability, probabilities, seen, where in plain
+        ]
 
     def columns(self) -> Columns:
         """Return a column for each value of the predictions, a row per graph."""

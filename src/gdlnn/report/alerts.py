@@ -13,8 +13,9 @@ import numpy as np
 from gdlnn.errors import ExplanationError, require
 from gdlnn.explain.explanation import plain
 from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.scores import wilson
 from gdlnn.report.cards import shown_program
-from gdlnn.report.statistics import odds_ratio, wilson
+from gdlnn.report.statistics import odds_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

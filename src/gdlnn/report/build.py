@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,9 @@ from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_mo
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.model.domain import DomainName
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card, program_rows
-from gdlnn.report.statistics import brier, calibration, confusion, learning_curve, wilson
+from gdlnn.report.statistics import brier, calibration, confusion, learning_curve
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from gdlnn.explain import Explanation
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.representation import Representation
 
 FORMAT = "gdlnn-report"
@@ -80,7 +82,7 @@ def build_report(
     model
         A fitted model.
     held_out
-        Labelled graphs that it was not trained on.
+        Labelled graphs. Those that the model was trained on are left out and counted.
     options
         What goes in; see `ReportOptions`.
     title
@@ -89,9 +91,10 @@ def build_report(
         Told what is being done, for whoever waits.
     """
     options = options or ReportOptions()
-    truth = _labels(held_out)
+    _labels(held_out)
     say(f"predicting {len(held_out)} graphs")
-    seen = model.represent(held_out)
+    held_out, seen, n_seen = _only_unseen(held_out, model.represent(held_out))
+    truth = _labels(held_out)
     proba = seen.probabilities
     shown = seen.take(range(min(len(seen), options.max_graphs)))
     say(f"explaining {len(shown)} graphs")
@@ -99,7 +102,7 @@ def build_report(
     schema = model.schema_ or held_out.schema or Schema()
     labels = _all_labels(model, truth)
     say("drawing programs and graphs")
-    cards = [_card(e, proba[i], truth[i], i) for i, e in enumerate(overall.explanations)]
+    cards = [_card(e, proba[i], truth[i], i, shown.domains[i]) for i, e in enumerate(overall.explanations)]
     say("looking for the smallest parts that are enough")
     _add_enough(model, cards, shown, options)
     say("looking for counterfactuals")
@@ -112,9 +115,9 @@ def build_report(
         "title": title or held_out.name or model.programs_.info.dataset or "GDLNN",
         "made_by": f"gdlnn {package_version()}",
         "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
-        "data": _data(model, held_out),
+        "data": _data(model, held_out, n_seen),
         "model": _model(model),
-        "performance": _performance(model, truth, proba, labels),
+        "performance": _performance(model, truth, seen, labels),
         "learning_curve": learning_curve(model.history_),
         "explained_by": {
             "technique": make_technique(options.technique).name,
@@ -180,12 +183,28 @@ def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:
     return np.asarray(held_out.y)
 
 
+def _only_unseen(
+    held_out: GraphDataset, found: Representation
+) -> tuple[GraphDataset, Representation, int | None]:
+    """Leave out graphs that the model was trained on; also say how many, None where it does not know."""
+    if found.trained_on is None:
+        return held_out, found, None
+    rows = [row for row, seen in enumerate(found.seen) if not seen]
+    n_seen = len(found) - len(rows)
+    if not rows:
+        raise DatasetError(
+            f"report: expected graphs that the model was not trained on, got {n_seen} that it was; "
+            "report on the test part or on other data"
+        )
+    return (held_out.take(rows), found.take(rows), n_seen) if n_seen else (held_out, found, 0)
+
+
 def _all_labels(model: GDLNNClassifier, truth: npt.NDArray[Any]) -> list[Any]:
     known = [plain(label) for label in model.classes_]
     return known + [label for label in np.unique(truth).tolist() if label not in known]
 
 
-def _data(model: GDLNNClassifier, held_out: GraphDataset) -> dict[str, Any]:
+def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int | None) -> dict[str, Any]:
     info = model.programs_.info
     return {
         "training": {
@@ -201,6 +220,7 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset) -> dict[str, Any]:
                 for label in np.unique(np.asarray(held_out.y))
             ],
             "split": held_out.split_source or "all graphs that were given",
+            "left_out": n_seen,
         },
         "directed": info.directed,
         "skipped_rows": len(held_out.skipped),
@@ -229,31 +249,50 @@ def _jsonable(value: Any) -> Any:
 
 
 def _performance(
-    model: GDLNNClassifier, truth: npt.NDArray[Any], proba: npt.NDArray[np.float64], labels: list[Any]
+    model: GDLNNClassifier, truth: npt.NDArray[Any], seen: Representation, labels: list[Any]
 ) -> dict[str, Any]:
-    from gdlnn.model.metrics import classification_scores
+    from gdlnn.model.scores import majority_scores, order_of, score_intervals, wilson
 
     classes = [plain(label) for label in model.classes_]
-    said = np.asarray(model.classes_)[proba.argmax(axis=1)]
-    right = np.asarray(said == truth)
     counts = model.programs_.info.label_counts
-    majority = max(counts, key=lambda pair: pair[1])[0]
-    n_majority = int((truth == majority).sum())
+    right = np.asarray(seen.labels == truth)
+    most_probable = np.asarray(model.classes_[seen.probabilities.argmax(axis=1)])
+    own = score_intervals(truth, seen.probabilities, model.classes_, seen.labels, counts)
+    majority = majority_scores(truth, model.classes_, counts)
+    n_majority = int((truth == majority["label"]).sum())
     return {
         "n": len(truth),
         "n_right": int(right.sum()),
-        "accuracy": float(right.mean()),
-        "accuracy_interval": wilson(int(right.sum()), len(truth)),
-        "scores": classification_scores(truth, proba, np.asarray(model.classes_)),
+        "accuracy": own["accuracy"],
+        "accuracy_interval": own["intervals"]["accuracy"],
+        "scores": own,
+        "order": list(order_of(counts)),
         "majority": {
-            "label": plain(majority),
-            "accuracy": n_majority / len(truth),
+            **majority,
+            "label": plain(majority["label"]),
             "interval": wilson(n_majority, len(truth)),
         },
-        "confusion": confusion(truth.tolist(), said.tolist(), labels),
-        "calibration": calibration(proba.max(axis=1), right),
-        "brier": brier(proba, classes, truth.tolist()),
+        "domains": _by_domain(model, truth, seen),
+        "confusion": confusion(truth.tolist(), seen.labels.tolist(), labels),
+        "calibration": calibration(seen.probabilities.max(axis=1), most_probable == truth),
+        "brier": brier(seen.probabilities, classes, truth.tolist()),
     }
+
+
+def _by_domain(model: GDLNNClassifier, truth: npt.NDArray[Any], seen: Representation) -> list[dict[str, Any]]:
+    """Return the scores of the graphs that are like the training graphs, and of those that are not."""
+    from gdlnn.model.scores import score_intervals
+
+    domains = np.array([str(where.domain) for where in seen.domains])
+    found = []
+    for name in get_args(DomainName):
+        rows = np.flatnonzero(domains == name)
+        if len(rows):
+            some = seen.take(rows.tolist())
+            counts = model.programs_.info.label_counts
+            scores = score_intervals(truth[rows], some.probabilities, model.classes_, some.labels, counts)
+            found.append({"domain": name, "scores": scores})
+    return found
 
 
 def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
@@ -277,12 +316,16 @@ def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
     ]
 
 
-def _card(explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, row: int) -> dict[str, Any]:
+def _card(
+    explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, row: int, where: DomainAnswer
+) -> dict[str, Any]:
     return {
         "row": row,
         **graph_card(explanation, proba, f"graph {row}"),
         "truth": plain(truth),
         "right": bool(explanation.prediction == plain(truth)),
+        "domain": where.domain,
+        "domain_reason": where.reason,
     }
 
 

@@ -1,4 +1,4 @@
-"""Figures of a report: intervals, odds ratios, calibration, confusion. Arrays in, plain values out."""
+"""Figures of a report: odds ratios, calibration, confusion. Arrays in, plain values out."""
 
 from __future__ import annotations
 
@@ -9,23 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.graphs.schema import label_codes
+from gdlnn.model.scores import Z, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FloatArray = npt.NDArray[np.float64]
-Z = 1.959963984540054  # of a 95 % interval
 N_BINS = 10
-
-
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; unlike the usual one it is never empty at 0 and 1."""
-    if not n:
-        return 0.0, 1.0
-    share, z2 = hits / n, Z * Z
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def odds_ratio(own: int, n_own: int, others: int, n_others: int) -> tuple[float, float, float]:

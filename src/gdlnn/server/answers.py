@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from gdlnn.model.representation import Representation
     from gdlnn.server.limits import Limits
 
-NOTHING_LEARNT = (
-    "Nothing that was learnt is in this graph: no program matches it. It lies outside what the model knows, "
-    "so do not trust the prediction."
-)
+WARNINGS = {
+    "outside": "This graph lies outside what was learnt, so do not rely on the prediction: {}.",
+    "edge": "This graph lies at the edge of what was learnt: {}.",
+}
 _STRONGEST = 10
 
 
@@ -73,7 +73,7 @@ class Answers:
         target = None if asked.get("target") is None else self._label(asked["target"])
         seen = self.model.represent([row.graph])
         (found,) = explain(self.model, seen, asked["technique"], asked["n_programs"], target, asked["seed"])
-        matched = seen.matches[0]
+        matched, where = seen.matches[0], seen.domains[0]
         answer = graph_card(found, seen.probabilities[0])
         for item, column, label, present in zip(
             answer["programs"], found.indices, found.labels, found.matched, strict=True
@@ -91,8 +91,10 @@ class Answers:
             "seed": found.seed,
             "complete": found.complete,
             "n_programs_matched": int(matched.sum()),
-            "matched_nothing": not matched.any(),
-            "warning": None if matched.any() else NOTHING_LEARNT,
+            "seen": seen.seen[0],
+            "domain": where.domain,
+            "domain_reason": where.reason,
+            "warning": WARNINGS[where.domain].format(where.reason) if where.domain in WARNINGS else None,
             "classes": self._classes(),
         }
 

@@ -146,9 +146,11 @@ class RowAnswer(BaseModel):
     class_name: str | None = None
     probability: float | None = None
     probabilities: list[float] | None = Field(default=None, description="In the order of `classes`.")
-    matched_nothing: bool | None = Field(
-        default=None, description="No program matches: the graph lies outside what was learnt."
+    seen: bool | None = Field(default=None, description="Whether the model was trained on the graph.")
+    domain: Literal["inside", "edge", "outside"] | None = Field(
+        default=None, description="Whether the graph is like the training graphs."
     )
+    domain_reason: str = Field(default="", description="Why the graph is not inside.")
     error: str | None
 
 
@@ -217,7 +219,9 @@ class ExplainAnswer(BaseModel):
     enough: EnoughAnswer | None
     counterfactual: CounterfactualAnswer | None
     n_programs_matched: int
-    matched_nothing: bool
+    seen: bool | None
+    domain: Literal["inside", "edge", "outside"] | None
+    domain_reason: str
     warning: str | None
 
 

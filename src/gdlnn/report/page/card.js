@@ -60,6 +60,12 @@ function chips(card, programs, words) {
     chip(card, p, p.witness ? COLOURS[colours++ % COLOURS.length] : null, words(p))));
 }
 
+// Whether a graph is unlike the training graphs, and why; nothing of one that is like them.
+const DOMAINS = {outside: "Outside what was learnt", edge: "At the edge of what was learnt"};
+function domainNote(graph) {
+  return DOMAINS[graph.domain] ? element("p", {class: "quiet domain"}, `${DOMAINS[graph.domain]}: ${graph.domain_reason}.`) : null;
+}
+
 // The smallest part of which alone the model says what it says of the whole.
 function enough(graph, svg, words) {
   const found = graph.enough;

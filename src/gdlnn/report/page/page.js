@@ -97,10 +97,10 @@
 
   function chosenGraphs() {
     const of = byId("graph-class").value, right = byId("graph-right").value, program = byId("graph-program").value;
-    const words = byId("graph-search").value.toLowerCase().trim();
+    const words = byId("graph-search").value.toLowerCase().trim(), domain = byId("graph-domain").value;
     const label = of === "" ? null : report.classes[+of].label;
     return report.graphs.filter(g => (of === "" || g.truth === label) && (!right || g.right === (right === "right")) &&
-      (!program || g.programs.some(p => p.index === +program)) && (!words || g.name.toLowerCase().includes(words)));
+      (!domain || g.domain === domain) && (!program || g.programs.some(p => p.index === +program)) && (!words || g.name.toLowerCase().includes(words)));
   }
 
   function graphCard(graph) {
@@ -116,6 +116,7 @@
       element("p", {class: "said"}, element("strong", {}, `${name(graph.prediction)} ${percent(graph.probability)}`),
         element("span", {class: "quiet"}, `  ${graph.right ? "" : `in truth ${name(graph.truth)} · `}${graph.picture.n_nodes} nodes${cut}`)),
       element("div", {class: "probability", "aria-hidden": "true"}, bar),
+      ...[domainNote(graph)].filter(Boolean),
       graph.programs.length ? list : element("p", {class: "quiet"}, "No program that it contains decides."));
     const unfolded = [enough(graph, svg, index => programs.get(index).words), counterfactual(graph, svg, name)];
     card.append(...unfolded.filter(Boolean));
@@ -132,7 +133,7 @@
   }
 
   function showGraphsOf(index) {
-    for (const id of ["graph-class", "graph-right", "graph-search"]) byId(id).value = "";
+    for (const id of ["graph-class", "graph-right", "graph-domain", "graph-search"]) byId(id).value = "";
     byId("graph-program").value = used.has(index) ? String(index) : "";
     state.graphs = PAGE;
     showGraphs();
@@ -140,7 +141,7 @@
     byId("graph-program").focus({preventScroll: true});
   }
 
-  for (const id of ["graph-class", "graph-right", "graph-program", "graph-search"]) {
+  for (const id of ["graph-class", "graph-right", "graph-domain", "graph-program", "graph-search"]) {
     byId(id).addEventListener("input", () => { state.graphs = PAGE; showGraphs(); });
   }
   byId("graph-more").addEventListener("click", () => { state.graphs += 2 * PAGE; showGraphs(); });

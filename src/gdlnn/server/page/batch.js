@@ -5,8 +5,9 @@ const COLUMNS = [
   {key: "label", title: "Prediction", value: r => r.error == null ? r.class_name.toLowerCase() : "\uffff", text: r => r.class_name ?? "–"},
   {key: "probability", title: "Probability", number: true, value: r => r.probability ?? -1,
     text: r => r.error == null ? percent(r.probability) : "–"},
-  {key: "note", title: "Note", value: r => r.error ?? (r.matched_nothing ? "!" : "\uffff"),
-    text: r => r.error ?? (r.matched_nothing ? "matches nothing learnt" : "")},
+  {key: "seen", title: "Seen", value: r => r.seen ? "0" : "1", text: r => r.seen ? "trained on" : ""},
+  {key: "note", title: "Note", value: r => r.error ?? {outside: "!0", edge: "!1"}[r.domain] ?? "\uffff",
+    text: r => r.error ?? (DOMAINS[r.domain] ? `${DOMAINS[r.domain]}: ${r.domain_reason}` : "")},
 ];
 
 function csvOf(answer) {
@@ -16,10 +17,11 @@ function csvOf(answer) {
   };
   const withSmiles = answer.rows.some(r => r.smiles != null);
   const header = ["row", "id", ...(withSmiles ? ["smiles"] : []), "label", "probability",
-    ...answer.classes.map(c => `p(${c.label})`), "matched_nothing", "reason"];
+    ...answer.classes.map(c => `p(${c.label})`), "seen", "domain", "domain_reason", "reason"];
   const rows = answer.rows.map(r => {
-    const own = r.error == null ? [r.label, r.probability, ...r.probabilities, r.matched_nothing ? "yes" : "no", ""]
-      : ["", "", ...answer.classes.map(() => ""), "", r.error];
+    const own = r.error == null ? [r.label, r.probability, ...r.probabilities,
+        r.seen == null ? "" : r.seen ? "yes" : "no", r.domain, r.domain_reason, ""]
+      : ["", "", ...answer.classes.map(() => ""), "", "", "", r.error];
     return [r.row, r.name, ...(withSmiles ? [r.smiles] : []), ...own];
   });
   return [header, ...rows].map(cells => cells.map(quote).join(",") + "\n").join("");
@@ -43,7 +45,7 @@ function batchTable(answer, explain) {
     const text = (column.text ?? (r => r.name))(row);
     const content = column.key === "name" && row.error == null
       ? element("button", {type: "button", class: "why", title: "Explain it", onclick: () => explain(row)}, text)
-      : element("span", {class: column.key === "note" && (row.error != null || row.matched_nothing) ? "flag" : ""}, text);
+      : element("span", {class: column.key === "note" && (row.error != null || row.domain === "outside") ? "flag" : ""}, text);
     const more = column.key === "name" && row.smiles != null && row.smiles !== row.name ? element("span", {class: "small"}, row.smiles) : null;
     return element("td", {role: "cell", class: column.number ? "number" : "", "data-name": column.title},
       more ? element("span", {}, content, more) : content);
@@ -73,10 +75,10 @@ function batchTable(answer, explain) {
   let wrong = 0, outside = 0;
   for (const row of answer.rows) {
     if (row.error != null) wrong += 1;
-    else { counts.set(row.class_name, counts.get(row.class_name) + 1); outside += row.matched_nothing ? 1 : 0; }
+    else { counts.set(row.class_name, counts.get(row.class_name) + 1); outside += row.domain === "outside" ? 1 : 0; }
   }
   const told = [...counts].map(([name, count]) => `${name} ${count}`);
-  if (outside) told.push(`${outside} match nothing learnt`);
+  if (outside) told.push(`${outside} outside what was learnt`);
   if (wrong) told.push(`${wrong} not read`);
   return [
     element("div", {class: "batch-head"},

@@ -78,6 +78,7 @@
       element("div", {class: "facts"},
         element("h2", {}, found.class_name, " ", element("span", {class: "quiet"}, percent(found.probability))),
         found.warning ? element("p", {class: "warning", role: "alert"}, found.warning) : null,
+        found.seen ? element("p", {class: "quiet"}, "The model was trained on this graph.") : null,
         chances(found),
         element("div", {}, element("h3", {}, "What decided"),
           found.programs.length ? chips(card, found.programs, p => p.words)

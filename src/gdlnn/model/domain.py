@@ -1,0 +1,365 @@
+"""Domain: whether a graph is like those that a model was trained on, and if not, why, in words.
+
+Three things are asked of a graph: values of nominal features that no training graph has, such as a chemical
+element; how many of its nodes have surroundings that occur in a training graph; and how similar it is to the
+most similar training graph in the programs of the model. What is usual is taken from the training graphs
+themselves, each compared with all others.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ModelError
+from gdlnn.graphs.identity import Columns, refined_colours
+from gdlnn.graphs.molecules import hidden_by_default
+from gdlnn.model.pooling import features_with_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gdlnn.graphs import Graph, GraphDataset, Schema
+    from gdlnn.mining import ProgramSet
+    from gdlnn.model.inputs import SeenValues
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+DomainName = Literal["inside", "edge", "outside"]
+_Finding = tuple[DomainName, str]
+"""Where something puts a graph, and the reason in words."""
+
+EDGE, OUTSIDE = 0.05, 0.01
+"""Share of the training graphs that lie beyond the edge of what is usual, and far beyond it."""
+MOST_REFERENCES = 5000
+"""Most training graphs that others are compared with; of more, evenly spaced ones are taken."""
+_HASH = np.dtype("<u8")
+_CHUNK = 256
+"""Graphs that are compared with the training graphs at once."""
+
+
+class DomainAnswer(NamedTuple):
+    """Whether a graph is like the training graphs.
+
+    Attributes
+    ----------
+    domain
+        "inside", "edge" or "outside"; None where the model does not know, since its file is an old one.
+    reason
+        Why it is not inside, in words; else empty.
+    coverage
+        Share of its nodes whose surroundings occur in a training graph: the node, its edges and its
+        neighbours. None where the model does not know, or the graph has no nodes.
+    similarity
+        Programs that match both it and the most similar training graph, over those that match either. None
+        where the model has no programs.
+    """
+
+    domain: DomainName | None
+    reason: str
+    coverage: float | None
+    similarity: float | None
+
+
+class Usual(NamedTuple):
+    """What all but the most unusual training graphs reach, each compared with the others."""
+
+    edge: float
+    outside: float
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Usual:
+        """Take the limits from the values of training graphs."""
+        edge, outside = np.quantile(values, (EDGE, OUTSIDE)) if len(values) else (0.0, 0.0)
+        return cls(float(edge), float(outside))
+
+    def judge(self, value: float) -> DomainName:
+        """Say on which side of the limits a value lies."""
+        return "inside" if value >= self.edge else "edge" if value >= self.outside else "outside"
+
+
+class Domain:
+    """The training graphs of a model, as far as it takes to say whether another graph is like them.
+
+    Parameters
+    ----------
+    programs
+        The programs of the model, with the training graphs that they match.
+    seen_values
+        The values of nominal features in training.
+    schema
+        The schema of the training graphs.
+    surroundings
+        Hashes of the surroundings that nodes of training graphs have, rising; None where unknown.
+    columns
+        Node features and edge features that surroundings are made of, by column.
+    coverage, similarity
+        What is usual; None where unknown.
+    """
+
+    def __init__(
+        self,
+        programs: ProgramSet,
+        seen_values: SeenValues,
+        schema: Schema | None,
+        surroundings: Hashes | None = None,
+        columns: Columns = ([], []),
+        coverage: Usual | None = None,
+        similarity: Usual | None = None,
+    ) -> None:
+        self._programs, self._seen_values, self._schema = programs, seen_values, schema
+        self._surroundings, self._columns = surroundings, columns
+        self.coverage, self.similarity = coverage, similarity
+        self._neighbours: _TrainingMatches | None = None
+
+    @classmethod
+    def of(cls, train: GraphDataset, programs: ProgramSet, seen_values: SeenValues) -> Domain:
+        """Learn from training graphs what is usual among them.
+
+        Parameters
+        ----------
+        train
+            The training graphs, as the model sees them.
+        programs
+            The programs of the model.
+        seen_values
+            The values of nominal features in training.
+        """
+        columns = _plain_columns(train)
+        colours, offsets = refined_colours(train.graphs, 1, columns)
+        owner = np.repeat(np.arange(len(train)), np.diff(offsets))
+        known, code = np.unique(colours, return_inverse=True)
+        # Each graph is compared with the others: surroundings that only it has are not covered.
+        pairs = np.unique(np.stack([code.reshape(-1), owner]), axis=1)
+        elsewhere = np.bincount(pairs[0], minlength=len(known))[code.reshape(-1)] > 1
+        coverage = Usual.of(_means(elsewhere, offsets))
+        domain = cls(programs, seen_values, train.schema, known, columns, coverage)
+        if len(programs):
+            domain.similarity = Usual.of(domain._training.nearest_other())
+        return domain
+
+    def judge(self, graphs: Sequence[Graph], matches: BoolArray) -> list[DomainAnswer]:
+        """Say of every graph whether it is like the training graphs.
+
+        Parameters
+        ----------
+        graphs
+            Graphs with the features of training.
+        matches
+            Graphs × programs: which programs match.
+        """
+        strange = self._strange_values(graphs)
+        covered = self._covered(graphs)
+        nearest = self._training.nearest(matches) if len(self._programs) else None
+        answers = []
+        for i, graph in enumerate(graphs):
+            coverage = None if covered is None or not graph.n_nodes else float(covered[i])
+            similarity = None if nearest is None else float(nearest[i])
+            found = strange[i] or self._judge_matches(matches[i])
+            if not found:
+                found = self._judge_similarity(similarity) + self._judge_coverage(coverage, graph.n_nodes)
+            answers.append(self._answer(found, coverage, similarity))
+        return answers
+
+    def _answer(
+        self, found: list[_Finding], coverage: float | None, similarity: float | None
+    ) -> DomainAnswer:
+        """Put together what was found; of an outside graph only what puts it there is told."""
+        worst: DomainName | None = None if self.coverage is None else "inside"
+        if found:
+            worst = "outside" if any(name == "outside" for name, _ in found) else "edge"
+        reason = "; ".join(told for name, told in found if name == worst)
+        return DomainAnswer(worst, reason, coverage, similarity)
+
+    # --- the three questions ------------------------------------------------------------------------------
+
+    def _strange_values(self, graphs: Sequence[Graph]) -> list[list[_Finding]]:
+        reasons: list[list[_Finding]] = [[] for _ in graphs]
+        hidden = hidden_by_default(self._schema)
+        for of, feature, rows, value in self._seen_values.unseen(graphs):
+            if feature.name in hidden:
+                continue
+            name = feature.value_name(value)
+            if self._is_molecule and feature.name == "atom":
+                told = f"contains an element that no training molecule has: {name}"
+            else:
+                told = f"has a value that no {self._one} has: {of} feature {feature.name!r} = {name}"
+            for row in rows:
+                reasons[row].append(("outside", told))
+        return reasons
+
+    def _judge_matches(self, matched: BoolArray) -> list[_Finding]:
+        """Say whether no program matches, unless that is usual, as with a scorecard of few programs."""
+        if matched.any() or not len(matched) or (self.similarity is not None and not self.similarity.outside):
+            return []
+        return [("outside", "contains none of the patterns of the model")]
+
+    def _judge_similarity(self, similarity: float | None) -> list[_Finding]:
+        usual = self.similarity
+        if similarity is None or usual is None or usual.judge(similarity) == "inside":
+            return []
+        verdict = usual.judge(similarity)
+        told = (
+            f"its nearest {self._one} shares {_percent(similarity)} of its patterns; "
+            f"{self._usually(verdict)} have one that shares {_percent(_limit(usual, verdict))} or more"
+        )
+        return [(verdict, told)]
+
+    def _judge_coverage(self, coverage: float | None, n_nodes: int) -> list[_Finding]:
+        usual = self.coverage
+        if coverage is None or usual is None or usual.judge(coverage) == "inside":
+            return []
+        verdict = usual.judge(coverage)
+        strange = round((1 - coverage) * n_nodes)
+        what = "atom" if self._is_molecule else "node"
+        told = (
+            f"{strange} of {n_nodes} {what}{'s' if n_nodes != 1 else ''} "
+            f"{'have' if strange != 1 else 'has'} surroundings that no {self._one} has; in "
+            f"{self._usually(verdict)} at most {_percent(1 - _limit(usual, verdict))} of the {what}s are such"
+        )
+        return [(verdict, told)]
+
+    @property
+    def _is_molecule(self) -> bool:
+        return self._schema is not None and self._schema.domain == "molecule"
+
+    @property
+    def _one(self) -> str:
+        return f"training {'molecule' if self._is_molecule else 'graph'}"
+
+    def _usually(self, verdict: DomainName) -> str:
+        return f"{_percent(1 - (EDGE if verdict == 'edge' else OUTSIDE))} of the {self._one}s"
+
+    # --- surroundings and neighbours ----------------------------------------------------------------------
+
+    def _covered(self, graphs: Sequence[Graph]) -> FloatArray | None:
+        """Return the share of the nodes of each graph whose surroundings a training graph has."""
+        known = self._surroundings
+        if known is None:
+            return None
+        colours, offsets = refined_colours(graphs, 1, self._columns)
+        if not len(known):
+            return np.zeros(len(graphs))
+        at = np.minimum(np.searchsorted(known, colours), len(known) - 1)
+        return _means(known[at] == colours, offsets)
+
+    @property
+    def _training(self) -> _TrainingMatches:
+        if self._neighbours is None:
+            self._neighbours = _TrainingMatches(self._programs)
+        return self._neighbours
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_neighbours": None}  # it is made again where it is first used
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any] | None:
+        """Return what was learnt as plain JSON values; None where that is nothing."""
+        if self._surroundings is None:
+            return None
+        return {
+            "surroundings": base64.b64encode(self._surroundings.astype(_HASH).tobytes()).decode(),
+            "columns": [list(columns) for columns in self._columns],
+            "coverage": None if self.coverage is None else list(self.coverage),
+            "similarity": None if self.similarity is None else list(self.similarity),
+        }
+
+    @classmethod
+    def from_json(
+        cls,
+        data: Mapping[str, Any] | None,
+        programs: ProgramSet,
+        seen_values: SeenValues,
+        schema: Schema | None,
+    ) -> Domain:
+        """Build it from what `to_json` gave; from None it knows only the programs and the values."""
+        if data is None:
+            return cls(programs, seen_values, schema)
+        surroundings = np.frombuffer(base64.b64decode(data["surroundings"], validate=True), dtype=_HASH)
+        if (surroundings[1:] <= surroundings[:-1]).any():
+            raise ModelError("domain: expected rising hashes of surroundings, got others")
+        nodes, edges = ([int(column) for column in columns] for columns in data["columns"])
+        widths = (programs.info.n_node_features, programs.info.n_edge_features)
+        for columns, width in zip((nodes, edges), widths, strict=True):
+            if any(not 0 <= column < width for column in columns):
+                raise ModelError(f"domain: expected columns of {width} features, got {columns}")
+        coverage, similarity = (
+            None if data[name] is None else Usual(*map(float, data[name]))
+            for name in ("coverage", "similarity")
+        )
+        return cls(programs, seen_values, schema, surroundings, (nodes, edges), coverage, similarity)
+
+
+class _TrainingMatches:
+    """Which programs match which training graphs, to find the most similar ones.
+
+    Similarity is that of Jaccard, which chemists call Tanimoto: programs that match both over those that
+    match either.
+    """
+
+    def __init__(self, programs: ProgramSet) -> None:
+        table = programs.sparse_supports()
+        if table.shape[0] > MOST_REFERENCES:
+            table = table[np.linspace(0, table.shape[0] - 1, MOST_REFERENCES).astype(np.int64)]
+        self._table = table
+        self._by_program = table.T.tocsr()
+        self._sizes = np.diff(table.indptr).astype(np.float32)
+
+    def nearest(self, matches: BoolArray) -> FloatArray:
+        """Return the similarity of graphs to the most similar training graph."""
+        from scipy.sparse import csr_array
+
+        return self._largest(csr_array(matches, dtype=np.float32))
+
+    def nearest_other(self) -> FloatArray:
+        """Return the similarity of the training graphs to the most similar other one."""
+        return self._largest(self._table, itself=True)
+
+    def _largest(self, rows: Any, *, itself: bool = False) -> FloatArray:
+        largest = []
+        for start in range(0, rows.shape[0], _CHUNK):
+            some = rows[start : start + _CHUNK]
+            shared = (some @ self._by_program).toarray()  # hardly anything in it is zero
+            either = np.diff(some.indptr).astype(np.float32)[:, None] + self._sizes
+            either -= shared
+            similar = shared / np.maximum(either, 1, out=either)
+            if itself:
+                own = np.arange(len(similar))
+                similar[own, start + own] = 0.0
+            largest.append(similar.max(axis=1))
+        return np.concatenate([np.zeros(0), *largest])
+
+
+def _plain_columns(train: GraphDataset) -> Columns:
+    """Return the columns of features that have a few values and that models look at."""
+    hidden = hidden_by_default(train.schema)
+    nodes, edges = (
+        [
+            column
+            for column, (feature, values) in enumerate(features_with_values(train.graphs, train.schema, of))
+            if values is not None and feature.name not in hidden
+        ]
+        for of in ("node", "edge")
+    )
+    return nodes, edges
+
+
+def _means(flags: BoolArray, offsets: IntArray) -> FloatArray:
+    """Return the mean of the flags of each graph; 1 for one without nodes."""
+    sums = np.concatenate([[0], np.cumsum(flags)])
+    counts = np.diff(offsets)
+    return np.where(counts > 0, (sums[offsets[1:]] - sums[offsets[:-1]]) / np.maximum(counts, 1), 1.0)
+
+
+def _limit(usual: Usual, verdict: DomainName) -> float:
+    return usual.edge if verdict == "edge" else usual.outside
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,326 @@
+"""Scores with 95 % intervals, of all classes together and of each, in the order in which to read them.
+
+Shares of graphs (accuracy, recall, precision) have Wilson's interval. All others have percentiles of a
+bootstrap: the graphs are drawn with replacement, as many of each class as there are, `RESAMPLES` times from a
+fixed seed. Where all resamples agree, a perfect score has Wilson's interval of the smallest class, all of it
+right, and any other none. Intervals tell what the choice of held-out graphs leaves open, nothing of that of
+training graphs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.graphs.schema import label_codes
+from gdlnn.model.metrics import classification_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Z = 1.959963984540054  # of a 95 % interval
+LEVEL = 0.95
+RESAMPLES = 1000
+SEED = 0
+RARE = 0.3
+"""Below this share of its training graphs, a class is rare, and accuracy says little."""
+NAMES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "roc_auc": "ROC-AUC",
+    "pr_auc": "PR-AUC",
+    "mcc": "MCC",
+}
+ORDER = ("accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "mcc")
+ORDER_WITH_RARE = ("roc_auc", "pr_auc", "balanced_accuracy", "mcc", "accuracy")
+_CELLS = 2_000_000
+"""Graphs × resamples that are looked at together."""
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; unlike the usual one it is never empty at 0 and 1."""
+    if not n:
+        return 0.0, 1.0
+    share, z2 = hits / n, Z * Z
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    reach = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def has_rare_class(counts: Sequence[tuple[Any, int]]) -> bool:
+    """Say whether the rarest class has less than 30 % of the training graphs, given labels and counts."""
+    return min(count for _, count in counts) < RARE * sum(count for _, count in counts)
+
+
+def order_of(counts: Sequence[tuple[Any, int]]) -> tuple[str, ...]:
+    """Return the names of the scores in the order to read them, given labels and counts of training."""
+    return ORDER_WITH_RARE if has_rare_class(counts) else ORDER
+
+
+def score_intervals(
+    y: npt.ArrayLike,
+    probabilities: FloatArray,
+    classes: npt.NDArray[Any],
+    predicted: npt.NDArray[Any] | None = None,
+    counts: Sequence[tuple[Any, int]] | None = None,
+) -> dict[str, Any]:
+    """Return scores with intervals as plain JSON values; None for what is undefined.
+
+    Parameters
+    ----------
+    y
+        The true labels.
+    probabilities
+        The probabilities of the classes, one row per graph.
+    classes
+        The label of each column of `probabilities`.
+    predicted
+        The predicted labels; by default the most probable ones.
+    counts
+        The labels and how many training graphs have each; by default those of `y`. They say which class is
+        the rarer of two, whose PR-AUC is given; of more classes it is the mean over all.
+
+    Returns
+    -------
+    `n`, the scores in `NAMES`, their `intervals`, the `rare_class` of two, and for each of the `classes`
+    `label`, `n`, `recall` and `precision` with their intervals.
+    """
+    truth = np.asarray(y)
+    if predicted is None:
+        predicted = classes[probabilities.argmax(axis=1)]
+    rare = _rarer_column(classes, truth, counts)
+    found: dict[str, Any] = dict(classification_scores(truth, probabilities, classes, predicted))
+    labels = [*classes.tolist(), *(label for label in np.unique(truth).tolist() if label not in classes)]
+    codes, said = label_codes(truth, labels), label_codes(predicted, labels)
+    statistics = _statistics(codes, said, probabilities, rare)
+    ones = np.ones((1, len(codes)))
+    found["pr_auc"] = _plain(statistics["pr_auc"](ones)[0])
+    right = int((codes == said).sum())
+    samples, smallest = _bootstrap(codes, statistics), int(np.unique(codes, return_counts=True)[1].min())
+    found["intervals"] = {
+        "accuracy": list(wilson(right, len(codes))),
+        **{name: _interval(name, found[name], samples[name], smallest) for name in samples},
+    }
+    found["rare_class"] = None if rare is None else labels[rare]
+    found["classes"] = [_of_class(label, codes == i, said == i) for i, label in enumerate(labels)]
+    return found
+
+
+def _of_class(label: Any, own: npt.NDArray[np.bool_], said: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    hits, n, n_said = int((own & said).sum()), int(own.sum()), int(said.sum())
+    return {
+        "label": label,
+        "n": n,
+        "recall": hits / n if n else None,
+        "recall_interval": list(wilson(hits, n)) if n else None,
+        "precision": hits / n_said if n_said else None,
+        "precision_interval": list(wilson(hits, n_said)) if n_said else None,
+    }
+
+
+def _rarer_column(
+    classes: npt.NDArray[Any], truth: npt.NDArray[Any], counts: Sequence[tuple[Any, int]] | None
+) -> int | None:
+    """Return which of two classes is the rarer; None where there are more."""
+    if len(classes) != 2:
+        return None
+    known = dict(counts) if counts is not None else {label: int((truth == label).sum()) for label in classes}
+    first, second = (known.get(label, 0) for label in classes.tolist())
+    return 0 if first < second else 1
+
+
+def majority_scores(
+    y: npt.ArrayLike, classes: npt.NDArray[Any], counts: Sequence[tuple[Any, int]]
+) -> dict[str, Any]:
+    """Return the scores of always predicting the most frequent training label, without intervals.
+
+    Parameters
+    ----------
+    y
+        The true labels.
+    classes
+        The labels of the model.
+    counts
+        The labels and how many training graphs have each.
+    """
+    commonest = max(counts, key=lambda pair: pair[1])[0]
+    truth = np.asarray(y)
+    probabilities = np.zeros((len(truth), len(classes)))
+    probabilities[:, label_codes([commonest], classes)] = 1.0
+    found: dict[str, Any] = dict(classification_scores(truth, probabilities, classes))
+    rare = _rarer_column(classes, truth, counts)
+    shares = [float((truth == label).mean()) for label in classes]
+    # Without any order among the graphs, precision is the share of the class throughout.
+    found["pr_auc"] = shares[rare] if rare is not None else float(np.mean([s for s in shares if s]))
+    return {"label": commonest, **found}
+
+
+def score_lines(
+    title: str,
+    own: Mapping[str, Any],
+    majority: Mapping[str, Any],
+    counts: Sequence[tuple[Any, int]],
+    class_name: Callable[[Any], str] = str,
+) -> Iterator[str]:
+    """Give scores as lines of text: a table of scores beside the majority class, and one of the classes.
+
+    Parameters
+    ----------
+    title
+        What was scored.
+    own, majority
+        From `score_intervals` and `majority_scores`.
+    counts
+        The labels and how many training graphs have each: they decide what comes first.
+    class_name
+        What a class is called.
+    """
+    width = max(26, len(title) + 2)
+    between = f"{'95 % interval':>18}"
+    yield f"{title:{width}}{'model':>8}{between}{'majority':>12}"
+    for name in order_of(counts):
+        words = NAMES[name]
+        if name == "pr_auc" and own["rare_class"] is not None:
+            words += f" of {class_name(own['rare_class'])}"
+        interval = _shown_interval(own["intervals"].get(name))
+        yield f"{words:{width}}{_shown(own[name]):>8}{interval:>18}{_shown(majority[name]):>12}"
+    names = [class_name(item["label"]) for item in own["classes"]]
+    width = max(26, *(len(name) + 10 for name in names))
+    yield f"{'class (graphs)':{width}}{'recall':>8}{between}{'precision':>12}{between}"
+    for name, item in zip(names, own["classes"], strict=True):
+        yield (
+            f"{name + ' (' + str(item['n']) + ')':{width}}"
+            f"{_shown(item['recall']):>8}{_shown_interval(item['recall_interval']):>18}"
+            f"{_shown(item['precision']):>12}{_shown_interval(item['precision_interval']):>18}"
+        )
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _shown_interval(bounds: Sequence[float] | None) -> str:
+    return "–" if bounds is None else f"{bounds[0]:.3f} to {bounds[1]:.3f}"
+
+
+# --- the bootstrap ------------------------------------------------------------------------------------------
+
+
+def _bootstrap(codes: IntArray, statistics: dict[str, Any]) -> dict[str, FloatArray]:
+    """Return the statistics of all resamples by name."""
+    found: dict[str, list[FloatArray]] = {name: [] for name in statistics}
+    for weights in _resamples(codes):
+        for name, statistic in statistics.items():
+            found[name].append(statistic(weights))
+    return {name: np.concatenate(values) for name, values in found.items()}
+
+
+def _resamples(codes: IntArray) -> Iterator[FloatArray]:
+    """Give how often each graph was drawn, some resamples at a time."""
+    rng = np.random.default_rng(SEED)
+    rows = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+    at_once = max(1, _CELLS // max(1, len(codes)))
+    for start in range(0, RESAMPLES, at_once):
+        weights = np.zeros((min(at_once, RESAMPLES - start), len(codes)))
+        for resample in weights:
+            for own in rows:
+                resample[own] = np.bincount(rng.integers(len(own), size=len(own)), minlength=len(own))
+        yield weights
+
+
+def _interval(name: str, value: float | None, samples: FloatArray, smallest: int) -> list[float] | None:
+    """Return the interval of a score; resamples that all agree say nothing of how certain it is."""
+    known = samples[~np.isnan(samples)]
+    if value is None or not len(known):
+        return None
+    if np.ptp(known) > 0:
+        low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+        return [low, high]
+    if not np.isclose(value, 1.0):
+        return None
+    low, high = wilson(smallest, smallest)
+    return [2 * low - 1 if name == "mcc" else low, high]  # which goes down to -1, the others to 0
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _statistics(
+    codes: IntArray, said: IntArray, probabilities: FloatArray, rare: int | None
+) -> dict[str, Callable[[FloatArray], FloatArray]]:
+    """Return functions from weights of graphs, one row per resample, to balanced accuracy, areas and MCC."""
+    n_classes = max(int(codes.max()), int(said.max()), probabilities.shape[1] - 1) + 1
+    columns = range(probabilities.shape[1])
+    curves = [_Curve(probabilities[:, column], codes == column) for column in columns]
+    areas = [curve for curve in (curves[1:] if len(curves) == 2 else curves) if curve.is_defined]
+    precise = [curves[rare]] if rare is not None else curves
+    precise = [curve for curve in precise if curve.is_defined]
+
+    def cells(weights: FloatArray) -> FloatArray:
+        onehot = np.zeros((len(codes), n_classes * n_classes))
+        onehot[np.arange(len(codes)), codes * n_classes + said] = 1.0
+        return (weights @ onehot).reshape(len(weights), n_classes, n_classes)
+
+    def mean(of: list[_Curve], name: str, weights: FloatArray) -> FloatArray:
+        values = [getattr(curve, name)(weights) for curve in of]
+        return np.mean(values, axis=0) if values else np.full(len(weights), np.nan)
+
+    return {
+        "balanced_accuracy": lambda weights: _balanced_accuracy(cells(weights)),
+        "roc_auc": lambda weights: mean(areas, "roc_auc", weights),
+        "pr_auc": lambda weights: mean(precise, "pr_auc", weights),
+        "mcc": lambda weights: _mcc(cells(weights)),
+    }
+
+
+def _balanced_accuracy(tables: FloatArray) -> FloatArray:
+    """Return the mean recall of the classes that have graphs; tables are resamples × true × predicted."""
+    totals = tables.sum(axis=2)
+    recalls = np.diagonal(tables, axis1=1, axis2=2) / np.where(totals > 0, totals, np.nan)
+    return np.asarray(np.nanmean(recalls, axis=1))
+
+
+def _mcc(tables: FloatArray) -> FloatArray:
+    """Return Matthews' correlation of confusion tables, as scikit-learn defines it for several classes."""
+    true, said = tables.sum(axis=2), tables.sum(axis=1)
+    right, n = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
+    together = right * n - (true * said).sum(axis=1)
+    spread = (n**2 - (said**2).sum(axis=1)) * (n**2 - (true**2).sum(axis=1))
+    return np.asarray(np.where(spread > 0, together / np.sqrt(np.where(spread > 0, spread, 1.0)), 0.0))
+
+
+class _Curve:
+    """One class against the rest, sorted by its probability: areas under its curves for weights of graphs."""
+
+    def __init__(self, probability: FloatArray, own: npt.NDArray[np.bool_]) -> None:
+        self.is_defined = bool(own.any() and not own.all())
+        self._order = np.argsort(-probability, kind="stable")
+        ranked = probability[self._order]
+        # Graphs of the same probability come all at once.
+        self._starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+        self._own = own[self._order].astype(np.float64)
+
+    def _counts(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return how many graphs of the class and of the rest come with each probability, falling."""
+        ranked = weights[:, self._order]
+        hits = np.add.reduceat(ranked * self._own, self._starts, axis=1)
+        return hits, np.add.reduceat(ranked, self._starts, axis=1) - hits
+
+    def roc_auc(self, weights: FloatArray) -> FloatArray:
+        """Return the chance that a graph of the class has the larger probability, ties counting half."""
+        hits, others = self._counts(weights)
+        below = others.sum(axis=1, keepdims=True) - np.cumsum(others, axis=1) + others / 2
+        return np.asarray((hits * below).sum(axis=1) / (hits.sum(axis=1) * others.sum(axis=1)))
+
+    def pr_auc(self, weights: FloatArray) -> FloatArray:
+        """Return the average precision: that at each probability, weighted by the recall it adds."""
+        hits, others = self._counts(weights)
+        found = np.cumsum(hits, axis=1)
+        precision = found / np.maximum(found + np.cumsum(others, axis=1), 1.0)
+        return np.asarray((hits * precision).sum(axis=1) / hits.sum(axis=1))

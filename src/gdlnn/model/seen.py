@@ -1,0 +1,138 @@
+"""SeenGraphs: salted hashes of the graphs that a model was trained on, to tell them from unseen ones."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import ModelError
+from gdlnn.graphs.identity import Columns, canonical_form, colour_sums, fingerprint, mix64, refined_colours
+from gdlnn.graphs.molecules import hidden_by_default
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gdlnn.graphs import Graph, GraphDataset, Schema
+
+BoolArray = npt.NDArray[np.bool_]
+Hashes = npt.NDArray[np.uint64]
+_HASH = np.dtype("<u8")
+SALT_BYTES = 16
+SCREEN_ROUNDS = 3
+"""How far around each node the screen looks."""
+
+
+class SeenGraphs:
+    """Which graphs a model was trained on, the validation set included.
+
+    A graph counts as seen if a training graph is the same up to the numbering of its nodes. Features of
+    molecules that models leave out by default make no difference; all others do.
+
+    Parameters
+    ----------
+    hashes
+        The hash of the canonical form of each distinct training graph, rising.
+    screens
+        Hashes of something cheaper that equal graphs share, rising: a graph that has none of these was not
+        seen, and its canonical form is not needed.
+    salt
+        What is hashed with every graph. It follows from the training graphs, so that equal models have
+        equal files.
+    columns
+        The features of nodes and edges that are looked at.
+    """
+
+    def __init__(self, hashes: Hashes, screens: Hashes, salt: bytes, columns: Columns) -> None:
+        self._hashes, self._screens, self._salt, self._columns = hashes, screens, salt, columns
+        self._mask = np.frombuffer(salt[: _HASH.itemsize], dtype=_HASH)
+
+    @classmethod
+    def of(cls, train: GraphDataset, validation: GraphDataset | None = None) -> SeenGraphs:
+        """Hash the graphs that a model is trained on."""
+        parts = [train, *([] if validation is None else [validation])]
+        told = "".join(fingerprint(part.graphs) for part in parts)
+        salt = hashlib.sha256(f"gdlnn seen graphs {told}".encode()).digest()[:SALT_BYTES]
+        none = np.zeros(0, dtype=_HASH)
+        empty = cls(none, none, salt, _columns(train.schema, train.n_node_features, train.n_edge_features))
+        graphs = [graph for part in parts for graph in part.graphs]
+        return cls(np.unique(empty._hash(graphs)), np.unique(empty._screen(graphs)), salt, empty._columns)
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def contains(self, graphs: Sequence[Graph]) -> BoolArray:
+        """Return which graphs were trained on; they have the features of the training graphs."""
+        seen = _among(self._screen(graphs), self._screens)
+        rows = np.flatnonzero(seen)
+        seen[rows] = _among(self._hash(graphs[row] for row in rows.tolist()), self._hashes)
+        return seen
+
+    def _screen(self, graphs: Sequence[Graph]) -> Hashes:
+        return mix64(colour_sums(*refined_colours(graphs, SCREEN_ROUNDS, self._columns)) ^ self._mask)
+
+    def _hash(self, graphs: Iterable[Graph]) -> Hashes:
+        return np.frombuffer(b"".join(self._digest(graph) for graph in graphs), dtype=_HASH)
+
+    def _digest(self, graph: Graph) -> bytes:
+        digest = hashlib.blake2b(digest_size=_HASH.itemsize, key=self._salt)
+        for part in self._form(graph):  # the numbers of nodes, edges and features come first
+            digest.update(part if isinstance(part, bytes) else repr(part).encode())
+        return digest.digest()
+
+    def _form(self, graph: Graph) -> tuple[Any, ...]:
+        """Return the canonical form of what models see of a graph; 0.0 and -0.0 are one value."""
+        if not graph.n_nodes:
+            return (0,)
+        nodes = graph.node_features[:, self._columns[0]] + 0.0
+        if not graph.n_edges:  # then whether edges have features and a direction may be left open
+            return nodes.shape, nodes[np.lexsort(nodes.T)].tobytes() if nodes.shape[1] else b""
+        return canonical_form(graph, nodes, graph.edge_features[:, self._columns[1]] + 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return salt and hashes as plain JSON values."""
+        hashes, screens = (
+            base64.b64encode(values.astype(_HASH).tobytes()).decode()
+            for values in (self._hashes, self._screens)
+        )
+        return {"salt": self._salt.hex(), "hashes": hashes, "screens": screens}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], schema: Schema | None, widths: tuple[int, int]) -> SeenGraphs:
+        """Build it from what `to_json` gave.
+
+        Parameters
+        ----------
+        data
+            Salt and hashes.
+        schema, widths
+            The schema of the training graphs, and how many features their nodes and edges have.
+        """
+        hashes, screens = (
+            np.frombuffer(base64.b64decode(data[name], validate=True), dtype=_HASH)
+            for name in ("hashes", "screens")
+        )
+        salt = bytes.fromhex(data["salt"])
+        if any((values[1:] <= values[:-1]).any() for values in (hashes, screens)) or len(salt) != SALT_BYTES:
+            raise ModelError("seen: expected a salt and rising hashes, got others")
+        return cls(hashes, screens, salt, _columns(schema, *widths))
+
+
+def _columns(schema: Schema | None, n_node: int, n_edge: int) -> Columns:
+    """Return the features that count: all but those that models of molecules leave out."""
+    hidden = hidden_by_default(schema)
+    nodes, edges = ((), ()) if schema is None else (schema.node, schema.edge)
+    return (
+        [column for column in range(n_node) if column >= len(nodes) or nodes[column].name not in hidden],
+        [column for column in range(n_edge) if column >= len(edges) or edges[column].name not in hidden],
+    )
+
+
+def _among(values: Hashes, known: Hashes) -> BoolArray:
+    """Return which values are among rising ones."""
+    if not len(known):
+        return np.zeros(len(values), dtype=bool)
+    return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)

@@ -1,0 +1,178 @@
+"""Whether graphs are like the training graphs: against a slow recount, and in words."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles
+from gdlnn.errors import ModelError
+from gdlnn.model import domain as domain_module
+from gdlnn.model.domain import Domain, Usual
+from reference.models import quick
+from reference.server_models import MOLECULES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+C60 = (
+    "c12c3c4c5c1c1c6c7c2c2c8c3c3c9c4c4c%10c5c5c1c1c6c6c%11c7c2c2c7c8c3c3c8c9c4c4c9c%10c5c5c1c1c6c6c%11c2c2"
+    "c7c3c3c8c4c4c9c5c1c1c6c2c3c41"
+)
+
+
+@pytest.fixture(scope="module")
+def data() -> GraphDataset:
+    return load_smiles(MOLECULES, label="active", id="id")
+
+
+@pytest.fixture(scope="module")
+def model(data: GraphDataset) -> GDLNNClassifier:
+    head = MLPHead(epochs=3, ensemble_size=1)
+    return GDLNNClassifier("neighbourhoods", head, progress=False).fit(data[:60])
+
+
+def surroundings(graph: Graph) -> list[Any]:
+    """Return node, edges and neighbours of every node, in the slow and obvious way."""
+    nodes, edges = graph.node_features.tolist(), graph.edge_features.tolist()
+    found = []
+    for node, own in enumerate(nodes):
+        around = [
+            (edges[i], nodes[u if v == node else v])
+            for i, (u, v) in enumerate(graph.edges.tolist())
+            if node in (u, v)
+        ]
+        found.append((own, sorted(around)))
+    return found
+
+
+def test_coverage_and_similarity_are_those_of_a_recount(data: GraphDataset, model: GDLNNClassifier) -> None:
+    known = [item for graph in data.graphs[:60] for item in surroundings(graph)]
+    trained = model.represent(data[:60]).matches
+    seen = model.represent(data[60:])
+    for graph, matched, found in zip(seen.graphs, seen.matches, seen.domains, strict=True):
+        own = surroundings(graph)
+        assert found.coverage == pytest.approx(sum(item in known for item in own) / len(own))
+        similar = [(matched & other).sum() / (matched | other).sum() for other in trained]
+        assert found.similarity == pytest.approx(max(similar))
+
+
+def test_limits_are_quantiles_over_the_other_training_graphs(
+    data: GraphDataset, model: GDLNNClassifier
+) -> None:
+    trained = model.represent(data[:60]).matches
+    nearest, covered = [], []
+    of_graphs = [surroundings(graph) for graph in data.graphs[:60]]
+    for i, matched in enumerate(trained):
+        others = [other for j, other in enumerate(trained) if j != i]
+        nearest.append(max((matched & other).sum() / (matched | other).sum() for other in others))
+        elsewhere = [item for j, own in enumerate(of_graphs) if j != i for item in own]
+        covered.append(np.mean([item in elsewhere for item in of_graphs[i]]))
+    limits = model.domain_.similarity, model.domain_.coverage
+    for limit, values in zip(limits, (nearest, covered), strict=True):
+        assert limit is not None
+        np.testing.assert_allclose(limit, np.quantile(values, (0.05, 0.01)))
+
+
+def test_training_graphs_lie_inside(data: GraphDataset, model: GDLNNClassifier) -> None:
+    assert {where.domain for where in model.domain(data[:60])} == {"inside"}
+    assert {where.reason for where in model.domain(data[:60])} == {""}
+
+
+def test_elements_and_shapes_of_no_drug_lie_outside(model: GDLNNClassifier) -> None:
+    from rdkit import Chem
+
+    assert model.reading_ is not None
+    graphs = [model.reading_.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
+    helium, uranium, buckyball = model.domain(graphs)
+    assert helium.reason == "contains an element that no training molecule has: He"
+    assert uranium.reason == "contains an element that no training molecule has: U"
+    assert [where.domain for where in (helium, uranium, buckyball)] == ["outside"] * 3
+    assert "shares" in buckyball.reason or "surroundings" in buckyball.reason
+
+
+def test_reasons_name_figures_and_what_is_usual(data: GraphDataset, model: GDLNNClassifier) -> None:
+    usual = model.domain_.similarity
+    assert usual is not None
+    told = [(where, g) for where, g in zip(model.domain(data), data.graphs, strict=True) if where.reason]
+    assert told
+    for where, graph in told:
+        assert where.similarity is not None
+        if where.domain == "edge" and where.similarity < usual.edge:
+            assert f"shares {100 * where.similarity:.0f} % of its patterns" in where.reason
+            assert "95 % of the training molecules" in where.reason
+        if "surroundings" in where.reason:
+            assert where.coverage is not None
+            assert f"{round((1 - where.coverage) * graph.n_nodes)} of {graph.n_nodes} atom" in where.reason
+
+
+def test_a_value_between_the_limits_is_at_the_edge() -> None:
+    usual = Usual.of(np.linspace(0, 1, 101))
+    assert usual == pytest.approx((0.05, 0.01))
+    assert [usual.judge(value) for value in (0.06, 0.05, 0.03, 0.01, 0.005)] == [
+        *("inside", "inside", "edge", "edge", "outside")
+    ]
+
+
+def test_many_training_graphs_are_compared_by_some_of_them(
+    data: GraphDataset, model: GDLNNClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domain_module, "MOST_REFERENCES", 20)
+    some = Domain.of(data[:60], model.programs_, model.seen_values_)
+    matches = model.represent(data[60:]).matches
+    few = [where.similarity for where in some.judge(data.graphs[60:], matches)]
+    every = [where.similarity for where in model.domain(data[60:])]
+    rows = np.linspace(0, 59, 20).astype(int)
+    trained = model.represent(data[:60]).matches[rows]
+    for matched, found, best in zip(matches, few, every, strict=True):
+        expected = max((matched & other).sum() / (matched | other).sum() for other in trained)
+        assert found == pytest.approx(expected)
+        assert best is not None
+        assert found is not None
+        assert found <= best + 1e-12
+
+
+def test_features_that_are_quantities_are_left_open() -> None:
+    rng = np.random.default_rng(0)
+    graphs = [
+        Graph(np.column_stack([rng.random(4), rng.integers(2, size=4)]), [(0, 1), (1, 2), (2, 3)])
+        for _ in range(40)
+    ]
+    y = [int(graph.node_features[0, 1]) for graph in graphs]
+    model = quick().fit(graphs, y)
+    fresh = Graph(np.column_stack([rng.random(4), graphs[0].node_features[:, 1]]), [(0, 1), (1, 2), (2, 3)])
+    (found,) = model.domain([fresh])
+    assert found.coverage == 1.0
+    assert model.seen([fresh, graphs[0]]) == [False, True]
+
+
+def test_a_scorecard_need_not_match_everything(data: GraphDataset) -> None:
+    model = GDLNNClassifier(head="scorecard", progress=False).fit(data[:60])
+    answers = model.domain(data[:60])
+    unmatched = ~model.represent(data[:60]).matches.any(axis=1)
+    if unmatched.mean() > 0.05:
+        assert {answers[i].domain for i in np.flatnonzero(unmatched)} == {"inside"}
+    assert sum(where.domain == "inside" for where in answers) >= 0.9 * 60
+
+
+def test_damaged_entries_are_refused(model: GDLNNClassifier) -> None:
+    entry = json.loads(json.dumps(model.domain_.to_json()))
+    given = model.programs_, model.seen_values_, model.schema_
+    again = Domain.from_json(entry, *given)
+    assert again.to_json() == model.domain_.to_json()
+    for change in ({"columns": [[99], []]}, {"surroundings": entry["surroundings"][::-1]}):
+        with pytest.raises((ModelError, ValueError)):
+            Domain.from_json({**entry, **change}, *given)
+
+
+def test_helium_uranium_and_c60_lie_outside_of_bbbp(data_dir: Path) -> None:
+    from rdkit import Chem
+
+    bbbp = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")[:300]
+    model = GDLNNClassifier("neighbourhoods", MLPHead(epochs=2, ensemble_size=1), progress=False).fit(bbbp)
+    assert model.reading_ is not None
+    graphs = [model.reading_.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
+    assert [where.domain for where in model.domain(graphs)] == ["outside"] * 3

@@ -1,0 +1,156 @@
+"""Which graphs a model was trained on: whatever their numbering, exactly, and kept in the file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles
+from gdlnn.errors import DatasetError, ModelError
+from gdlnn.graphs.interop import to_networkx
+from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.io.bounded_zip import read_members, write_members
+from gdlnn.model import load_model
+from gdlnn.model.seen import SeenGraphs
+from gdlnn.report import ReportOptions, build_report
+from gdlnn.report.build import render_report
+from reference.random_cases import random_graph, random_shape
+from reference.report_models import motifs
+from reference.server_models import MOLECULES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def renumbered(rng: np.random.Generator, graph: Graph) -> Graph:
+    place, order = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
+    nodes = np.empty_like(graph.node_features)
+    nodes[place] = graph.node_features
+    edges = place[graph.edges][order]
+    if not graph.directed:
+        edges = edges[:, ::-1]
+    return Graph(nodes, edges, graph.edge_features[order], directed=graph.directed)
+
+
+def same(first: Graph, second: Graph) -> bool:
+    """Ask networkx, with all features as labels."""
+    if (first.n_nodes, first.n_edges) != (second.n_nodes, second.n_edges):
+        return False
+    return bool(
+        nx.is_isomorphic(
+            *(to_networkx(graph) for graph in (first, second)),
+            node_match=lambda a, b: a == b,
+            edge_match=lambda a, b: a == b,
+        )
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_seen_is_isomorphic_to_a_training_graph(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = random_shape(rng)._replace(n_values=2)
+    graphs = [random_graph(rng, shape, max_nodes=4) for _ in range(60)]
+    train = GraphDataset(graphs[:30])
+    seen = SeenGraphs.of(train, GraphDataset(graphs[30:35]))
+    assert seen.contains([renumbered(rng, graph) for graph in graphs[:35]]).all()
+    expected = [any(same(graph, known) for known in graphs[:35]) for graph in graphs]
+    assert seen.contains(graphs).tolist() == expected, f"seed {seed}"
+    again = SeenGraphs.from_json(
+        json.loads(json.dumps(seen.to_json())), None, (shape.n_node_features, shape.n_edge_features)
+    )
+    assert again.contains(graphs).tolist() == expected
+    assert [bool(again.contains([graph])[0]) for graph in graphs] == expected
+
+
+def test_graphs_that_refinement_cannot_tell_apart_are_told_apart() -> None:
+    hexagon = Graph(np.zeros((6, 1)), [(i, (i + 1) % 6) for i in range(6)])
+    triangles = Graph(np.zeros((6, 1)), [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
+    seen = SeenGraphs.of(GraphDataset([hexagon]))
+    assert seen.contains([hexagon, triangles]).tolist() == [True, False]
+
+
+def test_a_molecule_is_seen_however_it_is_written() -> None:
+    from rdkit import Chem
+
+    for features in ("default", "ogb"):
+        reader = MoleculeReader(features)
+        graphs = [
+            reader.graph(Chem.MolFromSmiles(smiles))
+            for smiles in ("C[C@H](N)C(=O)O", "OC(=O)[C@@H](N)C", "NCC(=O)O", "C[C@H](N)C(=O)[O-]")
+        ]
+        seen = SeenGraphs.of(GraphDataset(graphs[:1], schema=reader.schema()))
+        assert seen.contains(graphs).tolist() == [True, True, False, False]
+
+
+@pytest.fixture(scope="module")
+def molecules() -> tuple[GDLNNClassifier, GraphDataset]:
+    data = load_smiles(MOLECULES, label="active", id="id")
+    head = MLPHead(epochs=3, ensemble_size=1)
+    model = GDLNNClassifier("neighbourhoods", head, progress=False)
+    return model.fit(data[:60], validation=data[60:70]), data
+
+
+def test_the_validation_set_counts_as_trained_on(molecules: tuple[GDLNNClassifier, GraphDataset]) -> None:
+    model, data = molecules
+    assert model.seen(data[:70]) == [True] * 70
+    assert not all(model.seen(data[70:]))
+    answers = model.represent(data).predictions()
+    assert [answer.seen for answer in answers] == model.seen(data)
+
+
+def test_a_file_keeps_what_was_seen_and_one_without_it_says_nothing(
+    molecules: tuple[GDLNNClassifier, GraphDataset], tmp_path: Path
+) -> None:
+    model, data = molecules
+    path = tmp_path / "m.gdlnn"
+    model.save(path)
+    read = load_model(path)
+    assert read.seen(data) == model.seen(data)
+    assert read.domain(data) == model.domain(data)
+    read.save(tmp_path / "again.gdlnn")
+    assert (tmp_path / "again.gdlnn").read_bytes() == path.read_bytes()
+    members = read_members(path, 1 << 30)
+    plain = json.loads(members["model.json"])
+
+    def written(**changes: object) -> Path:
+        changed = {name: value for name, value in plain.items() if name not in changes}
+        changed |= {name: value for name, value in changes.items() if value is not None}
+        write_members(path, {**members, "model.json": json.dumps(changed).encode()}.items())
+        return path
+
+    old = load_model(written(seen=None, domain=None))
+    assert old.seen(data[:2]) == [None, None]
+    assert [where.domain for where in old.domain(data[:2])] == [None, None]
+    np.testing.assert_array_equal(old.predict_proba(data), model.predict_proba(data))
+    made = build_report(old, data[70:], ReportOptions(max_graphs=1, max_counterfactuals=0))
+    assert (made["data"]["held_out"]["left_out"], made["performance"]["domains"]) == (None, [])
+    assert "too old to say whether it was trained on" in render_report(made)
+    for broken in ({"hashes": "AAAA"}, {"salt": "00"}, {"screens": plain["seen"]["screens"][::-1]}):
+        with pytest.raises(ModelError, match="expected"):
+            load_model(written(seen={**plain["seen"], **broken}))
+
+
+def test_a_report_leaves_out_what_was_trained_on(
+    molecules: tuple[GDLNNClassifier, GraphDataset],
+) -> None:
+    model, data = molecules
+    few = ReportOptions(max_graphs=3, max_counterfactuals=0)
+    made = build_report(model, data, few)
+    n_seen = sum(map(bool, model.seen(data)))
+    assert n_seen >= 70
+    assert made["performance"]["n"] == len(data) - n_seen
+    assert made["data"]["held_out"]["left_out"] == n_seen
+    assert sum(count for _, count in made["data"]["held_out"]["classes"]) == len(data) - n_seen
+    assert sum(item["scores"]["n"] for item in made["performance"]["domains"]) == len(data) - n_seen
+    assert f"{n_seen} more graphs were given and left out" in render_report(made)
+    with pytest.raises(DatasetError, match="got 70 that it was"):
+        build_report(model, data[:70], few)
+
+
+def test_graphs_with_structure_features_are_recognised_without_them() -> None:
+    model, test = motifs()
+    assert model.seen(test) == [False] * len(test)
