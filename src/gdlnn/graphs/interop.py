@@ -86,7 +86,7 @@ def _attributes(rows: list[tuple[str, dict[str, Any]]], names: Sequence[str]) ->
 
 def to_networkx(graph: Graph) -> Any:
     """Build a ``networkx.Graph`` or ``DiGraph``; attributes are called as in the schema, else x0, x1, …."""
-    nx = require("networkx", "dev", "Turning a graph into a NetworkX graph")
+    nx = require("networkx", "networkx", "Turning a graph into a NetworkX graph")
     node_names, edge_names = _names(graph)
     result = nx.DiGraph() if graph.directed else nx.Graph()
     for node, row in enumerate(graph.node_features.tolist()):
@@ -149,8 +149,8 @@ def _each_once(pairs: IntArray, features: FloatArray) -> tuple[IntArray, FloatAr
 
 def to_pyg(graph: Graph, y: Any = None) -> Any:
     """Build a PyTorch Geometric ``Data``; an undirected edge is listed in both directions, as PyG expects."""
-    torch = require("torch", "baselines", "Turning a graph into a PyG Data")
-    pyg = require("torch_geometric.data", "baselines", "Turning a graph into a PyG Data")
+    torch = require("torch", "pyg", "Turning a graph into a PyG Data")
+    pyg = require("torch_geometric.data", "pyg", "Turning a graph into a PyG Data")
     edges, features = graph.edges, graph.edge_features
     if not graph.directed:
         back = edges[:, 0] != edges[:, 1]
