@@ -145,7 +145,7 @@ def mine(
     with ExitStack() as stack:
         saved: Checkpoint | None = None
         if checkpoint is not None:
-            header = checkpoint_header(data.fingerprint, labels, settings, plan, package_version())
+            header = checkpoint_header(data.fingerprint, labels, settings, plan)
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
         report = stack.enter_context(_reporting(progress, plan, results.values()))
