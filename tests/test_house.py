@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.main import get_command
 
 import gdlnn
 from gdlnn.cli import app
@@ -72,8 +73,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_commands_on_the_pages_exist() -> None:
-    known = {command.name for command in app.registered_commands}
-    known |= {group.name for group in app.registered_groups}
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]
     told = {
         (command, name_of(page))
         for page in PAGES
