@@ -85,11 +85,12 @@ sanitize: setup ## The core's own tests under ASan and UBSan
 	@$(BIN)/cmake --build build/sanitize > build/sanitize.log || { cat build/sanitize.log; exit 1; }
 	GDLNN_CASES=$(GDLNN_CASES) build/sanitize/core/core_tests
 
-lint: setup ## Style, types, direction of imports, C++ format
+lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/hadolint Dockerfile
 	$(BIN)/clang-format --dry-run --Werror $$(find core -name '*.cpp' -o -name '*.hpp')
 
 format: setup ## Put all sources into the house style
@@ -105,4 +106,4 @@ bench: setup ## Speed of our own parts, as rates and ratios
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what was built, the virtual environment included
-	rm -rf $(VENV) build demo dist docs/notebooks site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
