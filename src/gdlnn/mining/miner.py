@@ -32,7 +32,6 @@ from gdlnn.mining.settings import (
 )
 from gdlnn.mining.tasks import Plan, Tally, choose_targets, make_plan
 from gdlnn.progress import is_watched, progress_bar
-from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
