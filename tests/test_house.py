@@ -55,6 +55,9 @@ def test_the_python_of_a_page_runs(
     code = list(blocks(page, "python"))
     if any(re.search(r"^[^#]*load_dataset\(", line) for block in code for line in block.splitlines()):
         request.getfixturevalue("data_dir")
+    for word, module in (("networkx", "networkx"), ("pandas", "pandas"), ("_pyg", "torch_geometric")):
+        if any(word in block for block in code):
+            pytest.importorskip(module)  # the last one warns when it is first imported
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__page__"}
     exec(GIVEN.get(name_of(page), ""), names)
