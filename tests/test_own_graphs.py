@@ -22,13 +22,13 @@ from gdlnn.graphs.interop import (
     to_pyg_dataset,
 )
 
-NODES = {
+NODES: dict[str, list[Any]] = {
     "graph": ["a", "a", "a", "b", "b"],
     "node": ["Ann", "Bob", "shop", "Ann", "shop"],
     "kind": ["person", "person", "shop", "person", "shop"],
     "age": [30, 40, 0, 31, 0],
 }
-EDGES = {
+EDGES: dict[str, list[Any]] = {
     "graph": ["a", "a", "b"],
     "source": ["Ann", "Bob", "Ann"],
     "target": ["Bob", "shop", "shop"],
