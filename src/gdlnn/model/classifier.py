@@ -38,6 +38,7 @@ from gdlnn.model.inputs import (
     Validation,
     as_graphs,
     as_labelled,
+    check_direction,
     check_schemas,
     training_and_validation,
 )
@@ -387,6 +388,7 @@ class GDLNNClassifier(GraphClassifier):
         check_is_fitted(self, "head_")
         given = as_graphs(X)
         check_schemas(given, self.schema_, "transform")
+        check_direction(given, self.programs_.info, "transform")  # structure features depend on it
         graphs = fill_structure(given, self.schema_)
         return graphs
 
