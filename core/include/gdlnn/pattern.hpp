@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -12,6 +11,30 @@
 #include "gdlnn/graph_set.hpp"
 
 namespace gdlnn {
+
+// The whole numbers from `first` to before `last`. Clang before 16 cannot read libstdc++'s views.
+class NumberRange {
+  public:
+    class Iterator {
+      public:
+        explicit Iterator(std::int32_t at) : at_(at) {}
+        std::int32_t operator*() const { return at_; }
+        Iterator &operator++() {
+            ++at_;
+            return *this;
+        }
+        bool operator!=(const Iterator &other) const { return at_ != other.at_; }
+
+      private:
+        std::int32_t at_;
+    };
+    NumberRange(std::int32_t first, std::int32_t last) : first_(first), last_(last) {}
+    Iterator begin() const { return Iterator(first_); }
+    Iterator end() const { return Iterator(last_); }
+
+  private:
+    std::int32_t first_, last_;
+};
 
 // A program as plain arrays; an open side is an infinity.
 struct ProgramArrays {
@@ -93,11 +116,11 @@ class Pattern {
                 incidences.data() + incidence_start[idx(x + 1)]};
     }
     // The numbers of the sides of a node or an edge.
-    auto node_sides_of(int x) const {
-        return std::views::iota(node_side_start[idx(x)], node_side_start[idx(x + 1)]);
+    NumberRange node_sides_of(int x) const {
+        return {node_side_start[idx(x)], node_side_start[idx(x + 1)]};
     }
-    auto edge_sides_of(int e) const {
-        return std::views::iota(edge_side_start[idx(e)], edge_side_start[idx(e + 1)]);
+    NumberRange edge_sides_of(int e) const {
+        return {edge_side_start[idx(e)], edge_side_start[idx(e + 1)]};
     }
 
     int node_id(int x) const { return x; }

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
+from gdlnn.cli.late import LateCommand, LateGroup
 from gdlnn.errors import GDLNNError
 
 if TYPE_CHECKING:
@@ -90,20 +90,23 @@ DebugOption = Annotated[
 ]
 
 
-class Commands(TyperGroup):
+class Commands(LateGroup):
     """The group of all commands; adds --verbose and --debug to each, also to those of inner groups."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        _add_options(self)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command with the options of every command."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None and not isinstance(found, LateCommand):
+            _add_options(found)
+        return found
 
 
-def _add_options(group: Any) -> None:
-    for command in group.commands.values():
-        if hasattr(command, "commands"):
-            _add_options(command)
-        else:
-            command.params += _common_options()
+def _add_options(command: Any) -> None:
+    if hasattr(command, "commands"):
+        for inner in command.commands.values():
+            _add_options(inner)
+    elif not any(option.name == "debug" for option in command.params):
+        command.params += _common_options()
 
 
 def _common_options() -> list[Any]:

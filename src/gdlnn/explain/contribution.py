@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.errors import ExplanationError
+from gdlnn.errors import ExplanationError, require
 from gdlnn.explain.attribution import Attribution
 
 if TYPE_CHECKING:
@@ -161,11 +161,11 @@ class IntegratedGradients:
 
     def _rows(self, context: Context, rows: Any) -> Any:
         import torch
-        from captum.attr import IntegratedGradients as Captum
 
+        captum = require("captum.attr", "gradients", "The technique integrated_gradients")
         assert context.network is not None
         network = context.network(int(rows[0]))
-        explained = Captum(lambda x: network(x).exp(), multiply_by_inputs=True)
+        explained = captum.IntegratedGradients(lambda x: network(x).exp(), multiply_by_inputs=True)
         weights = explained.attribute(
             torch.from_numpy(context.values[rows].astype(np.float32)),
             baselines=torch.from_numpy(context.background.means[None].astype(np.float32)),

@@ -8,6 +8,7 @@ names. Parts between which a further link has to be told get numbers in brackets
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gdlnn.gdl.conditions import check_schema
@@ -16,6 +17,8 @@ from gdlnn.gdl.text import listed
 from gdlnn.gdl.units import Link, Unit, Units, Way
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
@@ -109,10 +112,14 @@ class _Component:
         same = first.phrase == last.phrase and first.links[0].way == last.links[0].way
         return first.links[0].other if same else None
 
-    def _grow(self) -> None:
-        """Grow the tree breadth first."""
-        order, done = [self.root], {self.root}
+    def _grow(self, path: Sequence[int] = ()) -> None:
+        """Grow the tree breadth first, along a path that begins at the root, if one is given."""
+        order, done = [self.root, *path[1:]], {self.root, *path}
         told: set[tuple[int, int, str]] = set()
+        for u, v in pairwise(path):  # with closures about, breadth first alone may reach it by other ways
+            link = next(link for link in self._unit(u).links if link.other == v)
+            self.children[u].append(link)
+            told.add(_edge(link))
         for u in order:
             for link in self._unit(u).links:
                 key = _edge(link)
@@ -298,7 +305,7 @@ class _Component:
         self.root = path[0]
         self.children = {u: [] for u in self.members}
         self.closures, self.names = [], {}
-        self._grow()
+        self._grow(path)
         along = set(path)
         items = []
         for i, u in enumerate(path):

@@ -8,24 +8,30 @@ import numpy as np
 
 from gdlnn.errors import GraphError, require
 from gdlnn.graphs.arrays import degrees
+from gdlnn.graphs.columns import encode, infer_feature
 from gdlnn.graphs.dataset import GraphDataset
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.molecules import MoleculeFeatures, graph_molecule, molecule_graph
 from gdlnn.graphs.schema import Feature, Schema
+from gdlnn.graphs.tables import from_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
     "from_networkx",
+    "from_networkx_dataset",
     "from_pyg",
     "from_pyg_dataset",
     "from_rdkit",
+    "from_tables",
     "to_networkx",
     "to_pyg",
     "to_pyg_dataset",
     "to_rdkit",
 ]
+DEGREE = Feature("degree")
+"""What stands in for features where nodes have none."""
 
 
 def from_networkx(
@@ -33,9 +39,13 @@ def from_networkx(
     node_features: Sequence[str] | None = None,
     edge_features: Sequence[str] | None = None,
     *,
+    schema: Schema | None = None,
     name: str | None = None,
 ) -> Graph:
     """Build a graph from a NetworkX graph; nodes are numbered in its order.
+
+    Attributes are numbers or words; words become nominal features whose values keep their names. Graphs
+    of one data set need one coding of words: build them by `from_networkx_dataset`, or give the schema.
 
     Parameters
     ----------
@@ -44,49 +54,103 @@ def from_networkx(
     node_features, edge_features
         The attributes to take; by default all that the first node and the first edge have. Without node
         features the degree is the one feature.
+    schema
+        Names and codes to go by; its features are taken, and no others.
     name
         What to call the graph.
     """
-    if graph.is_multigraph():
-        raise GraphError("from_networkx: expected a graph without parallel edges, got a multigraph")
-    index = {node: i for i, node in enumerate(graph.nodes)}
-    node_rows = list(graph.nodes(data=True))
-    edge_rows = list(graph.edges(data=True))
-    if node_features is None:
-        node_features = list(node_rows[0][1]) if node_rows else []
-    if edge_features is None:
-        edge_features = list(edge_rows[0][2]) if edge_rows else []
-    nodes = _attributes([(f"node {node!r}", data) for node, data in node_rows], node_features)
-    features = _attributes([(f"edge ({u!r}, {v!r})", data) for u, v, data in edge_rows], edge_features)
-    edges = np.array([(index[u], index[v]) for u, v, _ in edge_rows], dtype=np.int64).reshape(-1, 2)
-    directed = bool(graph.is_directed())
-    names = tuple(Feature(str(feature)) for feature in node_features)
-    if not names:
-        nodes, names = degrees(len(nodes), edges)[:, None].astype(np.float64), (Feature("degree"),)
-    schema = Schema(names, tuple(Feature(str(feature)) for feature in edge_features))
-    return Graph(nodes, edges, features, directed=directed, schema=schema, name=name)
+    read = _NetworkX(graph)
+    found = schema or _schema_of([read], node_features, edge_features)
+    return read.build(found, name)
 
 
-def _attributes(rows: list[tuple[str, dict[str, Any]]], names: Sequence[str]) -> FloatArray:
-    table = np.zeros((len(rows), len(names)))
-    for i, (where, data) in enumerate(rows):
-        for j, name in enumerate(names):
-            try:
-                table[i, j] = float(data[name])
-            except KeyError as error:
-                raise GraphError(
-                    f"from_networkx: {where}: expected an attribute {name!r}, got none"
-                ) from error
-            except (TypeError, ValueError) as error:
-                raise GraphError(
-                    f"from_networkx: {where}: {name}: expected a number, got {data[name]!r}"
-                ) from error
-    return table
+def from_networkx_dataset(
+    graphs: Iterable[Any],
+    y: Any = None,
+    node_features: Sequence[str] | None = None,
+    edge_features: Sequence[str] | None = None,
+    *,
+    schema: Schema | None = None,
+    name: str = "",
+) -> GraphDataset:
+    """Build a data set from NetworkX graphs, with one schema for all of them.
+
+    Parameters
+    ----------
+    graphs
+        The graphs, as for `from_networkx`.
+    y
+        Their labels.
+    node_features, edge_features
+        The attributes to take; by default all that the first node and the first edge have.
+    schema
+        Names and codes to go by, those of the training graphs for instance; by default those found here.
+    name
+        What to call the data set.
+    """
+    read = [_NetworkX(graph) for graph in graphs]
+    found = schema or _schema_of(read, node_features, edge_features)
+    built = [one.build(found, f"{name or 'graph'}/{i}") for i, one in enumerate(read)]
+    return GraphDataset(built, None if y is None else np.asarray(y), found, name)
+
+
+class _NetworkX:
+    """The attributes of a NetworkX graph, not yet numbers."""
+
+    def __init__(self, graph: Any) -> None:
+        if graph.is_multigraph():
+            raise GraphError("from_networkx: expected a graph without parallel edges, got a multigraph")
+        self.directed = bool(graph.is_directed())
+        index = {node: i for i, node in enumerate(graph.nodes)}
+        self.nodes = [(f"node {node!r}", data) for node, data in graph.nodes(data=True)]
+        rows = list(graph.edges(data=True))
+        self.edges = [(f"edge ({u!r}, {v!r})", data) for u, v, data in rows]
+        self.pairs = np.array([(index[u], index[v]) for u, v, _ in rows], dtype=np.int64).reshape(-1, 2)
+
+    def build(self, schema: Schema, name: str | None) -> Graph:
+        """Return the graph with the features of a schema."""
+        if schema.node == (DEGREE,) and not all("degree" in data for _, data in self.nodes):
+            nodes = degrees(len(self.nodes), self.pairs)[:, None].astype(np.float64)
+        else:
+            nodes = _encoded(self.nodes, schema.node)
+        edges = _encoded(self.edges, schema.edge)
+        return Graph(nodes, self.pairs, edges, directed=self.directed, schema=schema, name=name)
+
+
+def _schema_of(
+    graphs: Sequence[_NetworkX], node_features: Sequence[str] | None, edge_features: Sequence[str] | None
+) -> Schema:
+    """Return the schema that fits all graphs, with the degree where nodes have no feature."""
+    nodes = _features([row for graph in graphs for row in graph.nodes], node_features)
+    return Schema(
+        nodes or (DEGREE,), _features([row for graph in graphs for row in graph.edges], edge_features)
+    )
+
+
+def _features(rows: list[tuple[str, dict[str, Any]]], names: Sequence[str] | None) -> tuple[Feature, ...]:
+    if names is None:
+        names = list(rows[0][1]) if rows else []
+    return tuple(infer_feature(str(name), _values(rows, name)) for name in names)
+
+
+def _values(rows: list[tuple[str, dict[str, Any]]], name: str) -> list[Any]:
+    for where, data in rows:
+        if name not in data:
+            raise GraphError(f"from_networkx: {where}: expected an attribute {name!r}, got none")
+    return [data[name] for _, data in rows]
+
+
+def _encoded(rows: list[tuple[str, dict[str, Any]]], features: Sequence[Feature]) -> FloatArray:
+    columns = [
+        encode(feature, _values(rows, feature.name), lambda i: f"from_networkx: {rows[i][0]}")
+        for feature in features
+    ]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
 
 
 def to_networkx(graph: Graph) -> Any:
     """Build a ``networkx.Graph`` or ``DiGraph``; attributes are called as in the schema, else x0, x1, …."""
-    nx = require("networkx", "dev", "Turning a graph into a NetworkX graph")
+    nx = require("networkx", "networkx", "Turning a graph into a NetworkX graph")
     node_names, edge_names = _names(graph)
     result = nx.DiGraph() if graph.directed else nx.Graph()
     for node, row in enumerate(graph.node_features.tolist()):
@@ -120,9 +184,7 @@ def from_pyg(
     n_nodes = int(data.num_nodes)
     if data.x is None:
         nodes = degrees(n_nodes, pairs)[:, None].astype(np.float64)
-        schema = schema or Schema(
-            (Feature("degree"),), tuple(Feature(f"x{i}") for i in range(features.shape[1]))
-        )
+        schema = schema or Schema((DEGREE,), tuple(Feature(f"x{i}") for i in range(features.shape[1])))
     else:
         nodes = _matrix(data.x, n_nodes)
     return Graph(nodes, pairs, features, directed=directed, schema=schema, name=name)
@@ -149,8 +211,8 @@ def _each_once(pairs: IntArray, features: FloatArray) -> tuple[IntArray, FloatAr
 
 def to_pyg(graph: Graph, y: Any = None) -> Any:
     """Build a PyTorch Geometric ``Data``; an undirected edge is listed in both directions, as PyG expects."""
-    torch = require("torch", "baselines", "Turning a graph into a PyG Data")
-    pyg = require("torch_geometric.data", "baselines", "Turning a graph into a PyG Data")
+    torch = require("torch", "pyg", "Turning a graph into a PyG Data")
+    pyg = require("torch_geometric.data", "pyg", "Turning a graph into a PyG Data")
     edges, features = graph.edges, graph.edge_features
     if not graph.directed:
         back = edges[:, 0] != edges[:, 1]

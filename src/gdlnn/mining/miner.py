@@ -32,7 +32,6 @@ from gdlnn.mining.settings import (
 )
 from gdlnn.mining.tasks import Plan, Tally, choose_targets, make_plan
 from gdlnn.progress import is_watched, progress_bar
-from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
@@ -145,7 +144,7 @@ def mine(
     with ExitStack() as stack:
         saved: Checkpoint | None = None
         if checkpoint is not None:
-            header = checkpoint_header(data.fingerprint, labels, settings, plan, package_version())
+            header = checkpoint_header(data.fingerprint, labels, settings, plan)
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
         report = stack.enter_context(_reporting(progress, plan, results.values()))

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 KIND = "gdlnn mining checkpoint"
 FORMAT = 1
+SAME_RESULTS_SINCE = "0.1.0"
+"""The first version whose descents gave the results of today: its checkpoints are taken up.
+
+A version that changes the result of a call puts itself here."""
 _NAMES = {
     "data": "the data set (its graphs, or which of them share a label)",
     "labels": "the labels",
@@ -149,13 +153,13 @@ def parse_rows(text: str, n: int) -> BoolArray:
 
 
 def checkpoint_header(
-    fingerprint: str, labels: Sequence[Any], settings: Settings, plan: Plan, version: str
+    fingerprint: str, labels: Sequence[Any], settings: Settings, plan: Plan
 ) -> dict[str, Any]:
     """Return what decides the results of a call, and so must be the same in its file."""
     tasks = hashlib.sha256(json.dumps([plan.tasks, plan.rows]).encode()).hexdigest()
     return {
         "format": FORMAT,
-        "version": version,
+        "version": SAME_RESULTS_SINCE,
         "data": fingerprint,
         "labels": list(labels),
         "n_tasks": len(plan),

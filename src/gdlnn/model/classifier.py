@@ -40,6 +40,7 @@ from gdlnn.model.inputs import (
     as_graphs,
     as_labelled,
     as_weights,
+    check_direction,
     check_schemas,
     training_and_validation,
 )
@@ -419,6 +420,7 @@ class GDLNNClassifier(GraphClassifier):
         check_is_fitted(self, "head_")
         given = as_graphs(X, alone=True, convert=Conversion.of_model(self))
         check_schemas(given, self.schema_, "transform")
+        check_direction(given, self.programs_.info, "transform")  # structure features depend on it
         graphs = fill_structure(given, self.schema_)
         return graphs
 

@@ -161,6 +161,11 @@ def check_features(graphs: Sequence[Graph], n_node: int, n_edge: int, what: str)
 def check_fits(graphs: Sequence[Graph], info: SetInfo, what: str) -> None:
     """Check that graphs have the features and the direction of those the programs were mined from."""
     check_features(graphs, info.n_node_features, info.n_edge_features, what)
+    check_direction(graphs, info, what)
+
+
+def check_direction(graphs: Sequence[Graph], info: SetInfo, what: str) -> None:
+    """Check that graphs have the direction of those the programs were mined from."""
     for index, graph in enumerate(graphs):
         if graph.directed != info.directed and graph.n_edges:
             kind = "a directed" if info.directed else "an undirected"

@@ -338,13 +338,12 @@ class NodeIntegratedGradients(_NodeScores):
         check_whole("n_steps", self.n_steps)
 
     def _scores(self, graph: Graph, target: int) -> FloatArray:
-        from captum.attr import IntegratedGradients
-
+        captum: Any = require("captum.attr", "gradients", "Integrated gradients")
         whole = self.model.tensors([graph])
 
         def probability(x: torch.Tensor) -> torch.Tensor:
             return torch.softmax(self.model.network_(whole.copies(x)), dim=1)[:, target]
 
         with one_thread():
-            found = IntegratedGradients(probability).attribute(whole.x[None], n_steps=self.n_steps)
+            found = captum.IntegratedGradients(probability).attribute(whole.x[None], n_steps=self.n_steps)
         return np.asarray(found[0].sum(dim=1).detach().cpu().numpy(), dtype=np.float64)

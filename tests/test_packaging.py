@@ -1,0 +1,228 @@
+"""What is shipped: one version everywhere, light dependencies, a container, files of every version."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gdlnn
+from gdlnn import GraphDataset, load_model
+from gdlnn.model.model_file import VERSION
+from reference.dockerfile import instructions, run_dockerfile
+from reference.live_server import live_server
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FIXTURES = ROOT / "tests" / "fixtures"
+KEPT = sorted(FIXTURES.glob("v*/models.json"))
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+# Package to import name, where they differ.
+IMPORTED_AS = {"scikit-learn": "sklearn", "markupsafe": "markupsafe"}
+# Notebooks bring the first, and nothing asks for it elsewhere; scikit-learn cannot do without the others.
+BROUGHT_ALONG = {"IPython", "joblib", "threadpoolctl"}
+
+
+def names_of(requirements: list[str]) -> set[str]:
+    """Return what requirements are imported as, extras of our own followed."""
+    found = set()
+    for requirement in requirements:
+        name, extras = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement).groups()  # type: ignore[union-attr]
+        if name == "gdlnn":
+            inner = [item for e in extras.split(",") for item in PROJECT["optional-dependencies"][e]]
+            found |= names_of(inner)
+        else:
+            found.add(IMPORTED_AS.get(name, name.replace("-", "_")))
+            found |= set((extras or "").split(",")) - {""}  # dask[distributed]
+    return found
+
+
+# --- versions -----------------------------------------------------------------------------------------------
+
+
+def test_there_is_one_version() -> None:
+    version = PROJECT["version"]
+    assert gdlnn.__version__ == version, "reinstall the package: make setup"
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    said = subprocess.run(
+        [sys.executable, "-c", "from gdlnn.cli import main; main(['--version'])"],
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout == f"gdlnn {version}\n"
+
+
+def test_the_citation_has_what_the_format_asks_for() -> None:
+    yaml = pytest.importorskip("yaml")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert all("name" in author or "family-names" in author for author in cited["authors"])
+    assert cited["license"] == PROJECT["license"]
+
+
+# --- dependencies -------------------------------------------------------------------------------------------
+
+
+def imports_of(file: Path) -> set[str]:
+    """Return the packages that a file imports, but for type checkers alone."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found - set(sys.stdlib_module_names) - {"gdlnn"}
+
+
+def test_what_is_imported_is_required() -> None:
+    base, extras = names_of(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
+    whole = names_of(extras["all"])
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        part = file.relative_to(ROOT / "src" / "gdlnn").parts[0]
+        allowed = base | BROUGHT_ALONG
+        if part == "server":
+            allowed = allowed | names_of(extras["server"])
+        if part in ("cluster.py", "cluster_plugin.py"):
+            allowed = allowed | names_of(extras["cluster"])
+        if part == "studies":
+            allowed = allowed | names_of(extras["baselines"])
+        assert imports_of(file) <= allowed, file
+    assert not base & whole, "an extra repeats a dependency"
+
+
+def test_a_missing_extra_is_answered_with_one_that_brings_it() -> None:
+    found = 0
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and ast.unparse(node.func) in ("require", "errors.require")):
+                continue
+            module, extra = (getattr(argument, "value", None) for argument in node.args[:2])
+            if not isinstance(module, str):
+                continue  # one of several, named in a loop
+            brings = names_of(PROJECT["optional-dependencies"][extra])
+            brings |= names_of(PROJECT["dependencies"])
+            assert module.split(".")[0] in brings, (file, module, extra)
+            found += 1
+    assert found >= 10
+
+
+def test_captum_comes_only_where_it_is_used() -> None:
+    assert "captum" not in names_of(PROJECT["dependencies"])
+    assert "captum" not in names_of(PROJECT["optional-dependencies"]["chem"])
+    assert "captum" in names_of(PROJECT["optional-dependencies"]["gradients"])
+
+
+# --- files of every version ---------------------------------------------------------------------------------
+
+
+def test_every_format_of_model_files_is_kept() -> None:
+    formats = {json.loads(file.read_text())["format"] for file in KEPT}
+    assert formats | {1} == set(range(1, VERSION + 1)), "make it: python tools/keep_models.py"
+    assert (FIXTURES / "model-v1" / "model_v1.gdlnn").exists()  # read in test_model_file and test_fixtures
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda file: file.parent.name)
+def test_models_of_every_version_say_what_they_said(kept: Path) -> None:
+    for name, expected in json.loads(kept.read_text())["models"].items():
+        model = load_model(kept.parent / f"{name}.gdlnn")
+        data = GraphDataset.load(kept.parent / f"{expected['data']}.gdlds")
+        assert len(model.programs_) == expected["n_programs"]
+        np.testing.assert_allclose(model.predict_proba(data), expected["probabilities"], rtol=0, atol=1e-6)
+
+
+# --- targets, workflows, container --------------------------------------------------------------------------
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "README.md", "Dockerfile", ".github/workflows"])
+def test_targets_that_are_named_exist(name: str) -> None:
+    path = ROOT / name
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    for file in files:
+        named = re.findall(
+            r"(?:`|run: |RUN |^)make ([a-z-]+)", file.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert set(named) <= targets(), file
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda file: file.name)
+def test_workflows_and_templates_are_yaml(file: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    assert isinstance(yaml.safe_load(file.read_text(encoding="utf-8")), dict)
+
+
+def test_pushes_are_tested_and_tags_make_wheels() -> None:
+    workflows = ROOT / ".github" / "workflows"
+    assert "- run: make test\n" in (workflows / "test.yml").read_text()
+    wheels = (workflows / "wheels.yml").read_text()
+    assert "tags:" in wheels
+    assert "- run: make wheel\n" in wheels
+
+
+def test_the_container_is_small_and_unprivileged() -> None:
+    steps = instructions(DOCKERFILE)
+    names = [name for name, _ in steps]
+    assert names.count("FROM") == 2
+    last = dict(steps[len(names) - names[::-1].index("FROM") :])
+    assert last["USER"] not in ("root", "0")
+    assert '"serve"' in last["CMD"]
+    assert "/health" in last["HEALTHCHECK"]
+    assert "g++" not in last["RUN"]
+    assert ("RUN", "make wheel PYTHON=python") in steps
+
+
+def test_the_dockerfile_has_no_findings() -> None:
+    hadolint = shutil.which("hadolint", path=Path(sys.executable).parent)
+    if hadolint is None:
+        pytest.skip("hadolint is not installed")
+    done = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.long
+def test_the_steps_of_the_container_end_in_a_server(tmp_path: Path) -> None:
+    python = next((name for minor in (12, 13, 14) if (name := _python(minor))), None)
+    if python is None or shutil.which("make") is None:
+        pytest.skip("needs make and a Python from 3.12 on")
+    context = tmp_path / "context"
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).exists():
+            (context / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, context / name, follow_symlinks=False)
+    stage = run_dockerfile(DOCKERFILE, context, tmp_path / "stages", python, {"PIP_EXTRA_INDEX_URL": ""})
+    shutil.copy(FIXTURES / "v0.2" / "mined.gdlnn", stage.folder / "model.gdlnn")
+    command = dict(instructions(DOCKERFILE))["CMD"]
+    words = [
+        word for word in json.loads(command) if word not in ("serve", "model.gdlnn", "--host", "0.0.0.0")
+    ]
+    assert not words, "the test starts the server as the container does, on a port of its own"
+    of_stage = str(stage.root / "venv" / "bin" / "python")
+    with live_server(stage.folder / "model.gdlnn", "--host", "0.0.0.0", python=of_stage) as server:
+        _, port = server.address
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as answer:
+            assert json.load(answer)["ok"] is True
+
+
+def _python(minor: int) -> str | None:
+    """Return an interpreter as `make test-matrix` finds it."""
+    found: str | None = runpy.run_path(str(ROOT / "tools" / "matrix.py"))["find_python"](minor)
+    return found
