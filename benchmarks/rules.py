@@ -1,0 +1,269 @@
+"""How well explanations find the truth, where it is known.
+
+Labels are planted on the molecules of BBBP by rules of groups, and on made graphs by motifs (see
+`gdlnn.studies.planted`); Mutagenicity and BA-2Motifs have a truth of their own. A rule is learnt from
+labels alone; nothing is chosen on the test set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from benchmarks._explain_study import renumbered
+from benchmarks._truth_methods import DEFAULT, METHODS, MODELS, Effort, TruthMethod
+from gdlnn import GraphDataset, load_dataset
+from gdlnn.drawing import write_text
+from gdlnn.explain.metrics import overlap
+from gdlnn.studies.planted import RULES, plant
+from gdlnn.studies.tables import markdown, replace_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+KNOWN = ("Mutagenicity", "BA-2Motifs")
+HEADER = (
+    *("rule", "method", "graphs", "accuracy", "… decoy lies", "AUC", "Jaccard at size", "Jaccard"),
+    *("precision", "recall", "nodes"),
+)
+AUC_AIM, JACCARD_AIM = 0.95, 0.75
+QUICK = {"molecules": 500, "made": 200, "graphs": 5}
+"""Sizes of a quick run."""
+
+
+class Problem(NamedTuple):
+    """Graphs with a truth, and which of the test graphs are scored.
+
+    Attributes
+    ----------
+    name, words
+        The name on the command line, and what decides.
+    train, val, test
+        The parts; ``node_masks`` of the test set is the truth.
+    scored
+        From predicted labels to which test graphs are scored.
+    misled
+        Which test graphs have a decoy that speaks for the other label, or None.
+    noiseless
+        Whether the aims of a noiseless rule hold for it.
+    """
+
+    name: str
+    words: str
+    train: GraphDataset
+    val: GraphDataset
+    test: GraphDataset
+    scored: Callable[[Any], Any]
+    misled: Any = None
+    noiseless: bool = False
+
+
+class Row(NamedTuple):
+    """What one method reached on one problem; None where there is nothing to measure."""
+
+    rule: str
+    method: str
+    n_graphs: int
+    accuracy: float | None
+    misled_accuracy: float | None
+    auc: float | None = None
+    at_size: float | None = None
+    jaccard: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    nodes: float | None = None
+
+
+def run(words: Sequence[str] = ("--quick",)) -> None:
+    options = _options(words)
+    logging.getLogger("gdlnn").setLevel(logging.ERROR)
+    root = os.environ.get("GDLNN_DATA")
+    if not root or not Path(root).is_dir():
+        print("rules: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        return
+    effort = Effort(options.seed, options.jobs, options.quick)
+    rows: list[Row] = []
+    noiseless = []
+    for problem in _problems(options, root):
+        start = time.perf_counter()
+        rows += measure_problem(problem, options.methods, effort, options.graphs)
+        noiseless += [problem.name] if problem.noiseless else []
+        print(f"{problem.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    command = " ".join(("python -m benchmarks rules", *_without_paths(words)))
+    text = f"`{command}`\n\n{table(rows)}\n\n{_aims(rows, noiseless)}"
+    print(text)
+    if options.output is not None:
+        write_text(options.output, text)
+    if options.document is not None:
+        replace_part(options.document, "rules", text)
+
+
+def _options(words: Sequence[str]) -> Any:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks rules")
+    known = [*RULES, *KNOWN]
+    parser.add_argument("--rules", nargs="+", choices=known, default=known, metavar="RULE", help=str(known))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=DEFAULT, help="what is compared")
+    parser.add_argument("--graphs", type=int, help="most graphs that are scored for each rule; default all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works")
+    parser.add_argument("-j", "--jobs", type=int, default=1)
+    parser.add_argument("-o", "--output", type=Path, help="the Markdown file to write")
+    parser.add_argument("--document", type=Path, help="a Markdown file with marks to put the table between")
+    options = parser.parse_args(list(words))
+    if options.quick and options.graphs is None:
+        options.graphs = QUICK["graphs"]
+    return options
+
+
+def _without_paths(words: Sequence[str]) -> list[str]:
+    """Return the command without the files it wrote: paths are of one machine."""
+    paths = ("-o", "--output", "--document")
+    skipped = {i + step for i, word in enumerate(words) if word in paths for step in (0, 1)}
+    return [word for i, word in enumerate(words) if i not in skipped]
+
+
+# --- problems ---------------------------------------------------------------------------------------------
+
+
+def _problems(options: Any, root: str) -> Any:
+    """Yield the problems one after another."""
+    molecules = None
+    for name in options.rules:
+        if name in KNOWN:
+            yield known_problem(load_dataset(name, root, download=False), options)
+            continue
+        if RULES[name].kind == "molecules" and molecules is None:
+            molecules = load_dataset("BBBP", root, download=False)
+            if options.quick:
+                molecules = molecules.take(np.arange(QUICK["molecules"]))
+        yield planted_problem(name, options, molecules)
+
+
+def planted_problem(name: str, options: Any, molecules: GraphDataset | None) -> Problem:
+    """Plant a rule; scored are the graphs that follow it and are predicted right."""
+    rule = RULES[name]
+    sizes = {"n_made": QUICK["made"]} if options.quick else {}
+    train, val, test, misled = plant(rule, options.seed, molecules, **sizes)
+
+    def scored(predicted: Any) -> Any:
+        return (np.asarray(test.y) == 1) & (predicted == 1)
+
+    return Problem(name, rule.words, train, val, test, scored, misled, rule.noiseless)
+
+
+def known_problem(data: GraphDataset, options: Any) -> Problem:
+    """Take a data set with a truth: NO2 and NH2 that are predicted mutagenic, motifs predicted right."""
+    if options.quick:
+        data = data.take(np.arange(len(data))[:: max(1, len(data) // QUICK["made"])])
+    train, val, test = data.split("paper", options.seed)
+    test = renumbered(test, options.seed)
+    assert test.node_masks is not None
+    marked = np.array([mask is not None and bool(mask.any()) for mask in test.node_masks])
+    if data.name != "Mutagenicity":
+        return Problem(data.name, "its motif", train, val, test, lambda said: marked & (said == test.y))
+    assert test.schema is not None
+    mutagen = next(label for label, name in test.schema.classes.items() if name == "mutagen")
+    return Problem(data.name, "NO2 or NH2", train, val, test, lambda said: marked & (said == mutagen))
+
+
+# --- measuring --------------------------------------------------------------------------------------------
+
+
+def measure_problem(
+    problem: Problem, methods: Sequence[str], effort: Effort, most: int | None = None
+) -> list[Row]:
+    """Fit each model once, and score every method that explains it."""
+    fitted: dict[str, tuple[Any, Any]] = {}
+    rows = []
+    for name in methods:
+        method = METHODS[name]
+        schema = problem.test.schema
+        if name == "heteroatoms" and (schema is None or schema.domain != "molecule"):
+            continue
+        if method.model is not None and method.model not in fitted:
+            model = MODELS[method.model](problem.train, problem.val, effort)
+            fitted[method.model] = model, np.asarray(model.predict(problem.test))
+        model, predicted = fitted[method.model] if method.model is not None else (None, None)
+        rows.append(_row(problem, method, model, predicted, effort, most))
+    return rows
+
+
+def _row(
+    problem: Problem, method: TruthMethod, model: Any, predicted: Any, effort: Effort, most: int | None
+) -> Row:
+    test = problem.test
+    assert test.node_masks is not None
+    right = None if predicted is None else predicted == test.y
+    # Without a model all graphs of the rule's class are scored.
+    mutagenic = test.y if predicted is None else predicted
+    kept = np.flatnonzero(problem.scored(mutagenic))
+    limits = [limit for limit in (most, method.most) if limit is not None]
+    kept = kept[: min(limits)] if limits else kept
+    row = Row(
+        problem.name,
+        method.title,
+        len(kept),
+        None if right is None else float(right.mean()),
+        None if right is None or problem.misled is None else float(right[problem.misled].mean()),
+    )
+    if not len(kept):
+        return row
+    chosen = test.take(kept)
+    truths = [np.asarray(mask) for mask in chosen.node_masks or []]
+    found = method.explain(model, chosen.graphs, [int(truth.sum()) for truth in truths], effort)
+    told = overlap(found.masks, truths, found.scores)
+    at_size = told.jaccard_at_size if found.at_size is None else overlap(found.at_size, truths).jaccard
+    return row._replace(
+        auc=told.auc,
+        at_size=at_size,
+        jaccard=told.jaccard,
+        precision=told.precision,
+        recall=told.recall,
+        nodes=float(np.mean([np.sum(mask) for mask in found.masks])),
+    )
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the rows as a Markdown table; a rule is named in its first row."""
+    lines, before = [], ""
+    for row in rows:
+        figures = [_figure(value) for value in row[3:-1]]
+        nodes = "–" if row.nodes is None else f"{row.nodes:.1f}"
+        lines.append(["" if row.rule == before else row.rule, row.method, str(row.n_graphs), *figures, nodes])
+        before = row.rule
+    return markdown(list(HEADER), lines)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None or np.isnan(value) else f"{value:.3f}"
+
+
+def _aims(rows: Sequence[Row], noiseless: Sequence[str]) -> str:
+    """Say on how many noiseless rules the aims hold, and where GDLNN is ahead of GIN's best explainer."""
+    if not noiseless:
+        return ""
+    lines = []
+    titles = dict.fromkeys(row.method for row in rows if row.method.startswith("GDLNN"))
+    for title in titles:
+        own = [row for row in rows if row.method == title and row.rule in noiseless]
+        reached = sum((row.auc or 0) >= AUC_AIM and (row.at_size or 0) >= JACCARD_AIM for row in own)
+        said = f"{title}: AUC ≥ {AUC_AIM} and Jaccard at size ≥ {JACCARD_AIM} on {reached} of {len(own)}"
+        rivals = {row.rule: [other.at_size or 0 for other in _rivals(rows, row)] for row in own}
+        ahead = [max(rivals[row.rule]) < (row.at_size or 0) for row in own if rivals[row.rule]]
+        against = f"; ahead of GIN with its best explainer on {sum(ahead)} of {len(ahead)}" if ahead else ""
+        lines.append(f"- {said} noiseless rules{against}.")
+    return "\n".join(lines) + "\n"
+
+
+def _rivals(rows: Sequence[Row], own: Row) -> list[Row]:
+    return [row for row in rows if row.rule == own.rule and row.method.startswith("GIN")]
