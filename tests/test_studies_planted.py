@@ -34,7 +34,7 @@ def test_every_rule_gives_three_parts_with_both_labels_and_truths_where_it_holds
     found = planted(name)
     for part in (found.train, found.val, found.test):
         assert part.node_masks is not None
-        assert set(np.unique(part.y).tolist()) == {0, 1}
+        assert set(np.unique(np.asarray(part.y)).tolist()) == {0, 1}
     marked = np.array([bool(np.any(mask)) for mask in found.test.node_masks or []])
     assert np.array_equal(marked, np.asarray(found.test.y) == 1)
     sizes = [len(mask) for mask in found.test.node_masks or [] if mask is not None]
@@ -45,7 +45,7 @@ def test_every_rule_gives_three_parts_with_both_labels_and_truths_where_it_holds
 def test_the_same_seed_gives_the_same_graphs_and_another_seed_others(name: str) -> None:
     first, again, other = planted(name), planted(name), planted(name, 1)
     for one, two in zip(first[:3], again[:3], strict=True):
-        assert np.array_equal(one.y, two.y)
+        assert np.array_equal(np.asarray(one.y), np.asarray(two.y))
         assert all(a == b for a, b in zip(one.graphs, two.graphs, strict=True))
     assert [g.name for g in first.test.graphs] != [g.name for g in other.test.graphs] or any(
         a != b for a, b in zip(first.test.graphs, other.test.graphs, strict=False)
@@ -100,7 +100,7 @@ def test_flipped_labels_are_a_tenth_of_training_and_none_of_the_test_set() -> No
     for one, two in zip(clean[:2], noisy[:2], strict=True):
         assert [g.name for g in one.graphs] == [g.name for g in two.graphs]
         assert int((np.asarray(one.y) != np.asarray(two.y)).sum()) == round(0.1 * len(one))
-    assert np.array_equal(clean.test.y, noisy.test.y)
+    assert np.array_equal(np.asarray(clean.test.y), np.asarray(noisy.test.y))
     assert not RULES["flipped"].noiseless
     assert not RULES["decoy"].noiseless
     assert RULES["group"].noiseless
