@@ -219,6 +219,15 @@ def test_measures_in_one_go() -> None:
     assert 0 <= measures.sparsity <= 1
     assert measures.accuracy == pytest.approx(model.score(TEST))
     assert json.loads(json.dumps(measures.to_json()))["nodes"]["n_graphs"] == 20
+    assert (measures.with_reason, measures.supporting, measures.opposing) == (None, None, None)
+    default = measure(model, model.explain(TEST.graphs), np.asarray(TEST.y), node_masks=TEST.node_masks)
+    assert default.with_reason is not None
+    assert default.supporting is not None
+    assert default.nodes is not None
+    assert 0 < default.with_reason <= 1
+    assert 0 < default.supporting <= 5
+    assert 0 < default.median_share <= 1
+    assert 0.5 < default.nodes.jaccard_at_size <= 1
     runs = [model.explain(TEST.graphs[:5], seed=seed) for seed in (0, 1)]
     same = stability([runs[0], runs[0]])
     assert (same.programs, same.nodes) == (1.0, 1.0)

@@ -332,7 +332,9 @@ class Measures:
     """The metrics of some explanations.
 
     `nodes` and `edges` are None if the data has no truth, `unfaithfulness` if the model gives no
-    probabilities.
+    probabilities. `median_share` is the median share of a graph's nodes that are in the explanation.
+    `with_reason` is the share of explanations with a reason, `supporting` and `opposing` are mean numbers of
+    listed programs for and against the class; they are None for techniques without a baseline.
     """
 
     n_graphs: int
@@ -349,6 +351,10 @@ class Measures:
     seconds_per_graph: float | None
     nodes: Overlap | None
     edges: Overlap | None
+    median_share: float
+    with_reason: float | None
+    supporting: float | None
+    opposing: float | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the metrics as plain JSON values."""
@@ -408,7 +414,20 @@ def measure(
         seconds_per_graph=None if seconds is None else seconds / len(truth),
         nodes=_overlap([e.node_mask for e in explanations], node_masks, scores),
         edges=_overlap([e.edge_mask for e in explanations], edge_masks, None),
+        median_share=float(np.median([len(e.nodes) / max(1, e.graph.n_nodes) for e in explanations])),
+        **_sides(explanations),
     )
+
+
+def _sides(explanations: Sequence[Explanation]) -> dict[str, float | None]:
+    """Return what speaks for and against, where all explanations have a baseline."""
+    if any(getattr(e, "baseline_probability", None) is None for e in explanations):
+        return dict.fromkeys(("with_reason", "supporting", "opposing"))
+    return {
+        "with_reason": float(np.mean([e.has_reason for e in explanations])),
+        "supporting": float(np.mean([len(e.supporting) for e in explanations])),
+        "opposing": float(np.mean([len(e.opposing) for e in explanations])),
+    }
 
 
 def measure_model(
