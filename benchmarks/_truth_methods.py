@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import Graph, GraphDataset
 
-SUBGRAPHX_GRAPHS = 10
-"""Graphs of each rule that SubgraphX explains, which takes seconds for each."""
+NETWORK_GRAPHS, SUBGRAPHX_GRAPHS = 40, 5
+"""Graphs of each rule that explainers of GIN explain; SubgraphX takes ten seconds for each."""
 GIN_EPOCHS, GIN_PATIENCE = 100, 30
 
 
@@ -132,10 +132,16 @@ METHODS: dict[str, TruthMethod] = {
     "gdlnn-linear": TruthMethod("GDLNN, linear head", "gdlnn-linear", _programs),
     "gdlnn-scorecard": TruthMethod("GDLNN, scorecard", "gdlnn-scorecard", _programs),
     "gradients": TruthMethod(
-        "GIN + integrated gradients", "gin", _network(lambda model, _: NodeIntegratedGradients(model))
+        "GIN + integrated gradients",
+        "gin",
+        _network(lambda model, _: NodeIntegratedGradients(model)),
+        NETWORK_GRAPHS,
     ),
     "gnnexplainer": TruthMethod(
-        "GIN + GNNExplainer", "gin", _network(lambda model, effort: GNNExplainer(model, seed=effort.seed))
+        "GIN + GNNExplainer",
+        "gin",
+        _network(lambda model, effort: GNNExplainer(model, seed=effort.seed)),
+        NETWORK_GRAPHS,
     ),
     "subgraphx": TruthMethod("GIN + SubgraphX", "gin", _network(_subgraphx), SUBGRAPHX_GRAPHS),
     "random": TruthMethod("random nodes", None, _random),

@@ -8,6 +8,7 @@ labels alone; nothing is chosen on the test set.
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import sys
@@ -26,9 +27,11 @@ from gdlnn.studies.planted import RULES, plant
 from gdlnn.studies.tables import markdown, replace_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-KNOWN = ("Mutagenicity", "BA-2Motifs")
+OF_KNOWN = {"Mutagenicity": "NO2 or NH2", "BA-2Motifs": "a cycle or a house"}
+KNOWN = tuple(OF_KNOWN)
+OURS = "GDLNN"
 HEADER = (
     *("rule", "method", "graphs", "accuracy", "… decoy lies", "AUC", "Jaccard at size", "Jaccard"),
     *("precision", "recall", "nodes"),
@@ -43,26 +46,22 @@ class Problem(NamedTuple):
 
     Attributes
     ----------
-    name, words
-        The name on the command line, and what decides.
+    name
+        The name on the command line.
     train, val, test
         The parts; ``node_masks`` of the test set is the truth.
     scored
         From predicted labels to which test graphs are scored.
     misled
         Which test graphs have a decoy that speaks for the other label, or None.
-    noiseless
-        Whether the aims of a noiseless rule hold for it.
     """
 
     name: str
-    words: str
     train: GraphDataset
     val: GraphDataset
     test: GraphDataset
     scored: Callable[[Any], Any]
     misled: Any = None
-    noiseless: bool = False
 
 
 class Row(NamedTuple):
@@ -89,20 +88,41 @@ def run(words: Sequence[str] = ("--quick",)) -> None:
         print("rules: GDLNN_DATA names no folder with the data sets; nothing is measured")
         return
     effort = Effort(options.seed, options.jobs, options.quick)
+    kept = Kept(options.keep, f"seed {options.seed}, graphs {options.graphs}, quick {options.quick}")
     rows: list[Row] = []
-    noiseless = []
     for problem in _problems(options, root):
         start = time.perf_counter()
-        rows += measure_problem(problem, options.methods, effort, options.graphs)
-        noiseless += [problem.name] if problem.noiseless else []
-        print(f"{problem.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        rows += measure_problem(problem, options.methods, effort, options.graphs, kept)
+        print(f"{rows[-1].rule}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     command = " ".join(("python -m benchmarks rules", *_without_paths(words)))
-    text = f"`{command}`\n\n{table(rows)}\n\n{_aims(rows, noiseless)}"
-    print(text)
+    short, whole = f"`{command}`\n\n{summary(rows)}\n\n{aims(rows)}", table(rows)
+    print(f"{short}\n{whole}")
     if options.output is not None:
-        write_text(options.output, text)
+        write_text(options.output, f"{short}\n{whole}\n")
     if options.document is not None:
-        replace_part(options.document, "rules", text)
+        replace_part(options.document, "rules", short)
+        replace_part(options.document, "rules-all", whole)
+
+
+class Kept:
+    """Rows that were measured before, by rule, method and settings, in a JSON file; without one, none."""
+
+    def __init__(self, path: Path | None, settings: str) -> None:
+        self._path, self._settings = path, settings
+        found = json.loads(path.read_text()) if path is not None and path.exists() else {}
+        self._rows: dict[str, list[Any]] = found
+
+    def get(self, rule: str, method: str) -> Row | None:
+        """Return a row that was kept, or None."""
+        found = self._rows.get(f"{rule}, {method}, {self._settings}")
+        return None if found is None else Row(*found)
+
+    def put(self, method: str, row: Row) -> Row:
+        """Keep a row; the file is complete after every one."""
+        self._rows[f"{row.rule}, {method}, {self._settings}"] = list(row)
+        if self._path is not None:
+            write_text(self._path, json.dumps(self._rows, indent=1))
+        return row
 
 
 def _options(words: Sequence[str]) -> Any:
@@ -114,6 +134,7 @@ def _options(words: Sequence[str]) -> Any:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works")
     parser.add_argument("-j", "--jobs", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="a JSON file of rows: those in it are not measured again")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file to write")
     parser.add_argument("--document", type=Path, help="a Markdown file with marks to put the table between")
     options = parser.parse_args(list(words))
@@ -124,7 +145,7 @@ def _options(words: Sequence[str]) -> Any:
 
 def _without_paths(words: Sequence[str]) -> list[str]:
     """Return the command without the files it wrote: paths are of one machine."""
-    paths = ("-o", "--output", "--document")
+    paths = ("-o", "--output", "--document", "--keep", "-j", "--jobs")
     skipped = {i + step for i, word in enumerate(words) if word in paths for step in (0, 1)}
     return [word for i, word in enumerate(words) if i not in skipped]
 
@@ -132,8 +153,8 @@ def _without_paths(words: Sequence[str]) -> list[str]:
 # --- problems ---------------------------------------------------------------------------------------------
 
 
-def _problems(options: Any, root: str) -> Any:
-    """Yield the problems one after another."""
+def _problems(options: Any, root: str) -> Iterator[Problem]:
+    """Yield the problems one after another; graphs are read and labelled when they are asked for."""
     molecules = None
     for name in options.rules:
         if name in KNOWN:
@@ -155,7 +176,7 @@ def planted_problem(name: str, options: Any, molecules: GraphDataset | None) -> 
     def scored(predicted: Any) -> Any:
         return (np.asarray(test.y) == 1) & (predicted == 1)
 
-    return Problem(name, rule.words, train, val, test, scored, misled, rule.noiseless)
+    return Problem(name, train, val, test, scored, misled)
 
 
 def known_problem(data: GraphDataset, options: Any) -> Problem:
@@ -167,17 +188,21 @@ def known_problem(data: GraphDataset, options: Any) -> Problem:
     assert test.node_masks is not None
     marked = np.array([mask is not None and bool(mask.any()) for mask in test.node_masks])
     if data.name != "Mutagenicity":
-        return Problem(data.name, "its motif", train, val, test, lambda said: marked & (said == test.y))
+        return Problem(data.name, train, val, test, lambda said: marked & (said == test.y))
     assert test.schema is not None
     mutagen = next(label for label, name in test.schema.classes.items() if name == "mutagen")
-    return Problem(data.name, "NO2 or NH2", train, val, test, lambda said: marked & (said == mutagen))
+    return Problem(data.name, train, val, test, lambda said: marked & (said == mutagen))
 
 
 # --- measuring --------------------------------------------------------------------------------------------
 
 
 def measure_problem(
-    problem: Problem, methods: Sequence[str], effort: Effort, most: int | None = None
+    problem: Problem,
+    methods: Sequence[str],
+    effort: Effort,
+    most: int | None = None,
+    kept: Kept | None = None,
 ) -> list[Row]:
     """Fit each model once, and score every method that explains it."""
     fitted: dict[str, tuple[Any, Any]] = {}
@@ -187,11 +212,16 @@ def measure_problem(
         schema = problem.test.schema
         if name == "heteroatoms" and (schema is None or schema.domain != "molecule"):
             continue
+        before = None if kept is None else kept.get(problem.name, name)
+        if before is not None:
+            rows.append(before)
+            continue
         if method.model is not None and method.model not in fitted:
             model = MODELS[method.model](problem.train, problem.val, effort)
             fitted[method.model] = model, np.asarray(model.predict(problem.test))
         model, predicted = fitted[method.model] if method.model is not None else (None, None)
-        rows.append(_row(problem, method, model, predicted, effort, most))
+        row = _row(problem, method, model, predicted, effort, most)
+        rows.append(row if kept is None else kept.put(name, row))
     return rows
 
 
@@ -248,22 +278,41 @@ def _figure(value: float | None) -> str:
     return "–" if value is None or np.isnan(value) else f"{value:.3f}"
 
 
-def _aims(rows: Sequence[Row], noiseless: Sequence[str]) -> str:
-    """Say on how many noiseless rules the aims hold, and where GDLNN is ahead of GIN's best explainer."""
-    if not noiseless:
-        return ""
+def summary(rows: Sequence[Row]) -> str:
+    """Return a table with one row per rule: GDLNN beside GIN's best explainer and simple guesses."""
     lines = []
-    titles = dict.fromkeys(row.method for row in rows if row.method.startswith("GDLNN"))
-    for title in titles:
-        own = [row for row in rows if row.method == title and row.rule in noiseless]
+    for rule in dict.fromkeys(row.rule for row in rows):
+        of = {row.method: row for row in rows if row.rule == rule}
+        own, best = of.get(OURS), _best_rival(rows, rule)
+        words = RULES[rule].words if rule in RULES else OF_KNOWN[rule]
+        cells = [_cell(own, name) for name in ("accuracy", "misled_accuracy", "auc", "at_size", "jaccard")]
+        cells += [_cell(best, name) for name in ("accuracy", "misled_accuracy", "auc", "at_size")]
+        cells += [_cell(of.get(name), "at_size") for name in ("all heteroatoms", "random nodes")]
+        lines.append([rule, words, *cells])
+    header = ["rule", "what decides", "accuracy", "… decoy lies", "AUC", "Jaccard at size", "Jaccard"]
+    header += ["GIN: accuracy", "… decoy lies", "AUC", "Jaccard at size", "all heteroatoms", "random nodes"]
+    return markdown(header, lines)
+
+
+def _cell(row: Row | None, name: str) -> str:
+    return "–" if row is None else _figure(getattr(row, name))
+
+
+def _best_rival(rows: Sequence[Row], rule: str) -> Row | None:
+    """Return GIN with the explainer that finds most of the truth."""
+    rivals = [row for row in rows if row.rule == rule and row.method.startswith("GIN")]
+    return max(rivals, key=lambda row: row.at_size or 0, default=None)
+
+
+def aims(rows: Sequence[Row]) -> str:
+    """Say on how many noiseless rules the aims hold, and where GDLNN is ahead of GIN's best explainer."""
+    lines = []
+    for title in dict.fromkeys(row.method for row in rows if row.method.startswith("GDLNN")):
+        own = [r for r in rows if r.method == title and r.rule in RULES and RULES[r.rule].noiseless]
         reached = sum((row.auc or 0) >= AUC_AIM and (row.at_size or 0) >= JACCARD_AIM for row in own)
         said = f"{title}: AUC ≥ {AUC_AIM} and Jaccard at size ≥ {JACCARD_AIM} on {reached} of {len(own)}"
-        rivals = {row.rule: [other.at_size or 0 for other in _rivals(rows, row)] for row in own}
-        ahead = [max(rivals[row.rule]) < (row.at_size or 0) for row in own if rivals[row.rule]]
-        against = f"; ahead of GIN with its best explainer on {sum(ahead)} of {len(ahead)}" if ahead else ""
-        lines.append(f"- {said} noiseless rules{against}.")
+        pairs = [(row, rival) for row in own if (rival := _best_rival(rows, row.rule)) is not None]
+        ahead = sum((rival.at_size or 0) < (row.at_size or 0) for row, rival in pairs)
+        against = f"; ahead of GIN with its best explainer on {ahead} of {len(pairs)}" if pairs else ""
+        lines += [f"- {said} noiseless rules{against}."] if own else []
     return "\n".join(lines) + "\n"
-
-
-def _rivals(rows: Sequence[Row], own: Row) -> list[Row]:
-    return [row for row in rows if row.rule == own.rule and row.method.startswith("GIN")]
