@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._explain_study import renumbered
 from benchmarks._truth_methods import DEFAULT, METHODS, MODELS, Effort, TruthMethod
 from gdlnn import GraphDataset, load_dataset
 from gdlnn.drawing import write_text
 from gdlnn.explain.metrics import overlap
-from gdlnn.studies.planted import RULES, plant
+from gdlnn.studies.planted import RULES, plant, renumbered
 from gdlnn.studies.tables import markdown, replace_part
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from rdkit import Chem
 from gdlnn import GraphDataset
 from gdlnn.errors import DatasetError
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.studies.planted import RULES, Planted, contents, plant
+from gdlnn.studies.planted import RULES, Planted, contents, plant, renumbered
 
 PIECES = ["CC(=O)N", "C(O)", "c1ccc(Cl)cc1", "CN(C)C", "C1CCNCC1", "CSC", "CC(=O)O", "C(F)C", "c1ccncc1"]
 
@@ -131,3 +131,16 @@ def test_motifs_lie_where_the_truth_says() -> None:
 def test_molecules_are_asked_for_where_they_are_missing() -> None:
     with pytest.raises(DatasetError, match="expected molecules with their SMILES"):
         plant(RULES["group"])
+
+
+def test_renumbering_moves_truth_and_edges_along() -> None:
+    data = planted("made-group").test
+    moved = renumbered(data, 1)
+    assert any(a != b for a, b in zip(data.graphs, moved.graphs, strict=True))
+    for before, after in zip(data.graphs, moved.graphs, strict=True):
+        degree = np.bincount(after.edges.reshape(-1), minlength=after.n_nodes)
+        assert np.array_equal(after.node_features[:, 0], degree)
+        assert before.n_edges == after.n_edges
+    for graph, mask in zip(moved.graphs, moved.node_masks or [], strict=True):
+        assert mask is not None
+        assert int(mask[graph.edges].all(axis=1).sum()) == (6 if mask.any() else 0)

@@ -343,6 +343,19 @@ def _union(
     return mask
 
 
+def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
+    """Return graphs and truths with the nodes in random order, so that no answer can lie in the numbers."""
+    rng = np.random.default_rng(seed)
+    graphs, masks = [], []
+    for graph, mask in zip(data.graphs, data.node_masks or [None] * len(data), strict=True):
+        place = rng.permutation(graph.n_nodes)
+        back, edges = np.argsort(place), place[graph.edges]
+        whole: dict[str, Any] = {"directed": graph.directed, "schema": graph.schema, "name": graph.name}
+        graphs.append(Graph(graph.node_features[back], edges, graph.edge_features, **whole))
+        masks.append(None if mask is None else mask[back])
+    return GraphDataset(graphs, data.y, data.schema, data.name, node_masks=masks)
+
+
 # --- labels -----------------------------------------------------------------------------------------------
 
 
