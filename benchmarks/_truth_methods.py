@@ -148,4 +148,4 @@ METHODS: dict[str, TruthMethod] = {
     "heteroatoms": TruthMethod("all heteroatoms", None, _heteroatoms),
 }
 """All methods by name, in the order of the tables."""
-DEFAULT = ("gdlnn", "gdlnn-linear", "gradients", "gnnexplainer", "subgraphx", "random", "heteroatoms")
+DEFAULT = ("gdlnn", "gradients", "gnnexplainer", "subgraphx", "random", "heteroatoms")

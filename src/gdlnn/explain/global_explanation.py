@@ -12,18 +12,18 @@ from gdlnn.errors import ExplanationError
 from gdlnn.explain.context import make_context
 from gdlnn.explain.contribution import Contribution
 from gdlnn.explain.cover import Covering, greedy_cover
-from gdlnn.explain.explainer import GraphsLike, listed_graphs
+from gdlnn.explain.explainer import GraphsLike, represented
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.subgraph import shrink
 from gdlnn.graphs import Graph, GraphDataset, Schema
 from gdlnn.model.scores import wilson
-from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.gdl.program import Program
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
 
 MOST_PROGRAMS = 5
 """Most programs for each class."""
@@ -232,7 +232,7 @@ def explain_model(
     """
     if max_programs < 1:
         raise ExplanationError(f"max_programs: expected a whole number of at least 1, got {max_programs}")
-    seen = graphs if isinstance(graphs, Representation) else model.represent(listed_graphs(graphs))
+    seen = represented(model, graphs)
     if y is None and isinstance(graphs, GraphDataset):
         y = graphs.y
     truth = np.asarray(seen.labels if y is None else y)
