@@ -88,11 +88,11 @@ def run(words: Sequence[str] = ("--quick",)) -> None:
         return
     effort = Effort(options.seed, options.jobs, options.quick)
     kept = Kept(options.keep, f"seed {options.seed}, graphs {options.graphs}, quick {options.quick}")
-    rows: list[Row] = []
-    for problem in _problems(options, root):
+    for problem in () if options.tables_only else _problems(options, root):
         start = time.perf_counter()
-        rows += measure_problem(problem, options.methods, effort, options.graphs, kept)
-        print(f"{rows[-1].rule}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        measure_problem(problem, options.methods, effort, options.graphs, kept)
+        print(f"{problem.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    rows = [row for rule in options.rules for name in options.methods if (row := kept.get(rule, name))]
     command = " ".join(("python -m benchmarks rules", *_without_paths(words)))
     short, whole = f"`{command}`\n\n{summary(rows)}\n\n{aims(rows)}", table(rows)
     print(f"{short}\n{whole}")
@@ -116,12 +116,11 @@ class Kept:
         found = self._rows.get(f"{rule}, {method}, {self._settings}")
         return None if found is None else Row(*found)
 
-    def put(self, method: str, row: Row) -> Row:
+    def put(self, method: str, row: Row) -> None:
         """Keep a row; the file is complete after every one."""
         self._rows[f"{row.rule}, {method}, {self._settings}"] = list(row)
         if self._path is not None:
             write_text(self._path, json.dumps(self._rows, indent=1))
-        return row
 
 
 def _options(words: Sequence[str]) -> Any:
@@ -134,6 +133,7 @@ def _options(words: Sequence[str]) -> Any:
     parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works")
     parser.add_argument("-j", "--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="a JSON file of rows: those in it are not measured again")
+    parser.add_argument("--tables-only", action="store_true", help="measure nothing: tables of --keep's rows")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file to write")
     parser.add_argument("--document", type=Path, help="a Markdown file with marks to put the table between")
     options = parser.parse_args(list(words))
@@ -146,7 +146,7 @@ def _without_paths(words: Sequence[str]) -> list[str]:
     """Return the command without the files it wrote: paths are of one machine."""
     paths = ("-o", "--output", "--document", "--keep", "-j", "--jobs")
     skipped = {i + step for i, word in enumerate(words) if word in paths for step in (0, 1)}
-    return [word for i, word in enumerate(words) if i not in skipped]
+    return [word for i, word in enumerate(words) if i not in skipped and word != "--tables-only"]
 
 
 # --- problems ---------------------------------------------------------------------------------------------
@@ -200,28 +200,23 @@ def measure_problem(
     problem: Problem,
     methods: Sequence[str],
     effort: Effort,
-    most: int | None = None,
-    kept: Kept | None = None,
-) -> list[Row]:
+    most: int | None,
+    kept: Kept,
+) -> None:
     """Fit each model once, and score every method that explains it."""
     fitted: dict[str, tuple[Any, Any]] = {}
-    rows = []
     for name in methods:
         method = METHODS[name]
         schema = problem.test.schema
         if name == "heteroatoms" and (schema is None or schema.domain != "molecule"):
             continue
-        before = None if kept is None else kept.get(problem.name, name)
-        if before is not None:
-            rows.append(before)
+        if kept.get(problem.name, name) is not None:
             continue
         if method.model is not None and method.model not in fitted:
             model = MODELS[method.model](problem.train, problem.val, effort)
             fitted[method.model] = model, np.asarray(model.predict(problem.test))
         model, predicted = fitted[method.model] if method.model is not None else (None, None)
-        row = _row(problem, method, model, predicted, effort, most)
-        rows.append(row if kept is None else kept.put(name, row))
-    return rows
+        kept.put(name, _row(problem, method, model, predicted, effort, most))
 
 
 def _row(
