@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 OURS = ("gdlnn", "gdlnn-smallest", "gdlnn-v1", "gdlnn-v1-smallest", "gdlnn-paper")
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
 """Fidelities at which sparsities are compared; 0 loses no right answer."""
-TRUTHS = ("precision", "recall", "jaccard", "jaccard_at_size", "auc", "found")
+TRUTHS = ("precision", "recall", "jaccard", "auc", "found")
+AT_SIZE = "jaccard_at_size"
 SIDES = ("n_supporting", "n_opposing", "has_reason")
 FOUND = 0.5
 """Jaccard index from which on the truth counts as found."""
@@ -181,8 +182,9 @@ def _agreement(graphs: Sequence[Result], rows: Sequence[Result]) -> dict[str, fl
     known = [(graph, row["truth"]) for graph, row in zip(graphs, rows, strict=True) if row["truth"]]
     if not known:
         return {}
+    names = (*TRUTHS[:-1], AT_SIZE)
     values: dict[str, list[Any]] = {
-        name: [truth[name] for _, truth in known if truth.get(name) is not None] for name in TRUTHS[:-1]
+        name: [truth[name] for _, truth in known if truth.get(name) is not None] for name in names
     }
     right = [truth for graph, truth in known if graph["predicted"] == graph["truth"]]
     values["found"] = [truth["jaccard"] >= FOUND for truth in right]
@@ -321,7 +323,7 @@ def _truth_table(curves: Curves) -> str:
             continue
         best = max(known, key=lambda point: point.truth["jaccard"])
         setting = _setting(curve.method, best.setting) or "–"
-        values = [f"{best.truth[name]:.3f}" for name in TRUTHS]
+        values = [f"{best.truth[name]:.3f}" for name in (*TRUTHS[:3], AT_SIZE, *TRUTHS[3:])]
         rows.append([curve.dataset, EXPLAINERS[curve.method].title, setting, *values])
     if not rows:
         return ""
@@ -366,36 +368,26 @@ def _reasons_table(curves: Curves) -> str:
 
 
 def curves_csv(curves: Curves) -> str:
-    """Return one line per point."""
-    names = (
-        "sparsity",
-        "fidelity",
-        "fidelity_masked",
-        "fidelity_plus",
-        "fidelity_minus",
-        "empty",
-        "median_share",
-    )
-    header = [
-        "dataset",
-        "method",
-        "setting",
-        *names,
-        *SIDES,
-        *TRUTHS,
-        "n_graphs",
-        "n_test",
-        "n_late",
-        "accuracy",
-    ]
+    """Return one line per point; columns that version 0.1 did not have come last, where there are values."""
+    names = ("sparsity", "fidelity", "fidelity_masked", "fidelity_plus", "fidelity_minus", "empty")
+    header = ["dataset", "method", "setting", *names, *TRUTHS, "n_graphs", "n_test", "n_late", "accuracy"]
+    extended = any(_has_more(point) for curve in curves.values() for point in curve.points)
+    header += ["median_share", *SIDES, AT_SIZE] if extended else []
     rows = []
     for curve in in_order(curves, EXPLAINERS):
         sizes = [curve.n_graphs, curve.n_test, curve.n_late]
         for point in curve.points:
             values = [getattr(point, name) for name in names]
             row = ["" if value is None else f"{value:.6f}" for value in values]
-            row += [f"{point.sides[name]:.6f}" if point.sides else "" for name in SIDES]
             row += [f"{point.truth[name]:.6f}" if point.truth else "" for name in TRUTHS]
             key = [curve.dataset, curve.method, f"{point.setting:g}"]
-            rows.append([*key, *row, *sizes, f"{curve.accuracy:.6f}"])
+            more = [f"{point.median_share:.6f}"]
+            more += [f"{point.sides[name]:.6f}" if point.sides else "" for name in SIDES]
+            more += [f"{point.truth[AT_SIZE]:.6f}" if point.truth else ""]
+            rows.append([*key, *row, *sizes, f"{curve.accuracy:.6f}", *(more if extended else [])])
     return csv_text(header, rows)
+
+
+def _has_more(point: Point) -> bool:
+    """Whether a point has what cells of version 0.1 do not tell."""
+    return bool(point.sides) or not np.isnan(point.truth.get(AT_SIZE, np.nan))
