@@ -31,6 +31,14 @@ def explain(
         list[int] | None, typer.Option("--index", "-i", help="Row to explain, from 0; may be repeated.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Explain every graph.")] = False,
+    overall: Annotated[
+        bool,
+        typer.Option(
+            "--global",
+            help="Explain the model instead: for each class the few programs that cover most of its graphs. "
+            "Give graphs that were not trained on, by --part test or a data set of their own.",
+        ),
+    ] = False,
     technique: opt.Technique = None,
     n_features: Annotated[
         str,
@@ -74,6 +82,9 @@ def explain(
     loaded = load_model(model).set_params(n_jobs=jobs)
     data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=loaded.reading_)
     data = opt.part_of(data, split, part, seed)
+    if overall:
+        _explain_model(loaded, data, output, given=bool(index) or every, as_json=as_json, quiet=quiet)
+        return
     rows = _rows(data, index, every)
     if output is not None and output.suffix.lower() == ".svg" and len(rows) != 1:
         raise ExplanationError(f"{output.name}: expected one row, since a picture shows one, got {len(rows)}")
@@ -99,6 +110,35 @@ def explain(
         opt.print_json({"output": str(output), "explanations": len(found)})
     elif not quiet:
         typer.echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
+
+
+def _explain_model(
+    model: GDLNNClassifier,
+    data: GraphDataset,
+    output: Path | None,
+    *,
+    given: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print the global explanation, or write it."""
+    from gdlnn.drawing import write_text
+    from gdlnn.explain import explain_model
+
+    if given:
+        raise ExplanationError("--global: expected neither --index nor --all, since it is about all graphs")
+    if output is not None and output.suffix.lower() == ".svg":
+        raise ExplanationError(f"{output.name}: expected a name in .html or .json for --global")
+    found = explain_model(model, data)
+    values = json.dumps(found.to_json(), indent=1) + "\n"
+    if output is None:
+        typer.echo(values if as_json else found.describe(), nl=not as_json)
+        return
+    write_text(output, found.to_html() if output.suffix.lower() == ".html" else values)
+    if as_json:
+        opt.print_json({"output": str(output), "graphs": found.n_graphs})
+    elif not quiet:
+        typer.echo(f"{output.name}: {found.n_graphs} graphs")
 
 
 def _n_features(text: str) -> Any:
