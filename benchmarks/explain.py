@@ -30,11 +30,11 @@ REPEATS = 40
 
 
 def run(options: Sequence[str] = ()) -> None:
-    """Measure speed, or with `--study` how well explanations find what is known to matter."""
+    """Measure speed, or with `--study` how techniques differ; `rules` compares with the truth."""
     if options:
-        from benchmarks import _explain_study
+        from benchmarks import _explain_techniques
 
-        _explain_study.run(options)
+        _explain_techniques.run(options)
         return
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():

@@ -165,6 +165,22 @@ def test_the_commands_of_a_page_run(
             assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 0, line
 
 
+def test_the_worked_molecules_say_what_the_page_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the first block prints is the first text on the page; figures may differ in the last digit."""
+    pytest.importorskip("rdkit")
+    page = ROOT / "docs" / "explanations.md"
+    monkeypatch.chdir(ROOT)
+    exec(compile(blocks(page, "python")[0], name_of(page), "exec"), {})
+    printed, shown = capsys.readouterr().out.strip(), blocks(page, "text")[0].strip()
+    number = re.compile(r"[-+]?\d+(?:\.\d+)?")
+    assert number.sub("#", printed) == number.sub("#", shown), f"docs/explanations.md: expected\n{printed}"
+    assert [float(n) for n in number.findall(printed)] == pytest.approx(
+        [float(n) for n in number.findall(shown)], abs=0.15, rel=0.02
+    )
+
+
 # --- names and pictures -------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gdlnn.cli import main
-from gdlnn.explain import Explanation
+from gdlnn.explain import Explanation, explain_model
 from reference.explain_models import motif_data, motif_model
 
 if TYPE_CHECKING:
@@ -72,9 +72,27 @@ def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
     assert "house" in (tmp_path / "out.svg").read_text(encoding="utf-8")
 
 
+def test_the_model_as_a_whole(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("explain", *files, "--global") == 0
+    shown = capsys.readouterr().out
+    assert shown == f"{explain_model(motif_model(), motif_data()[1]).describe()}\n"
+    assert run("explain", *files, "--global", "-o", tmp_path / "out.html") == 0
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "graphs covered" in page
+    assert "<svg" in page
+    capsys.readouterr()
+    assert run("explain", *files, "--global", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {item["label"] for item in told["classes"]} == {0, 1}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("--all", "--global"), "--global: expected neither --index nor --all"),
+        (("--global", "-o", "out.svg"), "out.svg: expected a name in .html or .json for --global"),
         ((), "expected either --index or --all, since there are 20 graphs"),
         (("--all", "--index", 1), "expected either --index or --all"),
         (("--index", 20), "--index: expected a row from 0 to 19, got 20"),

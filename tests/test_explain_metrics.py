@@ -18,6 +18,7 @@ from gdlnn.explain.metrics import (
     fidelity_minus,
     fidelity_plus,
     jaccard,
+    jaccard_at_size,
     overlap,
     program_quality,
     sparsity,
@@ -175,3 +176,16 @@ def test_bad_input() -> None:
         overlap([[True]], [None])
     with pytest.raises(ExplanationError, match="stability: expected two runs or more"):
         stability([[]])
+
+
+def test_jaccard_at_the_size_of_the_truth_counts_ties_by_their_share() -> None:
+    truth = [True, True, False, False]
+    assert jaccard_at_size([4, 3, 2, 1], truth) == 1.0
+    assert jaccard_at_size([4, 1, 3, 2], truth) == pytest.approx(1 / 3)
+    assert jaccard_at_size([1, 2, 3, 4], truth) == 0.0
+    # Two places for four equal nodes: on average one of the two is hit.
+    assert jaccard_at_size([0, 0, 0, 0], truth) == pytest.approx(1 / 3)
+    assert jaccard_at_size([1, 0, 0, 0], truth) == pytest.approx((4 / 3) / (4 - 4 / 3))
+    assert np.isnan(jaccard_at_size([1, 2], [False, False]))
+    found = overlap([[True, False, False, False]], [truth], [[3, 2, 1, 0]])
+    assert (found.jaccard, found.jaccard_at_size) == (0.5, 1.0)

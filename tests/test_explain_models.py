@@ -23,6 +23,7 @@ from gdlnn.explain import (
     explain_model,
     with_closed_forms,
 )
+from gdlnn.explain.cover import greedy_cover
 from gdlnn.explain.metrics import measure, measure_model, overlap, stability
 from gdlnn.model import PL4XGLClassifier
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs, renumbered
@@ -218,6 +219,15 @@ def test_measures_in_one_go() -> None:
     assert 0 <= measures.sparsity <= 1
     assert measures.accuracy == pytest.approx(model.score(TEST))
     assert json.loads(json.dumps(measures.to_json()))["nodes"]["n_graphs"] == 20
+    assert (measures.with_reason, measures.supporting, measures.opposing) == (None, None, None)
+    default = measure(model, model.explain(TEST.graphs), np.asarray(TEST.y), node_masks=TEST.node_masks)
+    assert default.with_reason is not None
+    assert default.supporting is not None
+    assert default.nodes is not None
+    assert 0 < default.with_reason <= 1
+    assert 0 < default.supporting <= 5
+    assert 0 < default.median_share <= 1
+    assert 0.5 < default.nodes.jaccard_at_size <= 1
     runs = [model.explain(TEST.graphs[:5], seed=seed) for seed in (0, 1)]
     same = stability([runs[0], runs[0]])
     assert (same.programs, same.nodes) == (1.0, 1.0)
@@ -226,20 +236,77 @@ def test_measures_in_one_go() -> None:
 
 def test_global_explanations() -> None:
     model = motif_model()
-    found = explain_model(model, TEST, n_features=3)
+    found = explain_model(model, TEST)
     assert set(found.classes) == {0, 1}
-    assert sum(found.counts.values()) == 20
-    for label, programs in found.classes.items():
-        importance = [item.importance for item in programs]
-        assert importance == sorted(importance, reverse=True)
-        for item in programs:
-            assert abs(item.mean_weight) <= item.importance + 1e-12
-            for row in item.examples:
-                assert item.program.matches(TEST.graphs[row])
-                assert found.explanations[row].prediction == label
-    assert "house" in found.describe()
+    assert sum(item.n_graphs for item in found.classes.values()) == 20
+    y = np.asarray(TEST.y)
+    for label, item in found.classes.items():
+        covered: set[int] = set()
+        for program in item.programs:
+            matched = [row for row, graph in enumerate(TEST.graphs) if program.program.matches(graph)]
+            own = [row for row in matched if y[row] == label]
+            assert (program.n_matched, program.n_covered) == (len(matched), len(own))
+            assert program.precision == pytest.approx(len(own) / len(matched))
+            low, high = program.precision_interval
+            assert item.share < low <= program.precision <= high + 1e-12
+            assert program.n_new == len(set(own) - covered)
+            assert program.contribution is not None
+            assert program.contribution > 0
+            covered |= set(own)
+            for example in program.examples:
+                assert example.row in own
+                assert program.program.matches(
+                    TEST.graphs[example.row].subgraph(list(example.witness.values()))
+                )
+        assert set(item.uncovered) == set(np.flatnonzero(y == label).tolist()) - covered
+        assert item.coverage >= 0.9
+    assert "house: " in found.describe()
+    assert "precision 100%" in found.describe()
     assert "<svg" in found.to_html()
-    json.dumps(found.to_json())
+    assert json.loads(json.dumps(found.to_json()))["n_graphs"] == 20
+
+
+def test_a_global_explanation_without_labels_counts_predictions() -> None:
+    model = motif_model()
+    found = explain_model(model, TEST.graphs)
+    assert not found.labelled
+    assert "predicted graphs covered" in found.describe()
+    counts = {label: item.n_graphs for label, item in found.classes.items()}
+    said = model.predict(TEST).tolist()
+    assert counts == {label: said.count(label) for label in (0, 1)}
+    with pytest.raises(ExplanationError, match="expected 20 labels"):
+        explain_model(model, TEST, [0, 1])
+    with pytest.raises(ExplanationError, match="max_programs"):
+        explain_model(model, TEST, max_programs=0)
+
+
+def test_a_pl4xgl_model_has_a_global_explanation_without_contributions() -> None:
+    found = explain_model(motif_pl4xgl(), TEST)
+    listed = [program for item in found.classes.values() for program in item.programs]
+    assert listed
+    assert all(program.contribution is None for program in listed)
+    assert "adds" not in found.describe()
+
+
+def _cover(columns: dict[str, list[int]], n: int, inside: int, most: int = 5) -> list[str]:
+    """Return the names of the chosen programs, given the graphs that each matches; the first ones count."""
+    names = list(columns)
+    matches = np.zeros((n, len(names)), dtype=bool)
+    for column, rows in enumerate(columns.values()):
+        matches[rows, column] = True
+    own = np.arange(n) < inside
+    found = greedy_cover(matches, own, [1] * len(names), np.ones(len(names), dtype=bool), most)
+    return [names[one.column] for one in found]
+
+
+def test_a_cover_has_no_variants_and_nothing_that_is_not_needed() -> None:
+    wide, other = list(range(12)), list(range(12, 20))
+    variants = {f"variant {i}": [*wide[:-1], 20 + i] for i in range(5)}
+    assert _cover({"wide": wide, **variants, "other": other}, 40, 20) == ["wide", "other"]
+    everywhere = list(range(40))
+    assert _cover({"everywhere": everywhere, "other": other}, 40, 20) == ["other"]
+    assert _cover({"single": [0]}, 40, 20) == []
+    assert _cover({"wide": wide, "other": other}, 40, 20, most=1) == ["wide"]
 
 
 def test_models_that_count_need_a_background() -> None:

@@ -91,6 +91,10 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path, fill
             assert [point["setting"] for point in graph["points"]] == list(settings)
             assert all(0 <= point["n_nodes"] <= graph["n_nodes"] for point in graph["points"])
             assert graph["points"][0]["truth"] is not None
+            assert 0 <= graph["points"][0]["truth"]["jaccard_at_size"] <= 1
+            listed = [p.get("n_supporting", 0) + p.get("n_opposing", 0) for p in graph["points"]]
+            contributes = EXPLAINERS[cell["method"]].technique == "contribution"
+            assert any(listed) == contributes
     before = stamps(tmp_path)
     assert study(tmp_path, ALL) == (0, [])
     assert stamps(tmp_path) == before
@@ -108,6 +112,8 @@ def test_tables_tell_what_cells_say(tmp_path: Path, filled: Path) -> None:
     for part in (
         "Sparsity at equal fidelity",
         "Agreement with the truth",
+        "at the truth's size",
+        "with a reason",
         "GIN + SubgraphX",
         "3 of 6 (sample)",
     ):

@@ -148,9 +148,9 @@ def _tell_deciders(made: dict[str, Any], steps: Steps) -> None:
     steps.say("\nWhat decides:")
     for item in made["global"]:
         for program in item["programs"][:2]:
-            side = "for" if program["mean_weight"] >= 0 else "against"
             told = shortened(words[program["index"]], LONGEST)
-            steps.say(f"  {side} {names[item['label']]} ({program['coverage']:.0%} have it): {told}")
+            figures = f"{program['coverage']:.0%} have it, precision {program['precision']:.0%}"
+            steps.say(f"  for {names[item['label']]} ({figures}): {told}")
     steps.say("\nA few graphs:")
     for label in names:
         card = next((c for c in made["graphs"] if c["prediction"] == label), None)

@@ -37,6 +37,14 @@ def explain(
         list[int] | None, typer.Option("--index", "-i", help="Row to explain, from 0; may be repeated.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Explain every graph.")] = False,
+    overall: Annotated[
+        bool,
+        typer.Option(
+            "--global",
+            help="Explain the model instead: for each class the few programs that cover most of its graphs. "
+            "Give graphs that were not trained on, by --part test or a data set of their own.",
+        ),
+    ] = False,
     technique: opt.Technique = None,
     n_features: Annotated[
         str,
@@ -86,6 +94,9 @@ def explain(
             data = opt.read_as_trained(
                 source, loaded, split=split, seed=seed, part=part, with_labels=False, **table
             )
+    if overall:
+        _explain_model(loaded, data, output, given=bool(index) or every, as_json=as_json, quiet=quiet)
+        return
     rows = _rows(data, index, every)
     if output is not None and output.suffix.lower() == ".svg" and len(rows) != 1:
         raise ExplanationError(f"{output.name}: expected one row, since a picture shows one, got {len(rows)}")
@@ -123,6 +134,35 @@ def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
         return None
     graph = Conversion.of_model(model).graph(text)
     return GraphDataset([graph], smiles=[text], reading=model.reading_)
+
+
+def _explain_model(
+    model: GDLNNClassifier,
+    data: GraphDataset,
+    output: Path | None,
+    *,
+    given: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print the global explanation, or write it."""
+    from gdlnn.drawing import write_text
+    from gdlnn.explain import explain_model
+
+    if given:
+        raise ExplanationError("--global: expected neither --index nor --all, since it is about all graphs")
+    if output is not None and output.suffix.lower() == ".svg":
+        raise ExplanationError(f"{output.name}: expected a name in .html or .json for --global")
+    found = explain_model(model, data)
+    values = json.dumps(found.to_json(), indent=1) + "\n"
+    if output is None:
+        typer.echo(values if as_json else found.describe(), nl=not as_json)
+        return
+    write_text(output, found.to_html() if output.suffix.lower() == ".html" else values)
+    if as_json:
+        opt.print_json({"output": str(output), "graphs": found.n_graphs})
+    elif not quiet:
+        typer.echo(f"{output.name}: {found.n_graphs} graphs")
 
 
 def _n_features(text: str) -> Any:

@@ -52,7 +52,7 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
     graphs, node_masks, edge_masks = [], [], []
     y = np.arange(n) % 2
     for index in range(n):
-        base = _preferential_tree(rng)
+        base = preferential_tree(rng)
         motif = np.array(HOUSE if y[index] else CYCLE) + BASE_NODES
         bridge = [[rng.integers(BASE_NODES), BASE_NODES + rng.integers(5)]]
         edges = np.concatenate([base, motif, bridge])
@@ -72,11 +72,11 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
     )
 
 
-def _preferential_tree(rng: np.random.Generator) -> IntArray:
+def preferential_tree(rng: np.random.Generator, n_nodes: int = BASE_NODES) -> IntArray:
     """Return a Barabási–Albert tree: a node joins an earlier one with a chance proportional to its degree."""
     ends = [0, 1]
     edges = [(0, 1)]
-    for node in range(2, BASE_NODES):
+    for node in range(2, n_nodes):
         other = ends[int(rng.integers(len(ends)))]
         edges.append((other, node))
         ends += [other, node]

@@ -7,7 +7,13 @@ from gdlnn.explain.contribution import IntegratedGradients, LinearWeights
 from gdlnn.explain.counterfactual import Counterfactual, counterfactual
 from gdlnn.explain.explainer import explain
 from gdlnn.explain.explanation import Explanation
-from gdlnn.explain.global_explanation import GlobalExplanation, GlobalProgram, explain_model
+from gdlnn.explain.global_explanation import (
+    GlobalClass,
+    GlobalExample,
+    GlobalExplanation,
+    GlobalProgram,
+    explain_model,
+)
 from gdlnn.explain.kernel_shap import KernelShap
 from gdlnn.explain.lime import Lime
 from gdlnn.explain.subgraph import Shrunk, shrink
@@ -21,6 +27,8 @@ __all__ = [
     "Context",
     "Counterfactual",
     "Explanation",
+    "GlobalClass",
+    "GlobalExample",
     "GlobalExplanation",
     "GlobalProgram",
     "IntegratedGradients",

@@ -1,85 +1,166 @@
-"""Global explanations: which programs a model goes by, class by class, over many graphs."""
+"""Global explanations: for each class the few programs that a model goes by, counted on held-out graphs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from gdlnn.explain.explainer import GraphsLike, NFeatures, explain, represented
-from gdlnn.explain.explanation import Explanation, plain
-from gdlnn.graphs import Schema
+from gdlnn.errors import ExplanationError
+from gdlnn.explain.context import make_context
+from gdlnn.explain.contribution import Contribution
+from gdlnn.explain.cover import Covering, greedy_cover
+from gdlnn.explain.explainer import GraphsLike, represented
+from gdlnn.explain.explanation import plain
+from gdlnn.explain.subgraph import shrink
+from gdlnn.graphs import Graph, GraphDataset, Schema
+from gdlnn.model.scores import wilson
 
 if TYPE_CHECKING:
-    from gdlnn.explain.techniques import TechniqueLike
+    from collections.abc import Sequence
+
     from gdlnn.gdl.program import Program
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
+
+MOST_PROGRAMS = 5
+"""Most programs for each class."""
+_AT_ONCE = 256  # graphs whose contributions are in memory together
+
+
+class GlobalExample(NamedTuple):
+    """A graph that shows a program: its row, the graph, and where the program is in it."""
+
+    row: int
+    graph: Graph
+    witness: dict[str, int]
 
 
 @dataclass(frozen=True)
 class GlobalProgram:
-    """What one program does for one class.
+    """A program that speaks for a class.
 
     Attributes
     ----------
-    program, index, label
-        The program, its column, and the label it was mined for.
-    mean_weight
-        Mean weight for the class over the graphs predicted as it; where it is not among the important
-        programs of a graph, its weight there is zero.
-    importance
-        Mean size of that weight.
-    frequency
-        Share of these graphs for which it is important.
-    coverage
-        Share of these graphs that it matches.
+    program, index
+        The program and its column.
+    coverage, n_covered
+        Share and number of the held-out graphs of the class that it matches.
+    n_new
+        How many of them no program listed before matches.
+    precision, precision_interval, n_matched
+        Share of the class among the held-out graphs that it matches, Wilson's 95 % interval, and how many
+        these are.
+    contribution
+        What it adds to the log odds of the class where it is present, as a mean over the class's held-out
+        graphs; None for models without contributions.
     examples
-        Rows of graphs that it matches with the largest weights, largest first.
+        Graphs of the class that it covers, the most certain predictions first.
     """
 
     program: Program
     index: int
-    label: Any
-    mean_weight: float
-    importance: float
-    frequency: float
     coverage: float
-    examples: tuple[int, ...]
+    n_covered: int
+    n_new: int
+    precision: float
+    precision_interval: tuple[float, float]
+    n_matched: int
+    contribution: float | None
+    examples: tuple[GlobalExample, ...]
+
+
+@dataclass(frozen=True)
+class GlobalClass:
+    """What a model goes by for one class.
+
+    Attributes
+    ----------
+    label
+        The class.
+    n_graphs
+        Held-out graphs of the class.
+    share
+        Their share of all held-out graphs: the precision of a program that knows nothing.
+    programs
+        The programs, in the order in which they were chosen.
+    uncovered
+        Rows of the class's graphs that none of them matches.
+    """
+
+    label: Any
+    n_graphs: int
+    share: float
+    programs: tuple[GlobalProgram, ...]
+    uncovered: tuple[int, ...]
+
+    @property
+    def coverage(self) -> float:
+        """Share of the class's held-out graphs that some listed program matches."""
+        return 1 - len(self.uncovered) / self.n_graphs if self.n_graphs else 0.0
 
 
 @dataclass(frozen=True)
 class GlobalExplanation:
-    """The programs a model goes by.
+    """The programs a model goes by, class by class.
 
     Attributes
     ----------
     classes
-        Per class its programs, from the most to the least important.
-    counts
-        Per class how many of the graphs are predicted as it.
-    explanations
-        The explanations behind it, one per graph.
+        One entry per class.
+    n_graphs
+        Number of held-out graphs.
+    labelled
+        Whether graphs were counted by their labels; False: by what the model predicts for them.
+    schema
+        The names of features and classes, or None.
+    directed
+        Whether the graphs are directed.
     """
 
-    classes: dict[Any, tuple[GlobalProgram, ...]]
-    counts: dict[Any, int]
-    explanations: tuple[Explanation, ...]
+    classes: dict[Any, GlobalClass]
+    n_graphs: int
+    labelled: bool
     schema: Schema | None
+    directed: bool = False
 
-    def describe(self, n: int = 5) -> str:
-        """Say in a few lines which programs matter for which class."""
-        names = self.schema or Schema()
+    def describe(self) -> str:
+        """Say in a few lines which programs speak for which class, and what they leave uncovered."""
         lines = []
-        for label, programs in self.classes.items():
-            lines.append(f"{names.class_name(label)} ({self.counts[label]} graphs)")
-            for item in programs[:n]:
-                words = item.program.describe(self.schema, directed=self._directed())
-                lines.append(
-                    f"  {item.mean_weight:+.4f}, matches {item.coverage:.0%}, "
-                    f"important for {item.frequency:.0%}: {words}"
-                )
+        for item in self.classes.values():
+            lines.append(self.headline(item))
+            lines += [f"  {self.figures(program)}: {self.words(program)}" for program in item.programs]
+            lines.append(f"  {self.uncovered_line(item)}")
         return "\n".join(lines)
+
+    def headline(self, item: GlobalClass) -> str:
+        """Say how many graphs of a class are covered."""
+        name = (self.schema or Schema()).class_name(item.label)
+        how = "" if self.labelled else " predicted"
+        covered = item.n_graphs - len(item.uncovered)
+        return f"{name}: {covered} of {item.n_graphs}{how} graphs covered ({item.share:.0%} of all graphs)"
+
+    def words(self, item: GlobalProgram) -> str:
+        """Return a program in words."""
+        return item.program.describe(self.schema, directed=self.directed)
+
+    def figures(self, item: GlobalProgram) -> str:
+        """Return precision and coverage of a program in words."""
+        low, high = item.precision_interval
+        adds = "" if item.contribution is None else f", adds {item.contribution:+.2f}"
+        return (
+            f"precision {item.precision:.0%} ({low:.0%} to {high:.0%}, {item.n_matched} graphs), "
+            f"covers {item.coverage:.0%}{adds}"
+        )
+
+    def uncovered_line(self, item: GlobalClass) -> str:
+        """Say which graphs of a class no listed program covers."""
+        if not item.uncovered:
+            return "nothing is left uncovered" if item.n_graphs else "no held-out graph is of this class"
+        rows = ", ".join(map(str, item.uncovered[:5])) + (", …" if len(item.uncovered) > 5 else "")
+        return f"not covered: {len(item.uncovered)} of {item.n_graphs} graphs (rows {rows})"
 
     def to_html(self) -> str:
         """Return a page of its own, with diagrams of the programs and example graphs."""
@@ -88,84 +169,150 @@ class GlobalExplanation:
         return global_page(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the programs per class as plain JSON values."""
+        """Return programs and figures per class as plain JSON values."""
         return {
+            "n_graphs": self.n_graphs,
+            "labelled": self.labelled,
             "classes": [
                 {
-                    "label": plain(label),
-                    "n_graphs": self.counts[label],
-                    "programs": [
-                        {**vars(item), "program": item.program.to_json(), "examples": list(item.examples)}
-                        for item in programs
-                    ],
+                    "label": plain(item.label),
+                    "n_graphs": item.n_graphs,
+                    "share": item.share,
+                    "coverage": item.coverage,
+                    "uncovered": list(item.uncovered),
+                    "programs": [self._program_json(program) for program in item.programs],
                 }
-                for label, programs in self.classes.items()
-            ]
+                for item in self.classes.values()
+            ],
         }
 
-    def _directed(self) -> bool:
-        return bool(self.explanations) and self.explanations[0].graph.directed
+    def _program_json(self, item: GlobalProgram) -> dict[str, Any]:
+        return {
+            **vars(item),
+            "program": item.program.to_json(),
+            "words": self.words(item),
+            "precision_interval": list(item.precision_interval),
+            "examples": [
+                {"row": example.row, "name": example.graph.name, "witness": example.witness}
+                for example in item.examples
+            ],
+        }
 
 
 def explain_model(
-    model: GDLNNClassifier,
+    model: Any,
     graphs: GraphsLike,
-    technique: TechniqueLike = None,
-    n_features: NFeatures = 5,
+    y: npt.ArrayLike | None = None,
     *,
-    seed: int = 0,
+    max_programs: int = MOST_PROGRAMS,
     n_examples: int = 3,
+    background: Sequence[Graph] | None = None,
 ) -> GlobalExplanation:
-    """Explain a model by its explanations of many graphs.
+    """Explain a model: for each class the few programs that together cover most of its held-out graphs.
+
+    Listed are programs that were found for the class, that speak for it in the model (on average they add to
+    its log odds where they are present), and whose precision on these graphs is better than chance. They are
+    chosen greedily, see `greedy_cover`; a variant of a listed program is not listed.
 
     Parameters
     ----------
     model
-        The classifier.
+        A fitted GDLNNClassifier or PL4XGLClassifier.
     graphs
-        The graphs to go by, the training graphs for instance, or what the model has made of them.
-    technique, n_features, seed
-        As for `explain`.
+        Held-out graphs: a test or validation set that the model was not trained on, or what the model has
+        made of it. On training graphs every precision is too high.
+    y
+        The labels; by default those of the data set. Without labels graphs count as what is predicted.
+    max_programs
+        Most programs for each class.
     n_examples
-        How many example graphs to name per program.
+        How many example graphs to keep for each program.
+    background
+        As for `explain`.
     """
+    if max_programs < 1:
+        raise ExplanationError(f"max_programs: expected a whole number of at least 1, got {max_programs}")
     seen = represented(model, graphs)
-    explanations = explain(model, seen, technique, n_features, seed=seed)
-    labels = [plain(label) for label in np.asarray(model.classes_)]
-    rows_of = {label: [i for i, e in enumerate(explanations) if e.prediction == label] for label in labels}
-    classes = {
-        label: _programs_of(model, explanations, rows, seen.matches, n_examples)
-        for label, rows in rows_of.items()
-    }
-    counts = {label: len(rows) for label, rows in rows_of.items()}
-    return GlobalExplanation(classes, counts, tuple(explanations), model.schema_)
+    if y is None and isinstance(graphs, GraphDataset):
+        y = graphs.y
+    truth = np.asarray(seen.labels if y is None else y)
+    if len(truth) != len(seen):
+        raise ExplanationError(f"y: expected {len(seen)} labels, one per graph, got {len(truth)}")
+    programs = [item.program for item in model.programs_]
+    sizes = [len(program.nodes) + len(program.edges) for program in programs]
+    found_for = [plain(item.label) for item in model.programs_]
+    names = model.schema_
+    classes = {}
+    for code, label in enumerate(plain(label) for label in seen.classes):
+        inside = np.asarray(truth == label)
+        adds = _mean_contributions(model, seen, inside, code, background)
+        speaks = np.array([own == label for own in found_for], dtype=bool)
+        speaks &= True if adds is None else adds > 0
+        cover = greedy_cover(seen.matches, inside, sizes, speaks, max_programs)
+        listed = tuple(_listed(programs, seen, inside, code, one, adds, n_examples, names) for one in cover)
+        left = inside & ~seen.matches[:, [one.column for one in cover]].any(axis=1)
+        share = float(inside.mean()) if len(inside) else 0.0
+        rows = tuple(np.flatnonzero(left).tolist())
+        classes[label] = GlobalClass(label, int(inside.sum()), share, listed, rows)
+    directed = bool(len(seen)) and seen.graphs[0].directed
+    return GlobalExplanation(classes, len(seen), y is not None, names, directed)
 
 
-def _programs_of(
+def _mean_contributions(
     model: GDLNNClassifier,
-    explanations: list[Explanation],
-    rows: list[int],
-    matched: np.ndarray[Any, np.dtype[np.bool_]],
+    seen: Representation,
+    inside: npt.NDArray[np.bool_],
+    code: int,
+    background: Sequence[Graph] | None,
+) -> npt.NDArray[np.float64] | None:
+    """Return what each program adds to the log odds of a class, where a graph of the class has it."""
+    if hasattr(model, "deciding_programs"):
+        return None
+    rows = np.flatnonzero(inside)
+    total, n_present = np.zeros(len(model.programs_)), seen.matches[rows].sum(axis=0)
+    for start in range(0, len(rows), _AT_ONCE):
+        part = seen.take(rows[start : start + _AT_ONCE].tolist())
+        targets = np.full(len(part), code, dtype=np.int64)
+        context = make_context(model, part, targets, n_features=1, background=background)
+        total += np.where(part.matches, Contribution().attribute(context).weights, 0.0).sum(axis=0)
+    return np.asarray(total / np.maximum(n_present, 1))
+
+
+def _listed(
+    programs: Sequence[Program],
+    seen: Representation,
+    inside: npt.NDArray[np.bool_],
+    code: int,
+    found: Covering,
+    adds: npt.NDArray[np.float64] | None,
     n_examples: int,
-) -> tuple[GlobalProgram, ...]:
-    weights: dict[int, dict[int, float]] = {}
-    for row in rows:
-        for index, weight in zip(explanations[row].indices, explanations[row].weights, strict=True):
-            weights.setdefault(index, {})[row] = weight
-    found = []
-    for index, by_row in weights.items():
-        values = np.array(list(by_row.values()))
-        present = sorted((row for row in by_row if matched[row, index]), key=lambda r: (-by_row[r], r))
-        found.append(
-            GlobalProgram(
-                program=model.programs_[index].program,
-                index=index,
-                label=plain(model.programs_[index].label),
-                mean_weight=float(values.sum() / len(rows)),
-                importance=float(np.abs(values).sum() / len(rows)),
-                frequency=len(by_row) / len(rows),
-                coverage=float(matched[rows, index].mean()),
-                examples=tuple(present[:n_examples]),
-            )
-        )
-    return tuple(sorted(found, key=lambda item: (-item.importance, item.index)))
+    schema: Schema | None,
+) -> GlobalProgram:
+    """Return the figures of a chosen program, and graphs that show it."""
+    matched = seen.matches[:, found.column]
+    n_matched, n_covered = int(matched.sum()), int((matched & inside).sum())
+    certain = np.argsort(-seen.probabilities[found.rows, code], kind="stable")[:n_examples]
+    rows = found.rows[certain].tolist()
+    graphs = [_named(seen.graphs[row], schema) for row in rows]
+    program = programs[found.column]
+    places = shrink(graphs, [program], np.ones((len(graphs), 1), dtype=bool)) if graphs else []
+    return GlobalProgram(
+        program=program,
+        index=found.column,
+        coverage=n_covered / int(inside.sum()),
+        n_covered=n_covered,
+        n_new=len(found.rows),
+        precision=n_covered / n_matched,
+        precision_interval=wilson(n_covered, n_matched),
+        n_matched=n_matched,
+        contribution=None if adds is None else float(adds[found.column]),
+        examples=tuple(
+            GlobalExample(row, graph, place.witnesses[0] or {})
+            for row, graph, place in zip(rows, graphs, places, strict=True)
+        ),
+    )
+
+
+def _named(graph: Graph, schema: Schema | None) -> Graph:
+    """Return a graph that knows what its features are called, where it has no names of its own."""
+    return graph if schema is None or graph.schema is not None else graph._relabelled(schema, graph.name)

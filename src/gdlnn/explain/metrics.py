@@ -169,6 +169,8 @@ class Overlap(NamedTuple):
         both.
     n_graphs
         Graphs that have a truth; the others are left out.
+    jaccard_at_size
+        Jaccard index of the parts with the largest scores, as many as the truth has.
     """
 
     precision: float
@@ -177,6 +179,7 @@ class Overlap(NamedTuple):
     inside: float
     auc: float
     n_graphs: int
+    jaccard_at_size: float
 
 
 def overlap(
@@ -208,15 +211,18 @@ def overlap(
             )
         both, either = (given & expected).sum(), (given | expected).sum()
         size = given.sum()
-        rows.append((both / size if size else 0.0, both / expected.sum(), both / either, 0 < size == both))
-        area = auc(mask if scores is None else scores[index], expected)
+        ranked = mask if scores is None else scores[index]
+        at_size = jaccard_at_size(ranked, expected)
+        precision = both / size if size else 0.0
+        rows.append((precision, both / expected.sum(), both / either, 0 < size == both, at_size))
+        area = auc(ranked, expected)
         if not np.isnan(area):
             areas.append(area)
     if not rows:
         raise ExplanationError("overlap: expected a graph with a truth, got none")
-    precision, recall, index_, inside = np.array(rows, dtype=np.float64).mean(axis=0).tolist()
+    precision, recall, index_, inside, at_size = np.array(rows, dtype=np.float64).mean(axis=0).tolist()
     area = float(np.mean(areas)) if areas else float("nan")
-    return Overlap(precision, recall, index_, inside, area, len(rows))
+    return Overlap(precision, recall, index_, inside, area, len(rows), at_size)
 
 
 def auc(scores: npt.ArrayLike, truth: npt.ArrayLike) -> float:
@@ -229,6 +235,21 @@ def auc(scores: npt.ArrayLike, truth: npt.ArrayLike) -> float:
         return float("nan")
     ranks = rankdata(np.asarray(scores, dtype=np.float64))
     return float((ranks[inside].sum() - n_in * (n_in + 1) / 2) / (n_in * n_out))
+
+
+def jaccard_at_size(scores: npt.ArrayLike, truth: npt.ArrayLike) -> float:
+    """Return the Jaccard index of the truth and as many nodes with the largest scores; NaN without a truth.
+
+    Nodes that tie for the last places count by their share, so that how nodes are numbered does not matter.
+    """
+    values, inside = np.asarray(scores, dtype=np.float64), np.asarray(truth, dtype=bool)
+    size = int(inside.sum())
+    if not size:
+        return float("nan")
+    last = np.partition(values, len(values) - size)[len(values) - size]
+    above, tied = values > last, values == last
+    hits = (above & inside).sum() + (tied & inside).sum() * (size - above.sum()) / tied.sum()
+    return float(hits / (2 * size - hits))
 
 
 def jaccard(first: Sequence[int] | set[int], second: Sequence[int] | set[int]) -> float:
@@ -311,7 +332,9 @@ class Measures:
     """The metrics of some explanations.
 
     `nodes` and `edges` are None if the data has no truth, `unfaithfulness` if the model gives no
-    probabilities.
+    probabilities. `median_share` is the median share of a graph's nodes that are in the explanation.
+    `with_reason` is the share of explanations with a reason, `supporting` and `opposing` are mean numbers of
+    listed programs for and against the class; they are None for techniques without a baseline.
     """
 
     n_graphs: int
@@ -328,6 +351,10 @@ class Measures:
     seconds_per_graph: float | None
     nodes: Overlap | None
     edges: Overlap | None
+    median_share: float
+    with_reason: float | None
+    supporting: float | None
+    opposing: float | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the metrics as plain JSON values."""
@@ -387,7 +414,20 @@ def measure(
         seconds_per_graph=None if seconds is None else seconds / len(truth),
         nodes=_overlap([e.node_mask for e in explanations], node_masks, scores),
         edges=_overlap([e.edge_mask for e in explanations], edge_masks, None),
+        median_share=float(np.median([len(e.nodes) / max(1, e.graph.n_nodes) for e in explanations])),
+        **_sides(explanations),
     )
+
+
+def _sides(explanations: Sequence[Explanation]) -> dict[str, float | None]:
+    """Return what speaks for and against, where all explanations have a baseline."""
+    if any(getattr(e, "baseline_probability", None) is None for e in explanations):
+        return dict.fromkeys(("with_reason", "supporting", "opposing"))
+    return {
+        "with_reason": float(np.mean([e.has_reason for e in explanations])),
+        "supporting": float(np.mean([len(e.supporting) for e in explanations])),
+        "opposing": float(np.mean([len(e.opposing) for e in explanations])),
+    }
 
 
 def measure_model(

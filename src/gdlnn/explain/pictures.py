@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gdlnn.explain.counterfactual import Counterfactual
     from gdlnn.explain.explanation import Explanation
-    from gdlnn.explain.global_explanation import GlobalExplanation, GlobalProgram
+    from gdlnn.explain.global_explanation import GlobalExample, GlobalExplanation, GlobalProgram
     from gdlnn.gdl.program import Program
 
 WIDTH, HEIGHT = 560, 380
@@ -107,18 +107,23 @@ def explanation_section(explanation: Explanation) -> str:
     return render(_PAGE, whole=False, graphs=[_shown_graph(explanation)], classes=[])
 
 
-def global_page(found: GlobalExplanation, n: int = 10) -> str:
-    """Return a page with the most important programs of every class, and graphs that show them."""
+def global_page(found: GlobalExplanation) -> str:
+    """Return a page with the programs that cover every class, and graphs that show them."""
     names = found.schema.class_name if found.schema else str
     classes = [
         {
-            "name": names(label),
-            "n_graphs": found.counts[label],
-            "programs": [_shown_program(found, item) for item in programs[:n]],
+            "name": names(item.label),
+            "headline": _sentence(found.headline(item)),
+            "programs": [_shown_program(found, program) for program in item.programs],
+            "uncovered": _sentence(found.uncovered_line(item)),
         }
-        for label, programs in found.classes.items()
+        for item in found.classes.values()
     ]
     return render(_PAGE, whole=True, title="What the model goes by", graphs=[], classes=classes)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _shown_graph(explanation: Explanation) -> dict[str, Any]:
@@ -149,14 +154,22 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
 
 def _shown_program(found: GlobalExplanation, item: GlobalProgram) -> dict[str, Any]:
     """Return the values that the page shows for a program of a class."""
-    directed = bool(found.explanations) and found.explanations[0].graph.directed
     return {
-        "diagram": Markup(draw_program(item.program, found.schema, directed=directed)),
-        "words": item.program.describe(found.schema, directed=directed),
-        "weight": weight_text(item.mean_weight),
-        "coverage": item.coverage,
-        "frequency": item.frequency,
-        "examples": [
-            Markup(draw_explanation(found.explanations[row], legend=False)) for row in item.examples[:2]
-        ],
+        "diagram": Markup(draw_program(item.program, found.schema, directed=found.directed)),
+        "words": found.words(item),
+        "figures": _sentence(found.figures(item)),
+        "examples": [Markup(_example_picture(item, example)) for example in item.examples[:2]],
     }
+
+
+def _example_picture(item: GlobalProgram, example: GlobalExample) -> str:
+    """Return the picture of a graph with one program on it."""
+    nodes = {node: [0] for node in example.witness.values()}
+    ends = [(example.witness[edge.source], example.witness[edge.target]) for edge in item.program.edges]
+    edges = {(min(pair), max(pair)): [0] for pair in ends}
+    name = example.graph.name or f"graph {example.row}"
+    body = moved_down(
+        picture(example.graph, Highlights(frozenset(nodes), nodes, edges), WIDTH, HEIGHT), _HEAD
+    )
+    body.append(text(14, 23, name, 14, INK))
+    return document(WIDTH, _HEAD + HEIGHT, body, f"{name}, with the program")

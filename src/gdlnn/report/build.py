@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 FORMAT = "gdlnn-report"
 VERSION = 1
 MOST_REMOVED = 8  # nodes; what needs more to flip says little
-_GLOBAL = 6  # programs per class in the global explanation
 
 
 @dataclass(frozen=True)
@@ -98,17 +97,20 @@ def build_report(
     proba = seen.probabilities
     shown = seen.take(range(min(len(seen), options.max_graphs)))
     say(f"explaining {len(shown)} graphs")
-    overall = explain_model(model, shown, options.technique, options.n_features, seed=options.seed)
+    explained = explain(model, shown, options.technique, options.n_features, seed=options.seed)
+    say("looking for the programs that cover each class")
+    overall = explain_model(model, seen, truth)
     schema = model.schema_ or held_out.schema or Schema()
     labels = _all_labels(model, truth)
     say("drawing programs and graphs")
-    cards = [_card(e, proba[i], truth[i], i, shown.domains[i]) for i, e in enumerate(overall.explanations)]
+    cards = [_card(e, proba[i], truth[i], i, shown.domains[i]) for i, e in enumerate(explained)]
     say("looking for the smallest parts that are enough")
     _add_enough(model, cards, shown, options)
     say("looking for counterfactuals")
-    _add_counterfactuals(model, cards, overall, options.max_counterfactuals)
+    _add_counterfactuals(model, cards, shown, options.max_counterfactuals)
     named = {item["index"] for card in cards for item in card["programs"]}
     named |= {index for card in cards for index in card["enough"]["programs"]}
+    named |= {program.index for item in overall.classes.values() for program in item.programs}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -124,7 +126,7 @@ def build_report(
             "n_features": options.n_features,
             "seed": options.seed,
         },
-        "programs": program_rows(model, truth, seen.matches, overall.explanations, named),
+        "programs": program_rows(model, truth, seen.matches, explained, named),
         "global": _global(overall),
         "graphs": cards,
     }
@@ -296,24 +298,13 @@ def _by_domain(model: GDLNNClassifier, truth: npt.NDArray[Any], seen: Representa
 
 
 def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": plain(label),
-            "n_graphs": overall.counts[label],
-            "programs": [
-                {
-                    "index": item.index,
-                    "mean_weight": item.mean_weight,
-                    "importance": item.importance,
-                    "coverage": item.coverage,
-                    "frequency": item.frequency,
-                    "examples": list(item.examples),
-                }
-                for item in programs[:_GLOBAL]
-            ],
-        }
-        for label, programs in overall.classes.items()
-    ]
+    """Return the programs that cover each class; the table of programs has their words and diagrams."""
+    found: list[dict[str, Any]] = overall.to_json()["classes"]
+    for item in found:
+        for program in item["programs"]:
+            del program["program"], program["words"]
+            program["examples"] = [example["row"] for example in program["examples"]]
+    return found
 
 
 def _card(
@@ -339,10 +330,10 @@ def _add_enough(
 
 
 def _add_counterfactuals(
-    model: GDLNNClassifier, cards: list[dict[str, Any]], overall: GlobalExplanation, most: int
+    model: GDLNNClassifier, cards: list[dict[str, Any]], shown: Representation, most: int
 ) -> None:
     """Look for counterfactuals, first of what was predicted wrongly, then from the first graph on."""
     for card in sorted(cards, key=lambda card: (card["right"], card["row"]))[:most]:
-        graph = overall.explanations[card["row"]].graph
+        graph = shown.graphs[card["row"]]
         found = counterfactual(model, graph, max_nodes=MOST_REMOVED)
         card["counterfactual"] = counterfactual_card(found)

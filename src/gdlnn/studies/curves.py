@@ -25,6 +25,8 @@ OURS = ("gdlnn", "gdlnn-smallest", "gdlnn-v1", "gdlnn-v1-smallest", "gdlnn-paper
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
 """Fidelities at which sparsities are compared; 0 loses no right answer."""
 TRUTHS = ("precision", "recall", "jaccard", "auc", "found")
+AT_SIZE = "jaccard_at_size"
+SIDES = ("n_supporting", "n_opposing", "has_reason")
 FOUND = 0.5
 """Jaccard index from which on the truth counts as found."""
 
@@ -45,6 +47,11 @@ class Point:
     truth
         Agreement with the known truth, over the graphs that have one; empty if none has. "found" is the
         share with a Jaccard index of at least 0.5 among those that the model gets right.
+    median_share
+        Median over graphs of the share of nodes that are in the explanation.
+    sides
+        Mean number of listed programs for and against the class, and the share of explanations with a
+        reason; empty for explainers without a baseline.
     """
 
     setting: float
@@ -55,6 +62,8 @@ class Point:
     empty: float
     fidelity_masked: float | None = None
     truth: dict[str, float] = field(default_factory=dict)
+    median_share: float = 0.0
+    sides: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -162,6 +171,10 @@ def _point(graphs: Sequence[Result], index: int) -> Point:
         empty=float(np.mean([row["n_nodes"] == 0 for row in rows])),
         fidelity_masked=fidelity(truth, whole, masked) if len(masked) == len(rows) else None,
         truth=_agreement(graphs, rows),
+        median_share=float(
+            np.median([r["n_nodes"] / max(1, g["n_nodes"]) for r, g in zip(rows, graphs, strict=True)])
+        ),
+        sides={side: float(np.mean([row[side] for row in rows])) for side in SIDES if side in rows[0]},
     )
 
 
@@ -169,8 +182,9 @@ def _agreement(graphs: Sequence[Result], rows: Sequence[Result]) -> dict[str, fl
     known = [(graph, row["truth"]) for graph, row in zip(graphs, rows, strict=True) if row["truth"]]
     if not known:
         return {}
+    names = (*TRUTHS[:-1], AT_SIZE)
     values: dict[str, list[Any]] = {
-        name: [truth[name] for _, truth in known if truth[name] is not None] for name in TRUTHS[:-1]
+        name: [truth[name] for _, truth in known if truth.get(name) is not None] for name in names
     }
     right = [truth for graph, truth in known if graph["predicted"] == graph["truth"]]
     values["found"] = [truth["jaccard"] >= FOUND for truth in right]
@@ -199,6 +213,7 @@ def explain_report(curves: Curves) -> str:
             "Sparsity at equal fidelity": [_level_table(curves), *verdicts],
             "The curves": [POINTS, grid_table(curves, _picked_points)],
             "Agreement with the truth": [_truth_table(curves)],
+            "Reasons": [REASONS, _reasons_table(curves)],
             "Graphs": [GRAPHS, grid_table(curves, _graphs, "not run")],
             "What could not be run": [reasons_list(curves)],
         }
@@ -308,18 +323,56 @@ def _truth_table(curves: Curves) -> str:
             continue
         best = max(known, key=lambda point: point.truth["jaccard"])
         setting = _setting(curve.method, best.setting) or "–"
-        values = [f"{best.truth[name]:.3f}" for name in TRUTHS]
+        values = [f"{best.truth[name]:.3f}" for name in (*TRUTHS[:3], AT_SIZE, *TRUTHS[3:])]
         rows.append([curve.dataset, EXPLAINERS[curve.method].title, setting, *values])
     if not rows:
         return ""
-    header = ["", "", "setting", "precision", "recall", "Jaccard (best of the sweep)", "AUC"]
+    header = [
+        "",
+        "",
+        "setting",
+        "precision",
+        "recall",
+        "Jaccard (best of the sweep)",
+        "at the truth's size",
+        "AUC",
+    ]
     return markdown([*header, "Jaccard ≥ 0.5, of graphs predicted right"], rows)
 
 
+REASONS = (
+    "Explanations of five programs: share of graphs where a present program is a reason, listed programs for "
+    "and against the class, and the median share of nodes that are highlighted."
+)
+
+
+def _reasons_table(curves: Curves) -> str:
+    """Return how often there is a reason, and what speaks for and against the class."""
+    rows = []
+    for curve in in_order(curves, EXPLAINERS):
+        known = [point for point in curve.points if point.sides]
+        if known:
+            sides = known[0].sides
+            values = [
+                f"{sides['has_reason']:.2f}",
+                f"{sides['n_supporting']:.1f}",
+                f"{sides['n_opposing']:.1f}",
+            ]
+            title = EXPLAINERS[curve.method].title
+            rows.append([curve.dataset, title, *values, f"{known[0].median_share:.2f}"])
+    return (
+        markdown(["", "", "with a reason", "for", "against", "nodes"], rows)
+        if rows
+        else "None has a baseline."
+    )
+
+
 def curves_csv(curves: Curves) -> str:
-    """Return one line per point."""
+    """Return one line per point; columns that version 0.1 did not have come last, where there are values."""
     names = ("sparsity", "fidelity", "fidelity_masked", "fidelity_plus", "fidelity_minus", "empty")
     header = ["dataset", "method", "setting", *names, *TRUTHS, "n_graphs", "n_test", "n_late", "accuracy"]
+    extended = any(_has_more(point) for curve in curves.values() for point in curve.points)
+    header += ["median_share", *SIDES, AT_SIZE] if extended else []
     rows = []
     for curve in in_order(curves, EXPLAINERS):
         sizes = [curve.n_graphs, curve.n_test, curve.n_late]
@@ -328,5 +381,13 @@ def curves_csv(curves: Curves) -> str:
             row = ["" if value is None else f"{value:.6f}" for value in values]
             row += [f"{point.truth[name]:.6f}" if point.truth else "" for name in TRUTHS]
             key = [curve.dataset, curve.method, f"{point.setting:g}"]
-            rows.append([*key, *row, *sizes, f"{curve.accuracy:.6f}"])
+            more = [f"{point.median_share:.6f}"]
+            more += [f"{point.sides[name]:.6f}" if point.sides else "" for name in SIDES]
+            more += [f"{point.truth[AT_SIZE]:.6f}" if point.truth else ""]
+            rows.append([*key, *row, *sizes, f"{curve.accuracy:.6f}", *(more if extended else [])])
     return csv_text(header, rows)
+
+
+def _has_more(point: Point) -> bool:
+    """Whether a point has what cells of version 0.1 do not tell."""
+    return bool(point.sides) or not np.isnan(point.truth.get(AT_SIZE, np.nan))

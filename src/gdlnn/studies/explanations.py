@@ -339,6 +339,7 @@ def score_explanations(
                 "predicted_part": parts[i],
                 "predicted_rest": rests[i],
                 "truth": _agreement(explanation, data.node_masks, i),
+                **_sides(explanation),
             }
             results[i]["points"].append(point)
     if explainer.way == "network":
@@ -356,6 +357,20 @@ def _predicted(model: Any, graphs: Sequence[Graph]) -> list[Any]:
     return np.asarray(model.predict(list(graphs))).tolist() if graphs else []
 
 
+def _sides(explanation: Any) -> Result:
+    """Return how many listed programs speak for and against the class, and whether one is a reason.
+
+    Explanations by nodes and by techniques without a baseline have none of it.
+    """
+    if getattr(explanation, "baseline_probability", None) is None:
+        return {}
+    return {
+        "n_supporting": len(explanation.supporting),
+        "n_opposing": len(explanation.opposing),
+        "has_reason": explanation.has_reason,
+    }
+
+
 def _agreement(explanation: Any, masks: Any, index: int) -> Result | None:
     """Return how an explanation agrees with the known truth, or None if there is none."""
     truth = None if masks is None else masks[index]
@@ -363,4 +378,10 @@ def _agreement(explanation: Any, masks: Any, index: int) -> Result | None:
         return None
     found = overlap([explanation.node_mask], [truth], [explanation.node_scores])
     area = None if np.isnan(found.auc) else found.auc
-    return {"precision": found.precision, "recall": found.recall, "jaccard": found.jaccard, "auc": area}
+    return {
+        "precision": found.precision,
+        "recall": found.recall,
+        "jaccard": found.jaccard,
+        "auc": area,
+        "jaccard_at_size": found.jaccard_at_size,
+    }
