@@ -355,9 +355,17 @@ class Explainer:
                 "scores": tuple(found.nodes.tolist()),
                 "edge_scores": tuple(found.edges.tolist()),
                 "absent": self._absent(attribution, row, found),
+                "threshold": threshold_of(seen, int(targets[row])),
             }
             for row, found in enumerate(scored)
         ]
+
+
+def threshold_of(seen: Representation, target: int) -> float:
+    """Return the probability of a class above which it is predicted."""
+    if seen.decision is None:
+        return 0.5
+    return seen.decision.threshold if target == seen.decision.code else 1 - seen.decision.threshold
 
 
 def _with_schema(graph: Graph, schema: Any) -> Graph:

@@ -111,6 +111,8 @@ class Explanation(NodeSubset):
     absent
         Programs whose absence weighs at least as much as any present program, beside an average graph. They
         are no part of what present programs add.
+    threshold
+        The probability of the target above which it is predicted.
     """
 
     graph: Graph
@@ -137,6 +139,7 @@ class Explanation(NodeSubset):
     scores: tuple[float, ...] | None = None
     edge_scores: tuple[float, ...] | None = None
     absent: tuple[Absent, ...] = ()
+    threshold: float = 0.5
 
     # --- for and against ------------------------------------------------------------------------------------
 
@@ -177,7 +180,7 @@ class Explanation(NodeSubset):
         """
         if self.baseline_probability is None or self.added is None:
             return True
-        if self.baseline_probability <= 0.5:
+        if self.baseline_probability <= self.threshold:
             return True
         places = [reason.place for reason in self._present() if reason.contribution > 0]
         return max([self.others, self.added + self.others, *places]) >= LEAST_REASON
@@ -325,6 +328,7 @@ class Explanation(NodeSubset):
             "prior": self.prior,
             "added": self.added,
             "others": self.others,
+            "threshold": self.threshold,
             "node_scores": None if self.scores is None else list(self.scores),
             "edge_scores": None if self.edge_scores is None else list(self.edge_scores),
             "programs": [
@@ -395,6 +399,7 @@ class Explanation(NodeSubset):
             prior=_optional(values.get("prior")),
             added=_optional(values.get("added")),
             others=float(values.get("others", 0.0)),
+            threshold=float(values.get("threshold", 0.5)),
             scores=_numbers(values.get("node_scores")),
             edge_scores=_numbers(values.get("edge_scores")),
             absent=tuple(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.explain.explainer import important
+from gdlnn.explain.explainer import important, threshold_of
 from gdlnn.explain.explanation import LEAST_REASON, plain
 
 if TYPE_CHECKING:
@@ -53,13 +53,14 @@ def _not_enough(explainer: Explainer, found: list[Explanation], rows: Sequence[i
         one = found[row]
         target = classes.index(one.prediction)
         chance = float(said.probabilities[place, target])
-        gives = said.codes[place] == target and moves(chance, one.probability, one.baseline_probability)
+        known = one.probability, one.baseline_probability, one.threshold
+        gives = said.codes[place] == target and moves(chance, *known)
         if one.is_empty or not gives:
             waiting.append(row)
     return waiting
 
 
-def moves(chance: float, whole: float, baseline: float | None) -> bool:
+def moves(chance: float, whole: float, baseline: float | None, threshold: float = 0.5) -> bool:
     """Return whether a part moves the prediction, where the baseline alone gives the class.
 
     There every part is predicted like the whole, which is no merit of it: it must move the log odds beyond
@@ -70,8 +71,10 @@ def moves(chance: float, whole: float, baseline: float | None) -> bool:
     chance, whole, baseline
         The probability of the class for the part, for the whole graph, and without any program; None: not
         known.
+    threshold
+        The probability above which the class is predicted.
     """
-    if baseline is None or baseline <= 0.5:
+    if baseline is None or baseline <= threshold:
         return True
     start = _log_odds(baseline)
     return _log_odds(chance) - start >= max(LEAST_REASON, (_log_odds(whole) - start) / 2)
@@ -204,7 +207,8 @@ class _Search:
             target = int(self.targets[row])
             baseline = None if self.baselines is None else float(self.baselines[row])
             chance, whole = float(said.probabilities[i, target]), float(self.seen.probabilities[row, target])
-            enough.append(bool(said.codes[i] == target and moves(chance, whole, baseline)))
+            limit = threshold_of(self.seen, target)
+            enough.append(bool(said.codes[i] == target and moves(chance, whole, baseline, limit)))
         return enough
 
 
