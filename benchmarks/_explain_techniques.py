@@ -80,7 +80,7 @@ def techniques_table(model: GDLNNClassifier, val: GraphDataset) -> list[str]:
     return lines
 
 
-def _row(model: GDLNNClassifier, val: GraphDataset, runs: list[list[Explanation]]) -> str:
+def _row(model: GDLNNClassifier, val: GraphDataset, runs: Sequence[list[Explanation]]) -> str:
     found = runs[0]
     assert val.y is not None
     predicted, alone = model.predict(val), model.predict([e.subgraph for e in found])

@@ -89,6 +89,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 13)]
     assert [row["id"] for row in rows if row["id"]] == list("abcdefghijl")
     assert list(rows[0]) == [
+        *("key", "SMILES", "verdict"),  # of the input
         *("row", "id", "smiles", "label", "probability", "p(bad)", "p(good)"),
         *("seen", "domain", "domain_reason", "reason"),
     ]
@@ -100,6 +101,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     assert rows[10]["label"] == ""
     assert rows[10]["smiles"] == "C("
     assert rows[10]["reason"]
+    assert [rows[10][name] for name in ("key", "SMILES", "verdict")] == ["k", "C(", "good"]
     right = sum(row["label"] == verdict for row, (_, _, verdict) in zip(rows, SMILES, strict=False))
     assert right >= 8
     for row in rows[:10]:

@@ -76,6 +76,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], P
     return {(): tmp_path_factory.mktemp("written")}
 
 
+def copied(source: Path, target: Path) -> None:
+    """Copy a file, or a folder of models."""
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copy(source, target)
+
+
 class Shell:
     """Runs the lines of a page in a folder, as somebody would type them."""
 
@@ -103,8 +111,8 @@ class Shell:
         if words not in self.written:
             self.command([*words])
             self.written[words] = self.written[()] / f"{len(self.written)}-{target.name}"
-            shutil.copy(target, self.written[words])
-        shutil.copy(self.written[words], target)
+            copied(target, self.written[words])
+        copied(self.written[words], target)
 
     def serve(self, words: list[str]) -> None:
         self.server = self.stack.enter_context(
@@ -136,6 +144,7 @@ def test_the_commands_of_a_page_run(
     pytest.importorskip("fastapi")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "assays.csv", tmp_path / "examples")
     for copy in ("examples/molecules.csv", "molecules.csv", "new.csv"):
         shutil.copy(ROOT / "examples" / "molecules.csv", tmp_path / copy)
     lines = [line for body in blocks(page, "console") for line in body.splitlines() if line.strip()]

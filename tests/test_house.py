@@ -25,6 +25,10 @@ FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 # What the code on a page takes for granted.
 GIVEN = {
+    "docs/chemist.md": f"""
+import shutil
+shutil.copy({str(ROOT / "examples" / "molecules.csv")!r}, "molecules.csv")
+""",
     "docs/gdl.md": """
 from gdlnn import Feature, Program, Schema
 text = "node x <[3.0, 4.0]> node y <[2.0, 2.0]> node z <[1.0, 1.0]> edge (x, y) edge (y, z)"

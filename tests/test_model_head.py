@@ -167,3 +167,15 @@ def test_a_forest_teaches_to_doubt_labels_that_do_not_fit() -> None:
     assert np.array_equal(single(epochs=5, soft_labels="auto").fit(X, three).predict_proba(X), plain)
     with pytest.raises(ModelError, match="soft_labels: expected forest, auto or None, got 'tree'"):
         single(soft_labels="tree").fit(X, noisy)
+
+
+def test_weights_of_rows_decide_where_labels_disagree() -> None:
+    """Equal rows with different labels: the heavier label wins, whichever it is."""
+    X = np.tile([[1.0, 0.0], [0.0, 1.0]], (40, 1))
+    y = np.repeat([0, 1], 40)
+    for heavy in (0, 1):
+        weights = np.where(y == heavy, 5.0, 1.0)
+        for linear_share in (0.0, 0.5):
+            head = MLPHead(epochs=40, linear_share=linear_share, seed=1)
+            said = head.fit(X, y, row_weights=weights).predict_proba(X[:1])[0]
+            assert said[heavy] == pytest.approx(5 / 6, abs=0.08)

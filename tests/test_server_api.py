@@ -98,6 +98,17 @@ def test_a_table_gives_what_its_rows_give(client: TestClient, molecules: tuple[P
     assert [row["name"] for row in rows[:2]] == ["M001", "M002"]
 
 
+def test_smi_files_and_tables_without_a_header(client: TestClient) -> None:
+    expected = [("ethanol, pure", None), ("CCN", None)]
+    text = "CCO ethanol, pure\nCCN\n"
+    rows = client.post("/predict/file", params={"kind": "smi"}, content=text).json()["rows"]
+    assert [(row["name"], row["error"]) for row in rows] == expected
+    bare = {"kind": "csv", "smiles": "2", "id": "1"}
+    text = '"ethanol, pure",CCO\nCCN,CCN\n'
+    rows = client.post("/predict/file", params=bare, content=text).json()["rows"]
+    assert [(row["name"], row["error"]) for row in rows] == expected
+
+
 def test_a_table_with_another_column_and_bad_rows(client: TestClient) -> None:
     text = "what;structure\na;CCO\nb;nonsense\n"
     wanted = {"kind": "csv", "smiles": "structure", "id": "what"}
@@ -268,7 +279,7 @@ def test_a_reader_keeps_direction_and_names() -> None:
     assert row.graph.directed
     (row,) = reader.graphs([body | {"directed": False}])
     assert row.reason == "expected a directed graph, as in training"
-    with pytest.raises(ServerError, match="kind: expected one of csv, sdf, jsonl, got 'pickle'"):
+    with pytest.raises(ServerError, match="kind: expected one of csv, smi, sdf, jsonl, got 'pickle'"):
         reader.file(b"", "pickle", None, None)
     assert Reader(Schema(), model.programs_.info, Limits(), None).takes_smiles is False
 

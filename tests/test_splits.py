@@ -73,16 +73,18 @@ def test_what_a_split_needs() -> None:
     with pytest.raises(
         GraphError, match="expected one of auto, paper, random, stratified, scaffold, got 'temporal'"
     ):
-        unlabelled.split("temporal")  # type: ignore[arg-type]
+        unlabelled.split("temporal")
 
 
-def test_auto_is_the_published_split_or_a_random_one() -> None:
+def test_auto_is_the_published_split_or_a_stratified_one() -> None:
     dataset = make(20)
-    random = dataset.split("random", seed=3)
-    for kind in ("auto", "paper"):
-        for part, expected in zip(dataset.split(kind, seed=3), random, strict=True):
-            assert part.indices.tolist() == expected.indices.tolist()
-            assert part.split_source == "random, seed 3"
+    for kind, as_kind in (("auto", "stratified"), ("paper", "random")):
+        expected = dataset.split(as_kind, seed=3)
+        for part, same in zip(dataset.split(kind, seed=3), expected, strict=True):
+            assert part.indices.tolist() == same.indices.tolist()
+            assert part.split_source == f"{as_kind}, seed 3"
+    unlabelled = GraphDataset(dataset.graphs)
+    assert unlabelled.split("auto").test.split_source == "random, seed 0"
     rows = {"train": np.arange(4, 20), "val": np.arange(2), "test": np.arange(2, 4)}
     dataset.published_splits = rows
     for split in (dataset.split(seed=3), dataset.split("auto"), dataset.split("paper")):
@@ -148,6 +150,101 @@ def test_a_split_that_leaks_warns_once(caplog: pytest.LogCaptureFixture) -> None
     assert len(dataset.duplicates().across(*split)) == 5
     clean = dataset.drop_duplicates()
     assert clean.indices.tolist() == [0, 1, 2, 3, 4]
+
+
+def with_twins(n: int = 200, *, smiles: list[str] | None = None) -> GraphDataset:
+    """Make graphs of which every fourth is the twin of the one before; some twins have other labels."""
+    graphs = [Graph([[float(i - (i % 4 == 3))]], []) for i in range(n)]
+    return GraphDataset(graphs, np.arange(n) // 2 % 2, name="twins", smiles=smiles)
+
+
+@pytest.mark.parametrize("kind", ["auto", "stratified"])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptureFixture) -> None:
+    dataset = with_twins()
+    if not labelled:
+        if kind == "stratified":
+            return
+        dataset = GraphDataset(dataset.graphs)
+    for seed in range(3):
+        split = dataset.split(kind, seed=seed)
+        assert not dataset.duplicates().across(*split)
+        assert sorted(np.concatenate([part.indices for part in split])) == list(range(200))
+        assert [abs(len(part) - size) <= 2 for part, size in zip(split, (160, 20, 20), strict=True)]
+        if labelled:
+            assert abs(classes(split.test).mean() - 0.5) < 0.15
+    assert dataset.duplicates().across(*dataset.split("random"))
+    assert "split 'random' leaks" in caplog.text
+    assert f"split '{kind}' leaks" not in caplog.text
+
+
+def test_a_salt_goes_with_its_twin_of_another_scaffold() -> None:
+    pytest.importorskip("rdkit")
+    acid = "Cc1ccc(cc1)S(=O)(=O)O"
+    smiles = [f"{'C' * (i - (i % 4 == 3) + 1)}N" + (f".{acid}" if i % 4 == 3 else "") for i in range(40)]
+    dataset = with_twins(40, smiles=smiles)
+    assert not dataset.duplicates().across(*dataset.split("scaffold"))
+
+
+def test_folds_may_keep_twins_together() -> None:
+    dataset = with_twins()
+    tested: list[int] = []
+    for train, test in dataset.folds(5, twins_together=True):
+        assert not dataset.duplicates().across(train, test)
+        assert 35 <= len(test) <= 45
+        tested += test.indices.tolist()
+    assert sorted(tested) == list(range(200))
+    assert any(dataset.duplicates().across(*parts) for parts in dataset.folds(5))
+
+
+def test_a_split_by_time() -> None:
+    dataset = make(10)
+    dataset.columns = {
+        "year": [str(2000 - i) for i in range(10)],
+        "day": [f"2020-01-{20 - i}" for i in range(10)],
+    }
+    for column in ("year", "day"):
+        split = dataset.split(f"time:{column}")
+        assert [part.indices.tolist() for part in split] == [list(range(2, 10)), [1], [0]]
+        assert split.test.split_source == f"by time in column {column}"
+        assert split.test.provenance == {"split": f"time:{column}", "seed": 0}
+    dataset.columns["year"][3] = "soon"
+    with pytest.raises(
+        GraphError, match=r"squares, row 4, column 'year': expected a number or a date .*'soon'"
+    ):
+        dataset.split("time:year")
+    dataset.columns["year"][3] = "2020-01-01"
+    with pytest.raises(GraphError, match=r"row 4, column 'year': expected all numbers or all dates"):
+        dataset.split("time:year")
+    with pytest.raises(
+        GraphError, match=r"expected a column that was read with the table \(year, day\), got 'x'"
+    ):
+        dataset.split("time:x")
+
+
+def test_a_split_by_a_column() -> None:
+    dataset = make(6)
+    dataset.columns = {"part": ["train", "Test", "TRAIN", "valid", "test", "train"]}
+    split = dataset.split("column:part")
+    assert [part.indices.tolist() for part in split] == [[0, 2, 5], [3], [1, 4]]
+    dataset.columns["part"][2] = ""
+    with pytest.raises(GraphError, match=r"row 3, column 'part': expected train, val or test, got ''"):
+        dataset.split("column:part")
+
+
+def test_dropped_twins_are_listed() -> None:
+    dataset = GraphDataset(with_twins(8).graphs, [0, 0, 0, 1, 0, 0, 1, 1])
+    first = dataset.drop_duplicates("first")
+    assert first.indices.tolist() == [0, 1, 2, 4, 5, 6]
+    assert [(row.row, row.reason) for row in first.skipped] == [
+        (4, "the same graph as row 3"),
+        (8, "the same graph as row 7"),
+    ]
+    assert first.file_rows.tolist() == [1, 2, 3, 5, 6, 7]
+    clean = dataset.drop_duplicates("drop")
+    assert clean.indices.tolist() == [0, 1, 4, 5, 6]
+    assert clean.skipped[0].reason == "the same graph with different labels in rows 3, 4"
+    assert clean.provenance == {"duplicates": "drop-conflicting"}
 
 
 def test_synthetic_motifs_differ_with_the_seed_and_are_what_they_say() -> None:

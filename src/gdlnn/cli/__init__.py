@@ -40,6 +40,11 @@ Commands.late = (
         "Example: gdlnn report model.gdlnn mine.csv --label active -o report.html",
     ),
     LateCommand(
+        "alerts",
+        "Write the substructures that speak for a class: name, SMARTS, counts, precision, odds ratio.",
+        "Example: gdlnn alerts model.gdlnn --data mine.csv -o alerts.csv",
+    ),
+    LateCommand(
         "serve",
         "Serve a model: a page to ask it in a browser, and a JSON API.",
         "Example: gdlnn serve model.gdlnn, then open the address it says",

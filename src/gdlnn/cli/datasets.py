@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from gdlnn.cli import options as opt
@@ -84,11 +85,23 @@ def info(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    missing: opt.Missing = None,
+    threshold: opt.Threshold = None,
+    encoding: opt.Encoding = "utf-8",
     as_json: opt.Json = False,
 ) -> None:
     """Say what a data set is made of: sizes, features and their names, classes, splits and twins."""
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root)
-    summary, twins = data.describe(), data.duplicates()
+    with opt.given_input(dataset) as source:
+        data = resolve_dataset(
+            source,
+            smiles=smiles,
+            label=label,
+            id=id_,
+            root=root,
+            encoding=encoding,
+            **opt.label_options(missing, threshold),
+        )
+    summary, twins, rows = data.describe(), data.duplicates(), data.file_rows
     if as_json:
         result: dict[str, Any] = summary.to_json()
         result["schema"] = None if data.schema is None else data.schema.to_json()
@@ -99,6 +112,7 @@ def info(
             "groups": len(twins.groups),
             "extra": twins.n_extra,
             "conflicting": len(twins.conflicting),
+            "conflicting_rows": [rows[list(group)].tolist() for group in twins.conflicting],
         }
         result["skipped"] = [row._asdict() for row in data.skipped]
         opt.print_json(result)
@@ -120,10 +134,16 @@ def info(
         typer.echo("ground truth: which nodes and edges matter is known")
     typer.echo(f"twins: {len(twins.groups)} groups, {twins.n_extra} graphs too many", nl=False)
     typer.echo(f", {len(twins.conflicting)} groups with conflicting labels")
+    labels = np.asarray(data.y)
+    for group in twins.conflicting:
+        told = ", ".join(f"row {rows[i]}: {labels[i]}" for i in group)
+        typer.echo(f"  {told}" + (f" ({data.smiles[group[0]]})" if data.smiles is not None else ""))
     if data.skipped:
         typer.echo(f"rows that are not read: {len(data.skipped)}")
         for row in data.skipped[:10]:
             typer.echo(f"  row {row.row}: {row.value}: {row.reason}")
+        if len(data.skipped) > 10:
+            typer.echo(f"  and {len(data.skipped) - 10} more, which --json lists")
 
 
 @app.command(epilog="Example: gdlnn datasets download MUTAG PTC_MR")
@@ -160,6 +180,9 @@ def convert(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    missing: opt.Missing = None,
+    threshold: opt.Threshold = None,
+    encoding: opt.Encoding = "utf-8",
     features: opt.Features = "default",
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
@@ -171,7 +194,17 @@ def convert(
     if output.suffix:  # else a folder to make, which must not be there yet
         opt.check_output(output, dataset)
     reading = MoleculeReader(features, fragments, standardize)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
+    with opt.given_input(dataset) as source:
+        data = resolve_dataset(
+            source,
+            smiles=smiles,
+            label=label,
+            id=id_,
+            root=root,
+            reading=reading,
+            encoding=encoding,
+            **opt.label_options(missing, threshold),
+        )
     if drop_duplicates:
         data = data.drop_duplicates()
     _write(data, output)

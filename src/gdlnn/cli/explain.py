@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.datasets.resolve import resolve_dataset
+from gdlnn.datasets.molecules import parse_smiles
+from gdlnn.datasets.registry import REGISTRY, canonical_name
 from gdlnn.errors import ExplanationError
+from gdlnn.graphs import GraphDataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gdlnn.explain import Explanation
-    from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
 SUFFIXES = (".html", ".json", ".svg")
@@ -26,7 +27,12 @@ AT_ONCE = 200
 
 def explain(
     model: opt.Model,
-    dataset: opt.Dataset,
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET|SMILES", help="A data set as for `gdlnn train`, or the SMILES of a molecule."
+        ),
+    ],
     index: Annotated[
         list[int] | None, typer.Option("--index", "-i", help="Row to explain, from 0; may be repeated.")
     ] = None,
@@ -56,13 +62,14 @@ def explain(
     ] = None,
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished explanations")] = None,
     dask: Annotated[str | None, opt.dask("Explain")] = None,
-    split: opt.Split = "auto",
+    split: opt.SplitAsTrained = None,
     part: Annotated[opt.Part, typer.Option(help="Which part of the split the rows are of.")] = "all",
     seed: Annotated[int, opt.seed()] = 0,
     jobs: opt.Jobs = -1,
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    encoding: opt.Encoding = "utf-8",
     root: opt.Root = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -80,8 +87,13 @@ def explain(
         opt.check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=loaded.reading_)
-    data = opt.part_of(data, split, part, seed)
+    table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_, "root": root, "encoding": encoding}
+    data = _molecule(loaded, dataset)
+    if data is None:
+        with opt.given_input(dataset) as source:
+            data = opt.read_as_trained(
+                source, loaded, split=split, seed=seed, part=part, with_labels=False, **table
+            )
     if overall:
         _explain_model(loaded, data, output, given=bool(index) or every, as_json=as_json, quiet=quiet)
         return
@@ -95,7 +107,7 @@ def explain(
             graphs,
             technique,
             wanted,
-            _class(loaded, target),
+            class_of(loaded, target),
             seed,
             executor=executor,
             checkpoint=checkpoint,
@@ -110,6 +122,18 @@ def explain(
         opt.print_json({"output": str(output), "explanations": len(found)})
     elif not quiet:
         typer.echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
+
+
+def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
+    """Return the molecule whose SMILES a word is; None for a data set, a file or anything else."""
+    from gdlnn.model.conversion import Conversion
+
+    if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
+        return None
+    if parse_smiles(text)[0] is None:
+        return None
+    graph = Conversion.of_model(model).graph(text)
+    return GraphDataset([graph], smiles=[text], reading=model.reading_)
 
 
 def _explain_model(
@@ -181,7 +205,7 @@ def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]
     return index
 
 
-def _class(model: GDLNNClassifier, word: str | None) -> Any:
+def class_of(model: GDLNNClassifier, word: str | None) -> Any:
     """Return the label that a word stands for, as it is or by its name."""
     if word is None:
         return None

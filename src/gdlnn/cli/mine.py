@@ -100,7 +100,16 @@ def mine(
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
     reading = MoleculeReader(features, fragments, standardize)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=reading)
+    with opt.given_input(dataset) as source:
+        data = resolve_dataset(
+            source,
+            smiles=smiles,
+            label=label,
+            id=id_,
+            root=root,
+            reading=reading,
+            columns=opt.split_columns(split),
+        )
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
     graphs = opt.part_of(data, split, part, seed)
     if vocabulary == "neighbourhoods" and output is not None:

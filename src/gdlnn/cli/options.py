@@ -9,19 +9,23 @@ from __future__ import annotations
 import glob
 import json
 import os
+import shutil
+import sys
+import tempfile
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gdlnn.cluster import dask_executor
-from gdlnn.datasets.resolve import SYNTHETIC
+from gdlnn.datasets.resolve import SYNTHETIC, file_kind, resolve_dataset
+from gdlnn.datasets.tables import open_table
 from gdlnn.datasets.tu import tu_prefix
-from gdlnn.errors import MiningError, WriteError
+from gdlnn.errors import DatasetError, MiningError, WriteError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
-from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,14 +37,29 @@ Dataset = Annotated[
     str,
     typer.Argument(
         metavar="DATASET",
-        help=f"A name, {SYNTHETIC}, a TU folder, a SMILES table, SDF, JSON Lines, or a saved data set.",
+        help=f"A name, {SYNTHETIC}, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
+        "JSON Lines, a saved data set, or - for a table on standard input.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `gdlnn train` wrote.")]
 Root = Annotated[Path | None, typer.Option(help="A folder to search before GDLNN_DATA and the cache.")]
-Smiles = Annotated[str | None, typer.Option(help="The column with the SMILES.")]
+Smiles = Annotated[
+    str | None, typer.Option(help="The column with the SMILES; numbers from 1 for tables without a header.")
+]
 Label = Annotated[str | None, typer.Option(help="The column with the label.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        help="Further words that mean no label, separated by commas; empty cells, NA, nan and ? always do."
+    ),
+]
+Threshold = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER|median", help="Cut a column of numbers into two classes at this value."),
+]
+Encoding = Annotated[str, typer.Option(help="The encoding of a text table, such as latin-1.")]
+Duplicates = Literal["keep", "first", "drop-conflicting"]
 Features = Annotated[
     Literal["default", "ogb"],
     typer.Option(help="Features of atoms and bonds; ogb: the 9 and 3 of the Open Graph Benchmark."),
@@ -49,8 +68,13 @@ Fragments = Annotated[Literal["all", "largest"], typer.Option(help="What to keep
 Standardize = Annotated[
     Literal["none", "parent"], typer.Option(help="Read molecules as they are, or their neutral parent.")
 ]
-Split = Annotated[
-    SplitKind, typer.Option(help="How to split the data set; auto: as published, else at random.")
+SPLIT_HELP = (
+    "auto (as published, else stratified), paper, stratified, scaffold, random, time:COLUMN or column:COLUMN"
+)
+Split = Annotated[str, typer.Option(metavar="SPLIT", help=f"How to split the data set: {SPLIT_HELP}.")]
+SplitAsTrained = Annotated[
+    str | None,
+    typer.Option(metavar="SPLIT", help=f"How to split: {SPLIT_HELP}.", show_default="as in training"),
 ]
 Part = Literal["train", "val", "test", "all"]
 Smarts = Annotated[
@@ -117,6 +141,96 @@ def check_output(path: Path, *inputs: str | Path) -> None:
         )
 
 
+def check_ending(path: Path, *endings: str) -> None:
+    """Refuse a name whose ending is not one of those that say what is written; pipes and devices may."""
+    if path.suffix.lower() not in endings and (path.is_file() or not path.exists()):
+        listed = ", ".join(endings[:-1]) + f" or {endings[-1]}" if len(endings) > 1 else endings[0]
+        raise WriteError(f"{path.name}: expected a name that ends in {listed}, since that is what is written")
+
+
+@contextmanager
+def given_input(text: str) -> Iterator[str]:
+    """Give DATASET as it is; of - what is on standard input, as a file that is there for the while."""
+    if text != "-":
+        yield text
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stdin.csv"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        with path.open("rb") as file:
+            begin = file.read(4)
+        suffix = {b"PK\x03\x04": ".xlsx", b"PAR1": ".parquet"}.get(begin, ".csv")
+        yield str(path.rename(path.with_suffix(suffix)))
+
+
+def label_options(missing: str | None, threshold: str | None) -> dict[str, Any]:
+    """Return --missing and --threshold as readers take them."""
+    words = [word.strip() for word in (missing or "").split(",") if word.strip()]
+    if threshold is None or threshold == "median":
+        return {"missing": words, "threshold": threshold}
+    try:
+        return {"missing": words, "threshold": float(threshold)}
+    except ValueError:
+        raise DatasetError(f"--threshold: expected a number or median, got {threshold!r}") from None
+
+
+def read_as_trained(
+    dataset: str,
+    model: Any,
+    *,
+    split: str | None,
+    seed: int | None,
+    part: Part,
+    with_labels: bool = True,
+    **given: Any,
+) -> GraphDataset:
+    """Read a data set as the model's training set was read, and take a part of it, split the same way.
+
+    What is given comes before what the model remembers: columns, missing labels, threshold, duplicates, split
+    and seed. The data set that training split must be whole: labels are then read even where nobody asks.
+    """
+    known = model.provenance_
+    given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given.get("encoding", "utf-8"))
+    split = known.get("split", "auto") if split is None else split
+    seed = known.get("seed", 0) if seed is None else seed
+    if with_labels or part != "all":
+        for name in ("label", "missing", "threshold"):
+            if not given.get(name) and known.get(name) is not None:
+                given[name] = known[name]
+    if part != "all":
+        given["columns"] = split_columns(split)
+    data = resolve_dataset(dataset, reading=model.reading_, **given)
+    if model.schema_ is not None and data.schema is not None and not data.schema.classes:
+        data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
+    if part != "all" and known.get("duplicates") and data.provenance.get("label"):
+        data = without_duplicates(data, known["duplicates"])
+    return part_of(data, split, part, seed)
+
+
+def split_columns(split: str) -> list[str]:
+    """Return the columns of a table that a split needs."""
+    method, _, column = split.partition(":")
+    return [column] if method in ("time", "column") and column else []
+
+
+def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str) -> str | None:
+    """Return the column with the SMILES: the given one, else that of training if the table has it."""
+    known, path = model.provenance_.get("smiles"), Path(dataset)
+    if given is not None or known is None or file_kind(path) != "table":
+        return given
+    if known.isdecimal():
+        return str(known)
+    return str(known) if known in open_table(path, (), encoding).header else None
+
+
+def without_duplicates(data: GraphDataset, duplicates: Duplicates) -> GraphDataset:
+    """Return the data set that --duplicates asks for."""
+    if duplicates == "keep":
+        return data
+    return data.drop_duplicates("drop" if duplicates == "drop-conflicting" else "first")
+
+
 def _files(inputs: Iterable[str | Path]) -> Iterator[Path]:
     """Yield the files that are read: inputs themselves, and the files of TU folders."""
     for path in map(Path, inputs):
@@ -124,9 +238,9 @@ def _files(inputs: Iterable[str | Path]) -> Iterator[Path]:
         yield from [path] if prefix is None else path.glob(f"{glob.escape(prefix)}_*.txt")
 
 
-def part_of(data: GraphDataset, split: SplitKind, part: Part, seed: int) -> GraphDataset:
+def part_of(data: GraphDataset, split: str, part: Part, seed: int) -> GraphDataset:
     """Return a part of a data set, or all of it."""
-    if part == "all":
+    if part == "all" or split == "none":
         return data
     return dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
 

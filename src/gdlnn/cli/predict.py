@@ -6,18 +6,19 @@ import csv
 import hashlib
 import io
 import json
+import sys
 import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.errors import DatasetError, ModelError
+from gdlnn.errors import DatasetError, ModelError, WriteError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
@@ -26,15 +27,18 @@ from gdlnn.progress import progress_bar
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.model import GDLNNClassifier
-    from gdlnn.model.representation import BatchAnswer
+    from gdlnn.model.representation import BatchAnswer, Prediction
 
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
+LINES = (".jsonl", ".ndjson")
 BATCH = 1024
 """Rows that are read and predicted together."""
 KIND = "gdlnn prediction checkpoint"
-FORMAT = 1
+FORMAT = 2
 _NAMES = {
     "model": "the model",
     "input": "the input",
@@ -46,11 +50,16 @@ _COUNTS = ("n_rows", "n_graphs", "seen", "edge", "outside", "not_read")
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models for several labels.")
+    ],
     dataset: opt.Dataset,
-    output: Annotated[Path, opt.output("The .csv or .jsonl file to write.")],
+    output: Annotated[
+        Path, opt.output("The .csv, .tsv or .jsonl file to write; - writes csv to standard output.")
+    ],
     smiles: opt.Smiles = None,
     id_: opt.Id = None,
+    encoding: opt.Encoding = "utf-8",
     root: opt.Root = None,
     jobs: opt.Jobs = -1,
     dask: Annotated[str | None, opt.dask("Predict")] = None,
@@ -60,36 +69,36 @@ def predict(
 ) -> None:
     """Predict the label of every graph and write a table.
 
-    Rows that do not parse are kept, with the reason. The table says which graphs the model was trained on,
-    and which are unlike the training graphs, and why. Tables of SMILES, SDF files and JSON Lines are read as
-    they are used: they may be of any length.
+    The columns of a table are kept, and those of the prediction come after them. Rows that do not parse are
+    kept, with the reason. The table says which graphs the model was trained on, and which are unlike the
+    training graphs, and why. Tables of SMILES, SDF files and JSON Lines are read as they are used: they may
+    be of any length.
     """
-    from gdlnn.model import load_model
+    from gdlnn.model.model_folder import load_models
     from gdlnn.model.representation import stream_predictions
 
-    opt.check_output(output, model, dataset)
-    fitted = load_model(model).set_params(n_jobs=jobs)
+    _check_output(output, model, dataset, as_json=as_json)
+    models = load_models(model)
+    for one in models.values():
+        one.set_params(n_jobs=jobs)
     started = time.monotonic()
-    info = fitted.programs_.info
-    widths = (info.n_node_features - n_structure_features(info.schema), info.n_edge_features)
-    data = batched_dataset(
-        dataset, BATCH, smiles=smiles, id=id_, root=root, reading=fitted.reading_, widths=widths
-    )
-    table = PredictionTable(fitted, data.name, data.has_smiles, as_lines=output.suffix.lower() == ".jsonl")
     with ExitStack() as stack:
+        source = stack.enter_context(opt.given_input(dataset))
+        data = _input(source, next(iter(models.values())), smiles, id_, encoding, root)
+        table = PredictionTable(models, data, ending=_ending(output))
         saved = None
         if checkpoint is not None:
             options = {"smiles": smiles, "id": id_, "batch": BATCH}
-            saved = stack.enter_context(prediction_checkpoint(checkpoint, model, dataset, options, table))
+            saved = stack.enter_context(prediction_checkpoint(checkpoint, model, source, options, table))
         executor = stack.enter_context(opt.executor_of(dask, "" if quiet else "predicting"))
         advance = stack.enter_context(_progress(not quiet and not as_json))
-        file = stack.enter_context(atomic_write(output))
+        file = stack.enter_context(_opened(output))
         file.write(table.header())
         for record in saved.finished() if saved is not None else ():
             file.write(table.restore(record))
         before = table.n_rows
         rest = islice(data.batches, table.n_batches, None)
-        for answer in stream_predictions(fitted, rest, executor):
+        for answer in stream_predictions(list(models.values()), rest, executor):
             text = table.add(answer)
             file.write(text)
             if saved is not None:
@@ -104,7 +113,59 @@ def predict(
         opt.print_json({"predictions": str(output), **table.summary(), "seconds": seconds})
     elif not quiet:
         for line in table.told(output.name, seconds, before):
-            typer.echo(line)
+            typer.echo(line, err=_is_standard(output))
+
+
+def _is_standard(output: Path) -> bool:
+    return str(output) == "-"
+
+
+def _check_output(output: Path, model: Path, dataset: str, *, as_json: bool) -> None:
+    if _is_standard(output):
+        if as_json:
+            raise WriteError("--json: expected a file for the table, since both would be standard output")
+        return
+    opt.check_output(output, *([model] if model.is_file() else model.glob("*")), dataset)
+    opt.check_ending(output, *ENDINGS)
+
+
+def _ending(output: Path) -> str:
+    return output.suffix.lower() if output.suffix.lower() in ENDINGS else ".csv"
+
+
+@contextmanager
+def _opened(output: Path) -> Iterator[IO[bytes]]:
+    """Open the table for writing: the file appears when it is complete, standard output as it comes."""
+    if not _is_standard(output):
+        with atomic_write(output) as file:
+            yield file
+        return
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+def _input(
+    source: str,
+    model: GDLNNClassifier,
+    smiles: str | None,
+    id_: str | None,
+    encoding: str,
+    root: Path | None,
+) -> BatchedInput:
+    """Open the input, with the SMILES in the column of training unless told otherwise."""
+    info = model.programs_.info
+    widths = (info.n_node_features - n_structure_features(info.schema), info.n_edge_features)
+    smiles = opt.smiles_as_trained(source, model, smiles, encoding)
+    return batched_dataset(
+        source,
+        BATCH,
+        smiles=smiles,
+        id=id_,
+        root=root,
+        reading=model.reading_,
+        widths=widths,
+        encoding=encoding,
+    )
 
 
 @contextmanager
@@ -125,62 +186,77 @@ class PredictionTable:
 
     Parameters
     ----------
-    model
-        The model that predicts.
-    name
-        What to call graphs without an identifier: ``name/0``, ``name/1`` …
-    has_smiles
-        Whether rows have a SMILES.
-    as_lines
-        Write JSON Lines in place of csv.
+    models
+        The models that predict, by the label that each is for; one alone has the empty name.
+    data
+        The input, whose columns are kept. Graphs without an identifier are called ``name/0``, ``name/1`` …
+    ending
+        What to write: .csv, .tsv or .jsonl.
     """
 
-    def __init__(self, model: GDLNNClassifier, name: str, has_smiles: bool, *, as_lines: bool) -> None:
-        self._classes: list[Any] = model.classes_.tolist()
-        self._schema = model.schema_ or Schema()
-        self._name, self._has_smiles, self._as_lines = name, has_smiles, as_lines
-        self.columns = ["row", "id", *(["smiles"] if has_smiles else []), "label", "probability"]
-        self.columns += [f"p({label})" for label in self._classes]
-        self.columns += ["seen", "domain", "domain_reason", "reason"]
+    def __init__(self, models: Mapping[str, GDLNNClassifier], data: BatchedInput, *, ending: str) -> None:
+        from gdlnn.model.representation import Prediction
+
+        self._models = models
+        self._name, self.ending = data.name, ending
+        own = ["row", *(["id"] if data.id != "id" and (data.id or data.smiles is None) else [])]
+        own += ["smiles"] if data.has_smiles and data.smiles != "smiles" else []
+        self._own, self._n_kept = list(own), len(data.columns)
+        main = ("label", "probability", "probabilities")
+        self._further = [name for name in Prediction._fields if name not in main]
+        for label, model in models.items():
+            block = ["label", "probability", *(f"p({name})" for name in model.classes_.tolist())]
+            own += [f"{label}_{name}" if label else name for name in (*block, *self._further)]
+        self.columns = [*data.columns, *_free([*own, "reason"], data.columns)]
         self.n_batches = self.n_rows = self.n_graphs = self.not_read = 0
         self.seen = self.edge = self.outside = 0
-        self._labels: Counter[Any] = Counter()
+        self._labels: dict[str, Counter[Any]] = {label: Counter() for label in models}
 
     def header(self) -> bytes:
         """Return the first line of the table; JSON Lines have none."""
-        return b"" if self._as_lines else self._text([self.columns])
+        return b"" if self.ending in LINES else self._text([self.columns])
 
     def add(self, answer: BatchAnswer) -> bytes:
         """Return the lines of a batch, in the order of the input."""
-        predictions = iter(answer.predictions)
+        predictions = list(zip(*answer.predictions, strict=True))
+        said = iter(predictions)
         lines: list[list[Any]] = []
         for row in answer.rows:
-            cells: list[Any] = [row.number, "", *([row.smiles or ""] if self._has_smiles else [])]
-            if not row.has_graph:
-                lines.append([*cells, *[""] * (len(self.columns) - len(cells) - 1), row.reason])
-                continue
-            cells[1] = f"{self._name}/{self.n_graphs}" if row.key is None else row.key
-            said = next(predictions)
-            cells += [said.label, said.probability, *said.probabilities]
-            seen = "" if said.seen is None else "yes" if said.seen else "no"
-            lines.append([*cells, seen, said.domain or "", said.domain_reason, ""])
-            self._labels[said.label] += 1
-            self.seen += said.seen is True
-            self.edge += said.domain == "edge"
-            self.outside += said.domain == "outside"
-            self.n_graphs += 1
+            kept = [*row.cells, *[""] * (self._n_kept - len(row.cells))]
+            own: dict[str, Any] = {"row": row.number, "id": "", "smiles": row.smiles or ""}
+            if row.has_graph:
+                own["id"] = f"{self._name}/{self.n_graphs}" if row.key is None else row.key
+            cells = [*kept, *(own[name] for name in self._own)]
+            if row.has_graph:
+                cells += self._said(next(said))
+            lines.append([*cells, *[""] * (len(self.columns) - len(cells) - 1), row.reason])
         self.n_batches += 1
         self.n_rows += len(answer.rows)
-        self.not_read += len(answer.rows) - len(answer.predictions)
+        self.not_read += len(answer.rows) - len(predictions)
         return self._text(lines)
+
+    def _said(self, predictions: Sequence[Prediction]) -> list[Any]:
+        """Return the cells of a graph's predictions, and count them."""
+        cells: list[Any] = []
+        for label, said in zip(self._models, predictions, strict=True):
+            cells += [said.label, said.probability, *said.probabilities]
+            cells += [_cell(getattr(said, name)) for name in self._further]
+            self._labels[label][said.label] += 1
+        self.seen += any(said.seen for said in predictions)
+        domains = {said.domain for said in predictions}
+        self.outside += "outside" in domains
+        self.edge += "edge" in domains and "outside" not in domains
+        self.n_graphs += 1
+        return cells
 
     def _text(self, lines: list[list[Any]]) -> bytes:
         text = io.StringIO()
-        if self._as_lines:
+        if self.ending in LINES:
             for line in lines:
                 text.write(json.dumps(dict(zip(self.columns, line, strict=True)), ensure_ascii=False) + "\n")
         else:
-            csv.writer(text, lineterminator="\n").writerows(lines)
+            delimiter = "\t" if self.ending == ".tsv" else ","
+            csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(lines)
         return text.getvalue().encode()
 
     # --- what a checkpoint keeps ----------------------------------------------------------------------------
@@ -191,14 +267,18 @@ class PredictionTable:
         return {
             "text": text.decode(),
             **counts,
-            "labels": [self._labels[label] for label in self._classes],
+            "labels": [
+                [self._labels[name][label] for label in model.classes_.tolist()]
+                for name, model in self._models.items()
+            ],
         }
 
     def restore(self, record: Any) -> bytes:
         """Take over the counts of a batch that an earlier run finished; return its lines."""
         try:
-            counts = map(int, record["labels"])
-            self._labels = Counter(dict(zip(self._classes, counts, strict=True)))
+            for (name, model), counts in zip(self._models.items(), record["labels"], strict=True):
+                pairs = zip(model.classes_.tolist(), map(int, counts), strict=True)
+                self._labels[name] = Counter(dict(pairs))
             for name in _COUNTS:
                 setattr(self, name, int(record[name]))
             text = str(record["text"]).encode()
@@ -213,9 +293,13 @@ class PredictionTable:
 
     def summary(self) -> dict[str, Any]:
         """Return the counts as plain JSON values."""
+        labels = {
+            name: {str(label): count for label, count in sorted(counts.items(), key=str) if count}
+            for name, counts in self._labels.items()
+        }
         return {
             "rows": self.n_rows,
-            "labels": {str(label): self._labels[label] for label in self._classes if self._labels[label]},
+            "labels": labels.get("", labels),
             "seen": self.seen,
             "domain": {"edge": self.edge, "outside": self.outside},
             "not_read": self.not_read,
@@ -223,11 +307,11 @@ class PredictionTable:
 
     def told(self, name: str, seconds: float, before: int) -> Iterator[str]:
         """Give the summary in words."""
-        counts = ((label, count) for label, count in self._labels.items() if count)
-        told = ", ".join(
-            f"{self._schema.class_name(label)} {count}" for label, count in sorted(counts, key=str)
-        )
-        yield f"{name}: {self.n_rows} rows: {told}"
+        for label, model in self._models.items():
+            schema = model.schema_ or Schema()
+            counts = ((said, count) for said, count in self._labels[label].items() if count)
+            told = ", ".join(f"{schema.class_name(said)} {count}" for said, count in sorted(counts, key=str))
+            yield f"{name}: {label}: {told}" if label else f"{name}: {self.n_rows} rows: {told}"
         rate = (self.n_rows - before) / max(seconds, 1e-9)
         resumed = f" ({before:,} rows were done before)" if before else ""
         yield f"{seconds:.1f} s, {rate:,.0f} rows per second{resumed}"
@@ -240,6 +324,22 @@ class PredictionTable:
             )
         if self.not_read:
             yield f"{self.not_read} rows were not read; the table says why"
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value
+
+
+def _free(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Return names that no column of the input has: one that is taken gets a prefix."""
+    found: list[str] = []
+    for name in names:
+        while name in taken or name in found:
+            name = f"gdlnn_{name}"
+        found.append(name)
+    return found
 
 
 class PredictionCheckpoint(Journal):
@@ -259,10 +359,12 @@ def prediction_checkpoint(
     header = {
         "format": FORMAT,
         "version": package_version(),
-        "model": _digest(model),
+        "model": _digest(model)
+        if model.is_file()
+        else [_digest(file) for file in sorted(model.glob("*.gdlnn"))],
         "input": _digest(source) if source.is_file() else dataset,
         "columns": table.columns,
-        "lines": table._as_lines,
+        "ending": table.ending,
         **options,
     }
     return PredictionCheckpoint(path, KIND, header, _NAMES, ModelError)

@@ -8,18 +8,26 @@ from typing import Annotated, Any
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.datasets.resolve import resolve_dataset
+from gdlnn.errors import ModelError, WriteError
 
 
 def report(
-    model: opt.Model,
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models for several labels.")
+    ],
     dataset: opt.Dataset,
-    output: Annotated[Path, opt.output("The .html file to write.")] = Path("report.html"),
-    split: opt.Split = "auto",
+    output: Annotated[
+        Path | None,
+        opt.output("The .html file to write, report.html if not given; of a folder of models, a folder."),
+    ] = None,
+    split: opt.SplitAsTrained = None,
     part: Annotated[
         opt.Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
     ] = "test",
-    seed: Annotated[int, opt.seed()] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of the split and of the technique.", show_default="as in training"),
+    ] = None,
     technique: opt.Technique = None,
     n_features: Annotated[int, typer.Option(min=1, help="How many programs an explanation names.")] = 4,
     graphs: Annotated[int, typer.Option(min=1, help="Most graphs in the gallery.")] = 400,
@@ -29,27 +37,74 @@ def report(
     smiles: opt.Smiles = None,
     label: opt.Label = None,
     id_: opt.Id = None,
+    missing: opt.Missing = None,
+    threshold: opt.Threshold = None,
+    encoding: opt.Encoding = "utf-8",
     root: opt.Root = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Write what a model is made of, how good it is and why it decides as it does, as one HTML file.
 
-    The defaults report on the graphs that `gdlnn train` with the same --split and --seed held out.
+    The data is read and split as in training unless told otherwise, so that the report is about graphs that
+    were held out. A folder of models gets a report each and an index.
     """
     from gdlnn.explain.techniques import make_technique
-    from gdlnn.model import load_model
+    from gdlnn.model.model_folder import load_models
     from gdlnn.report import ReportOptions, write_report
 
-    opt.check_output(output, model, dataset)
     make_technique(technique)  # refuses a wrong name before any work is done
-    fitted = load_model(model).set_params(n_jobs=jobs)
-    fitted.layer_.set_params(n_jobs=jobs)
-    data = resolve_dataset(dataset, smiles=smiles, label=label, id=id_, root=root, reading=fitted.reading_)
-    held_out = opt.part_of(data, split, part, seed)
-    options = ReportOptions(technique, n_features, seed, graphs, counterfactuals)
-    made = write_report(fitted, held_out, output, options, title=title, say=opt.timed_messages(quiet))
-    tell_result(made, output, as_json=as_json, quiet=quiet)
+    targets = _targets(model, output, label)
+    for target in targets.values():
+        opt.check_output(target, *([model] if model.is_file() else []), dataset)
+        opt.check_ending(target, ".html", ".htm")
+    models = load_models(model)
+    options = ReportOptions(technique, n_features, seed or 0, graphs, counterfactuals)
+    say = opt.timed_messages(quiet)
+    with opt.given_input(dataset) as source:
+        for name, fitted in models.items():
+            fitted.set_params(n_jobs=jobs)
+            fitted.layer_.set_params(n_jobs=jobs)
+            held_out = opt.read_as_trained(
+                source,
+                fitted,
+                split=split,
+                seed=seed,
+                part=part,
+                smiles=smiles,
+                label=label,
+                id=id_,
+                root=root,
+                encoding=encoding,
+                **opt.label_options(missing, threshold),
+            )
+            headline = title or (f"{held_out.name}: {name}" if name else "")
+            made = write_report(fitted, held_out, targets[name], options, title=headline, say=say)
+            tell_result(made, targets[name], as_json=as_json, quiet=quiet)
+    if "" not in models:
+        _write_index(model, next(iter(targets.values())).parent, title)
+
+
+def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, Path]:
+    """Return the file of each report, by the label of its model."""
+    from gdlnn.model.model_folder import read_manifest
+    from gdlnn.report.index import report_name
+
+    if not model.is_dir():
+        return {"": output or Path("report.html")}
+    folder = model if output is None else output
+    if folder.suffix in (".html", ".htm") or (folder.exists() and not folder.is_dir()):
+        raise WriteError(f"{folder.name}: expected a folder to write, since there are several models")
+    if label is not None:
+        raise ModelError("--label: expected none, since each model of the folder has its own")
+    return {entry.label: folder / report_name(entry) for entry in read_manifest(model)}
+
+
+def _write_index(models: Path, folder: Path, title: str) -> None:
+    from gdlnn.model.model_folder import read_manifest
+    from gdlnn.report.index import write_index
+
+    write_index(folder, read_manifest(models), title)
 
 
 def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:

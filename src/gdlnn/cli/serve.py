@@ -41,6 +41,8 @@ def serve(
     from gdlnn.server import Limits
     from gdlnn.server import serve as run
 
+    if model.is_dir():
+        raise ModelError(f"{model.name}: expected a model file, got a folder; name one of the models in it")
     if not model.is_file():
         raise ModelError(f"{model.name}: expected a model file, got no such file")
     limits = Limits(

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.datasets.resolve import resolve_dataset
+from gdlnn.cli.train_tables import (
+    check_folder,
+    check_weights,
+    cross_validated,
+    label_columns,
+    labelled_sets,
+    row_weights,
+    told_of_twins,
+    told_scores,
+    train_several,
+)
 from gdlnn.errors import ModelError
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.splits import SplitKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +30,6 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
-TrainSplit = Literal[SplitKind, "none"]
 STRONGEST = 10
 LONGEST = 240
 """Most characters of a program in words."""
@@ -29,7 +37,9 @@ LONGEST = 240
 
 def train(
     dataset: opt.Dataset,
-    output: Annotated[Path, opt.output("The model file to write.")],
+    output: Annotated[
+        Path, opt.output("The model file to write; with several labels a folder for models and an index.")
+    ],
     vocabulary: Annotated[
         Literal["auto", "neighbourhoods", "mined"],
         typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts mean mined."),
@@ -53,17 +63,33 @@ def train(
     smarts: opt.Smarts = False,
     restarts: Annotated[int, typer.Option(help="Further descents per graph, with random ties.")] = 0,
     split: Annotated[
-        TrainSplit,
+        str,
         typer.Option(
-            help="How to split the data set; auto: as published, else at random; none trains on all of it."
+            metavar="SPLIT", help=f"How to split the data set: {opt.SPLIT_HELP}; none trains on all of it."
         ),
     ] = "auto",
+    split_column: Annotated[
+        str | None, typer.Option(help="A column that says train, val or test; short for --split column:NAME.")
+    ] = None,
+    cv: Annotated[
+        int | None, typer.Option(min=2, help="Score by so many folds, then train on all of the data.")
+    ] = None,
+    duplicates: Annotated[
+        opt.Duplicates,
+        typer.Option(help="Of identical graphs keep all, the first, or the first if all labels agree."),
+    ] = "keep",
+    weight_column: Annotated[str | None, typer.Option(help="A column with the weights of rows.")] = None,
     seed: Annotated[int, opt.seed("Seed of the split, of mining and of the head.")] = 0,
     jobs: opt.Jobs = -1,
     checkpoint: Annotated[Path | None, opt.checkpoint("A folder for what is done")] = None,
     smiles: opt.Smiles = None,
-    label: opt.Label = None,
+    label: Annotated[
+        str | None, typer.Option(help="The column with the label; several, as A,B,C, give a model each.")
+    ] = None,
     id_: opt.Id = None,
+    missing: opt.Missing = None,
+    threshold: opt.Threshold = None,
+    encoding: opt.Encoding = "utf-8",
     features: opt.Features = "default",
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
@@ -71,21 +97,32 @@ def train(
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
 ) -> None:
-    """Train a model on a data set and write it into one file."""
-    opt.check_output(output, dataset)
-    reading = MoleculeReader(features, fragments, standardize)
-    data = resolve_dataset(
-        dataset, smiles=smiles, label=label, id=id_, root=root, min_classes=2, reading=reading
-    )
-    if data.y is None:
-        raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
-    parts = {"train": data} if split == "none" else dict(zip(PARTS, data.split(split, seed), strict=True))
+    """Train a model on a data set and write it into one file.
+
+    Rows that do not parse or have no label are skipped and counted.
+    """
+    split, columns = _split_columns(split, split_column, weight_column, cv)
 
     def say(text: str) -> None:
         if not quiet and not as_json:
             typer.echo(text)
 
-    say(_told_parts(data, parts))
+    with opt.given_input(dataset) as source:
+        labels = label_columns(source, label, encoding)
+        if len(labels) > 1:
+            check_folder(output)
+        else:
+            opt.check_output(output, source)
+        reading = {
+            "smiles": smiles,
+            "id": id_,
+            "root": root,
+            "encoding": encoding,
+            "reading": MoleculeReader(features, fragments, standardize),
+        }
+        sets = labelled_sets(source, labels, columns, opt.label_options(missing, threshold), reading)
+    check_weights(sets, weight_column)
+    sets = {name: told_of_twins(data, duplicates, say) for name, data in sets.items()}
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
     if pooled is not None:
         options["pooled"] = pooled
@@ -93,20 +130,73 @@ def train(
     if restarts:
         search["restarts"] = restarts
     if smarts:
-        search["ignore"] = opt.not_in_smarts(data)
+        search["ignore"] = opt.not_in_smarts(next(iter(sets.values())))
     if epsilon is not None:
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
         search["k"] = _number_of_programs(k)
-    model = _fit(parts, vocabulary, search, head, options, checkpoint, tuned=tuned)
-    say(f"{len(model.programs_)} programs; {_told_choice(model)}")
-    model.metrics_ = _scores(model, parts, say)
-    for line in _told_programs(model) if head != "scorecard" else _told_scorecard(model, parts):
-        say(line)
-    model.save(output)
-    say(f"{output.name}: written")
+
+    def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:
+        def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:
+            return _fit(
+                parts, vocabulary, dict(search), head, options, finished, tuned=tuned, weights=weight_column
+            )
+
+        model = _trained(data, split, seed, cv, fit, say)
+        model.save(model_file)
+        say(f"{model_file.name}: written")
+        return model
+
+    if len(labels) > 1:
+        train_several(sets, output, run, checkpoint, say, as_json=as_json)
+        return
+    model = run(sets[labels[0]] if labels else sets[""], output, checkpoint)
     if as_json:
         opt.print_json({"model": str(output), "programs": len(model.programs_), "metrics": model.metrics_})
+
+
+def _split_columns(
+    split: str, split_column: str | None, weight_column: str | None, cv: int | None
+) -> tuple[str, list[str]]:
+    """Return how to split, and the columns that training needs beside the label."""
+    if split_column is not None:
+        if split != "auto":
+            raise ModelError(f"expected either --split or --split-column, got both ({split}, {split_column})")
+        split = f"column:{split_column}"
+    if cv is not None and split not in ("auto", "stratified"):
+        raise ModelError(f"--cv: expected no --split, since folds are stratified, got {split}")
+    return split, [*opt.split_columns(split), *([weight_column] if weight_column is not None else [])]
+
+
+def _trained(
+    data: GraphDataset,
+    split: str,
+    seed: int,
+    cv: int | None,
+    fit: Callable[[dict[str, GraphDataset]], GDLNNClassifier],
+    say: Callable[[str], None],
+) -> GDLNNClassifier:
+    """Split, train and score a model, and tell of it."""
+    folds: dict[str, Any] = {}
+    if cv is not None:
+        folds = {"cv": cross_validated(data, cv, seed, fit, say)}
+    if split == "none" or cv is not None:
+        data.provenance = {**data.provenance, "split": "none", "seed": seed}
+        parts = {"train": data}
+    else:
+        parts = {
+            name: part
+            for name, part in zip(PARTS, data.split(split, seed), strict=True)
+            if name == "train" or len(part)
+        }
+    say(_told_parts(data, parts))
+    model = fit(parts)
+    say(f"{len(model.programs_)} programs; {_told_choice(model)}")
+    model.metrics_ = {**folds, **_scores(model, parts, say)}
+    card = isinstance(model.head, str) and model.head == "scorecard"
+    for line in _told_scorecard(model, parts) if card else _told_programs(model):
+        say(line)
+    return model
 
 
 PARTS = ("train", "val", "test")
@@ -121,17 +211,24 @@ def _fit(
     checkpoint: Path | None,
     *,
     tuned: bool,
+    weights: str | None = None,
 ) -> GDLNNClassifier:
-    """Train a model; `tuned` chooses ε, k and learning rate on the validation set, as the paper does."""
+    """Train a model; `tuned` chooses ε, k and learning rate on the validation set, as the paper does.
+
+    `weights` is the column with the weights of rows.
+    """
     from gdlnn.model import GDLNNClassifier, Mined, tune
 
+    if weights is not None and tuned:
+        raise ModelError("--weight-column: expected no --paper, whose recipe has no weights")
     if not tuned:
         if search and vocabulary == "neighbourhoods":
             named = ", ".join(f"--{name}" for name in search)
             raise ModelError(f"--vocabulary neighbourhoods: expected no options of mining, got {named}")
         source = Mined(**search) if search else vocabulary
         model = GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
-        return model.fit(parts["train"], validation=parts.get("val"))
+        weight = None if weights is None else row_weights(parts["train"], weights)
+        return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
     if "val" not in parts:
         raise ModelError("--paper: expected a split with a validation set, got --split none")
     grid: dict[str, Any] = {}
@@ -164,10 +261,7 @@ def _scores(
     model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Return the scores on validation and test part, and tell them beside those of the commonest label."""
-    from gdlnn.model.scores import majority_scores, score_intervals, score_lines
-
     found: dict[str, Any] = {}
-    counts = model.programs_.info.label_counts
     schema = model.schema_ or Schema()
     for name in ("val", "test"):
         part = parts.get(name)
@@ -175,16 +269,13 @@ def _scores(
             continue
         assert part.y is not None
         seen = model.represent(part)
-        own = score_intervals(part.y, seen.probabilities, model.classes_, seen.labels, counts)
-        majority = majority_scores(part.y, model.classes_, counts)
-        found[name] = {"model": own, "majority": majority}
         twins = sum(map(bool, seen.seen)) if name == "test" else 0
         told = f", {twins} of them also trained on" if twins else ""
-        say("")
-        for line in score_lines(
-            f"{name}, {len(part)} graphs{told}", own, majority, counts, schema.class_name
-        ):
-            say(line)
+        title = f"{name}, {len(part)} graphs{told}"
+        counts = model.programs_.info.label_counts
+        found[name] = told_scores(
+            title, part.y, seen.probabilities, seen.labels, model.classes_, counts, say, schema.class_name
+        )
     return found
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 import zlib
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-import numpy as np
-import numpy.typing as npt
-
-from gdlnn.datasets.text import MAX_LINE, open_bytes, read_columns
+from gdlnn.datasets.tables import NOT_UTF8, UTF8, open_table
+from gdlnn.datasets.text import MAX_LINE, open_bytes
 from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.dataset import SkippedRow
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from gdlnn.graphs.labels import Threshold
+
 OnError = Literal["skip", "raise"]
+FIRST_RECORDS = 100
+"""Records whose properties are the columns of an SDF file."""
+_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
 MAX_RECORD = 16 << 20
 """Longest record of an SDF file that is read, in bytes."""
 logger = logging.getLogger(__name__)
@@ -29,7 +35,8 @@ logger = logging.getLogger(__name__)
 class InputRow(NamedTuple):
     """A row of an input: its number from 1, and a graph or the reason why there is none.
 
-    ``key`` is the identifier; None if the input has none and the graphs are counted.
+    ``key`` is the identifier; None if the input has none and the graphs are counted. ``cells`` are those of
+    further columns.
     """
 
     number: int
@@ -37,7 +44,7 @@ class InputRow(NamedTuple):
     smiles: str | None
     graph: Graph | None
     reason: str
-    label: str = ""
+    cells: tuple[str, ...] = ()
 
 
 # --- tables of SMILES -------------------------------------------------------------------------------------
@@ -45,7 +52,7 @@ class InputRow(NamedTuple):
 
 def load_smiles(
     path: str | os.PathLike[str],
-    smiles: str = "smiles",
+    smiles: str | None = "smiles",
     label: str | None = None,
     id: str | None = None,
     *,
@@ -54,6 +61,10 @@ def load_smiles(
     standardize: Standardize = "none",
     on_error: OnError = "skip",
     min_classes: int = 2,
+    missing: Sequence[str] = (),
+    threshold: Threshold = None,
+    columns: Sequence[str] = (),
+    encoding: str = UTF8,
     name: str | None = None,
     classes: Mapping[Any, str] | None = None,
 ) -> GraphDataset:
@@ -62,49 +73,62 @@ def load_smiles(
     Parameters
     ----------
     path
-        A table with a header: .csv, .tsv or .txt, plain or .gz.
+        A table: .csv, .tsv, .txt or .smi, plain or .gz, .xlsx (the first sheet) or .parquet.
     smiles, label, id
         The columns with the SMILES, the label and an identifier; without `label` the data set has no labels.
+        Numbers from 1 for a table without a header line. `smiles` None: the column called smiles.
     features, fragments, standardize
         How molecules become graphs, see `MoleculeReader`; models trained on the data set keep it.
     on_error
-        What to do with a row that does not parse: skip it (it is listed in ``.skipped``), or raise.
+        What to do with a row that does not parse or has no label: skip it (it is listed in ``.skipped``), or
+        raise.
     min_classes
         The fewest different labels to accept; 1 reads a table with one class only.
+    missing, threshold
+        Cells that mean "no label", and where to cut a column of numbers into two classes: see `LabelReader`.
+    columns
+        Further columns to keep in ``.columns``, such as a date to split by or a weight.
+    encoding
+        How the text of the table is encoded.
     name, classes
         What to call the data set and its classes.
     """
-    table = Path(path)
-    columns = [column for column in (smiles, label, id) if column is not None]
+    table = open_table(Path(path), (smiles, label, id, *columns), encoding)
+    smiles = table.smiles_column() if smiles is None else smiles
+    if id is None and table.named_ids:
+        id, with_ids = "name", None  # if every row has one
+    else:
+        with_ids = id is not None
+    further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
+    wanted = [smiles, *([id] if id is not None else []), *further]
     reading = MoleculeReader(features, fragments, standardize)
 
     def rows() -> Iterator[InputRow]:
-        for number, cells in read_columns(table, columns):
-            cell = dict(zip(columns, cells, strict=True))
-            yield smiles_row(
-                number, cell[smiles], cell.get(id or ""), label=cell.get(label or "", ""), reading=reading
-            )
+        for number, cells, problem in table.rows(wanted):
+            if problem:
+                hint = f"; {NOT_UTF8}" if "UTF-8" in problem else ""
+                raise DatasetError(f"{table.path.name}, {problem}{hint}")
+            key = None if id is None else cells[1]
+            yield smiles_row(number, cells[0], key, cells=cells[len(cells) - len(further) :], reading=reading)
 
-    return _gathered(
-        rows(),
-        table,
-        "row",
-        name,
-        classes,
-        labelled=label is not None,
-        with_ids=id is not None,
-        reading=reading,
-        on_error=on_error,
-        min_classes=min_classes,
-    )
+    provenance = {"smiles": smiles} if smiles in table.header else {}
+    made = _Gathering(table.path, "row", further, label, reading, on_error, provenance)
+    data = made.gathered(rows(), name, classes, with_ids=with_ids)
+    return made.labelled(data, columns, missing, threshold, min_classes)
 
 
 def smiles_row(
-    number: int, text: str, key: str | None, problem: str = "", *, label: str = "", reading: MoleculeReader
+    number: int,
+    text: str,
+    key: str | None,
+    problem: str = "",
+    cells: Sequence[str] = (),
+    *,
+    reading: MoleculeReader,
 ) -> InputRow:
     """Read a row of a table, with what is wrong with it, or ""."""
     molecule, reason = (None, problem) if problem else parse_smiles(text)
-    return _row(number, key, text, molecule, reason, label, reading)
+    return _row(number, key, text, molecule, reason, cells, reading)
 
 
 def parse_smiles(text: str) -> tuple[Any, str]:
@@ -144,6 +168,9 @@ def load_sdf(
     standardize: Standardize = "none",
     on_error: OnError = "skip",
     min_classes: int = 2,
+    missing: Sequence[str] = (),
+    threshold: Threshold = None,
+    columns: Sequence[str] = (),
     name: str | None = None,
 ) -> GraphDataset:
     """Read an SDF file, plain or .gz, as a data set of molecules.
@@ -157,25 +184,18 @@ def load_sdf(
     label, id
         The properties with the label and an identifier; the record's title is the identifier where `id` is
         None and every record has one.
-    features, fragments, standardize, on_error, min_classes, name
-        As for `load_smiles`.
+    features, fragments, standardize, on_error, min_classes, missing, threshold, columns, name
+        As for `load_smiles`; columns are properties.
     """
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"{file.name}: expected an SDF file, got no such file")
     reading = MoleculeReader(features, fragments, standardize)
-    rows = (sdf_row(*block, label=label, id=id, reading=reading) for block in read_blocks(file))
-    return _gathered(
-        rows,
-        file,
-        "record",
-        name,
-        labelled=label is not None,
-        with_ids=None if id is None else True,
-        reading=reading,
-        on_error=on_error,
-        min_classes=min_classes,
-    )
+    further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
+    rows = (sdf_row(*block, columns=further, id=id, reading=reading) for block in read_blocks(file))
+    made = _Gathering(file, "record", further, label, reading, on_error, {})
+    data = made.gathered(rows, name, None, with_ids=None if id is None else True)
+    return made.labelled(data, columns, missing, threshold, min_classes)
 
 
 def sdf_row(
@@ -183,7 +203,7 @@ def sdf_row(
     block: str,
     problem: str,
     *,
-    label: str | None = None,
+    columns: Sequence[str] = (),
     id: str | None,
     reading: MoleculeReader,
 ) -> InputRow:
@@ -191,7 +211,8 @@ def sdf_row(
     molecule, reason = (None, problem) if problem else read_molecule(block)
     text = "" if molecule is None else str(chem("Reading SDF files").MolToSmiles(molecule))
     key = (_text(molecule, "_Name") or None) if id is None else _text(molecule, id)
-    return _row(number, key, text, molecule, reason, _text(molecule, label), reading)
+    cells = [_text(molecule, column) for column in columns]
+    return _row(number, key, text, molecule, reason, cells, reading)
 
 
 def _text(molecule: Any, key: str | None) -> str:
@@ -240,6 +261,14 @@ def read_blocks(file: Path) -> Iterator[tuple[int, str, str]]:
         raise DatasetError(f"{file.name}: expected an SDF file, got a damaged one: {error}") from error
 
 
+def sdf_properties(file: Path) -> list[str]:
+    """Return the names of the properties that the first records have, in the order of the file."""
+    names: dict[str, None] = {}
+    for _, block, _ in islice(read_blocks(file), FIRST_RECORDS):
+        names |= dict.fromkeys(_PROPERTY.findall(block))
+    return list(names)
+
+
 def _block(lines: list[bytes], size: int) -> tuple[str, str]:
     if size > MAX_RECORD:
         return "", f"expected a record of at most {MAX_RECORD:,} bytes, got {size:,}"
@@ -256,64 +285,104 @@ def _block(lines: list[bytes], size: int) -> tuple[str, str]:
 
 
 def _row(
-    number: int, key: str | None, text: str, molecule: Any, reason: str, label: str, reading: MoleculeReader
+    number: int,
+    key: str | None,
+    text: str,
+    molecule: Any,
+    reason: str,
+    cells: Sequence[str],
+    reading: MoleculeReader,
 ) -> InputRow:
     if molecule is None:
-        return InputRow(number, "", text, None, reason)
+        return InputRow(number, "", text, None, reason, tuple(cells))
     try:
         graph = reading.graph(molecule, name=key or None)
     except GraphError as error:
-        return InputRow(number, "", text, None, str(error))
-    return InputRow(number, key, text, graph, "", label)
+        return InputRow(number, "", text, None, str(error), tuple(cells))
+    return InputRow(number, key, text, graph, "", tuple(cells))
 
 
-def _gathered(
-    rows: Iterable[InputRow],
-    file: Path,
-    unit: str,
-    name: str | None,
-    classes: Mapping[Any, str] | None = None,
-    *,
-    labelled: bool,
-    with_ids: bool | None,
-    reading: MoleculeReader,
-    on_error: OnError,
-    min_classes: int,
-) -> GraphDataset:
-    """Return the data set of some rows, and log what was skipped. `with_ids` None: if every row has one."""
-    if on_error not in get_args(OnError):
-        raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {on_error!r}")
-    schema, title = reading.schema(classes), file.name.split(".")[0] if name is None else name
-    graphs: list[Graph] = []
-    read: list[InputRow] = []
-    skipped: list[SkippedRow] = []
-    for row in rows:
-        if row.graph is not None and (row.label or not labelled):
-            graphs.append(row.graph._relabelled(schema, row.key or f"{title}/{len(graphs)}"))
-            read.append(row)
-            continue
-        reason = "no label" if row.graph is not None else row.reason
-        if on_error == "raise":
-            raise DatasetError(f"{file.name}, {unit} {row.number}: {row.smiles!r} is not read: {reason}")
-        skipped.append(SkippedRow(row.number, row.smiles or "", reason))
-    _report_skipped(skipped, len(graphs), file.name, unit)
-    y = parse_labels([row.label for row in read]) if labelled else None
-    if y is not None and len(np.unique(y)) < min_classes:
-        raise DatasetError(
-            f"{file.name}: expected at least {min_classes} classes, got the label {y[0]} for every {unit}"
+@dataclass(frozen=True)
+class _Gathering:
+    """Rows of a file on their way to a data set."""
+
+    file: Path
+    unit: str
+    columns: Sequence[str]
+    label: str | None
+    reading: MoleculeReader
+    on_error: OnError
+    provenance: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.on_error not in get_args(OnError):
+            raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {self.on_error!r}")
+
+    def gathered(
+        self,
+        rows: Iterable[InputRow],
+        name: str | None,
+        classes: Mapping[Any, str] | None,
+        *,
+        with_ids: bool | None,
+    ) -> GraphDataset:
+        """Return the data set of the rows, without labels; `with_ids` None: if every row has one."""
+        schema = self.reading.schema(classes)
+        title = self.file.name.split(".")[0] if name is None else name
+        graphs: list[Graph] = []
+        read: list[InputRow] = []
+        skipped: list[SkippedRow] = []
+        for row in rows:
+            if row.graph is not None:
+                graphs.append(row.graph._relabelled(schema, row.key or f"{title}/{len(graphs)}"))
+                read.append(row)
+            else:
+                skipped.append(SkippedRow(row.number, row.smiles or "", row.reason))
+                self._raise(skipped)
+        self._report(skipped if not read else [], len(graphs))
+        ids = [row.key or "" for row in read]
+        return GraphDataset(
+            graphs,
+            None,
+            schema,
+            title,
+            ids=ids if with_ids or (with_ids is None and all(ids)) else None,
+            smiles=[row.smiles or "" for row in read],
+            skipped=skipped,
+            reading=self.reading,
+            columns={column: [row.cells[i] for row in read] for i, column in enumerate(self.columns)},
+            provenance=self.provenance,
         )
-    ids = [row.key or "" for row in read]
-    smiles = [row.smiles or "" for row in read]
-    return GraphDataset(
-        graphs,
-        y,
-        schema,
-        title,
-        ids=ids if with_ids or (with_ids is None and all(ids)) else None,
-        smiles=smiles,
-        skipped=skipped,
-        reading=reading,
-    )
+
+    def labelled(
+        self,
+        data: GraphDataset,
+        kept: Sequence[str],
+        missing: Sequence[str],
+        threshold: Threshold,
+        min_classes: int,
+    ) -> GraphDataset:
+        """Return the rows that have a label, if one was asked for, with the columns to keep."""
+        if self.label is not None:
+            data = data.with_labels(
+                self.label,
+                missing=missing,
+                threshold=threshold,
+                min_classes=min_classes,
+                where=self.file.name,
+            )
+            self._raise([row for row in data.skipped if row.reason.startswith("no label")])
+        data.columns = {column: cells for column, cells in data.columns.items() if column in kept}
+        self._report(data.skipped, len(data))
+        return data
+
+    def _raise(self, skipped: Sequence[SkippedRow]) -> None:
+        if skipped and self.on_error == "raise":
+            row, value, reason = skipped[0]
+            raise DatasetError(f"{self.file.name}, {self.unit} {row}: {value!r} is not read: {reason}")
+
+    def _report(self, skipped: Sequence[SkippedRow], n_read: int) -> None:
+        _report_skipped(skipped, n_read, self.file.name, self.unit)
 
 
 def _report_skipped(skipped: Sequence[SkippedRow], n_read: int, file: str, unit: str) -> None:
@@ -334,14 +403,3 @@ def _report_skipped(skipped: Sequence[SkippedRow], n_read: int, file: str, unit:
             *(file, len(skipped), total, unit, unit),
             *skipped[0],
         )
-
-
-def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
-    """Return labels as whole numbers if all of them are, else as text."""
-    try:
-        numbers = np.array([float(label) for label in labels])
-    except ValueError:
-        return np.array(labels)
-    if np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all():
-        return numbers.astype(np.int64)
-    return np.array(labels)

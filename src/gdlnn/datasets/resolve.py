@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gdlnn.datasets.jsonl import JsonlKind, load_jsonl, open_jsonl
 from gdlnn.datasets.load import load_dataset
-from gdlnn.datasets.molecules import InputRow, load_sdf, load_smiles, read_blocks, sdf_row, smiles_row
+from gdlnn.datasets.molecules import (
+    InputRow,
+    load_sdf,
+    load_smiles,
+    read_blocks,
+    sdf_properties,
+    sdf_row,
+    smiles_row,
+)
 from gdlnn.datasets.motifs import make_ba_2motifs
 from gdlnn.datasets.registry import REGISTRY, canonical_name
-from gdlnn.datasets.text import read_header, read_rows
+from gdlnn.datasets.tables import TABLE_SUFFIXES, UTF8, open_table, table_suffix
 from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, storage
@@ -25,16 +33,18 @@ from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.molecules import OnError
+    from gdlnn.datasets.tables import Table
+    from gdlnn.graphs.labels import Threshold
 
 SYNTHETIC = "synthetic:ba-2motifs"
 RowFile = Literal["table", "sdf", "jsonl"]
 """The files that are read row by row."""
 _ROW_FILES: dict[str, RowFile] = {
-    **dict.fromkeys((".csv", ".tsv", ".smi", ".txt"), "table"),
+    **dict.fromkeys(TABLE_SUFFIXES, "table"),
     **dict.fromkeys((".sdf", ".sd", ".mol"), "sdf"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
 }
@@ -51,6 +61,10 @@ def resolve_dataset(
     reading: MoleculeReader | None = None,
     on_error: OnError = "skip",
     min_classes: int = 1,
+    missing: Sequence[str] = (),
+    threshold: Threshold = None,
+    columns: Sequence[str] = (),
+    encoding: str = UTF8,
 ) -> GraphDataset:
     """Return the data set that DATASET on the command line means.
 
@@ -63,12 +77,13 @@ def resolve_dataset(
     text
         The word.
     smiles, label, id
-        Columns of a SMILES table; without `smiles`, the column called smiles in any case.
+        Columns of a SMILES table; without `smiles`, the column called smiles in any case. Numbers from 1 for
+        a table without a header line.
     root, download
         As for `load_dataset`.
     reading
         How molecules become graphs; None for the default.
-    on_error, min_classes
+    on_error, min_classes, missing, threshold, columns, encoding
         As for `load_smiles`.
     """
     path = Path(text)
@@ -80,8 +95,9 @@ def resolve_dataset(
         return _named_folder(path, min_classes)
     if path.is_file():
         chosen = (reading or MoleculeReader()).to_json()
-        options = {**chosen, "on_error": on_error, "min_classes": min_classes}
-        return _file(path, smiles, label, id, options)
+        of_labels = {"min_classes": min_classes, "missing": missing, "threshold": threshold}
+        options = {**chosen, "on_error": on_error, "columns": columns, **of_labels}
+        return _file(path, smiles, label, id, encoding, options)
     if path.suffix or len(path.parts) > 1:
         raise DatasetError(
             f"{path.name}: expected a folder, a file or the name of a data set, got nothing there"
@@ -90,7 +106,12 @@ def resolve_dataset(
 
 
 def _file(
-    path: Path, smiles: str | None, label: str | None, identifier: str | None, options: dict[str, Any]
+    path: Path,
+    smiles: str | None,
+    label: str | None,
+    identifier: str | None,
+    encoding: str,
+    options: dict[str, Any],
 ) -> GraphDataset:
     if storage.is_saved(path):
         return storage.load(path)
@@ -100,10 +121,10 @@ def _file(
     if kind == "sdf":
         return load_sdf(path, label, identifier, **options)
     if kind == "table":
-        return load_smiles(path, smiles or smiles_column(path), label, identifier, **options)
+        return load_smiles(path, smiles, label, identifier, encoding=encoding, **options)
     raise DatasetError(
-        f"{path.name}: expected a table (.csv, .tsv), .sdf, .jsonl (each also .gz) or a saved data set, "
-        "got another file"
+        f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf, .jsonl (text also .gz) "
+        "or a saved data set, got another file"
     )
 
 
@@ -132,14 +153,7 @@ def file_kind(path: Path) -> RowFile | None:
 
 
 def _kind(path: Path) -> RowFile | None:
-    suffix = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
-    return _ROW_FILES.get(suffix.lower())
-
-
-def smiles_column(path: Path) -> str:
-    """Return the column called smiles, in upper or lower case."""
-    header = read_header(path)
-    return next((column for column in header if column.lower() == "smiles"), "smiles")
+    return _ROW_FILES.get(table_suffix(path))
 
 
 # --- in batches -------------------------------------------------------------------------------------------
@@ -181,12 +195,19 @@ class BatchedInput:
         Whether rows have a SMILES.
     streamed
         Whether the file is read as it is used.
+    columns
+        The columns of a table, or the properties of an SDF file, whose cells the rows have.
+    smiles, id
+        Which of them hold the SMILES and the identifier; None where the input is no table.
     """
 
     name: str
     has_smiles: bool
     streamed: bool
     batches: Iterator[Batch]
+    columns: tuple[str, ...] = ()
+    smiles: str | None = None
+    id: str | None = None
 
 
 def batched_dataset(
@@ -198,6 +219,7 @@ def batched_dataset(
     root: str | os.PathLike[str] | None = None,
     reading: MoleculeReader | None = None,
     widths: Widths = (None, None),
+    encoding: str = UTF8,
 ) -> BatchedInput:
     """Return the rows of the data set that DATASET on the command line means, `size` at a time.
 
@@ -208,12 +230,17 @@ def batched_dataset(
     name, has_smiles, streamed = path.name.split(".")[0], True, True
     rows: Iterator[Any]
     reader: Callable[..., InputRow]
+    columns: tuple[str, ...] = ()
+    table: Table | None = None
     match file_kind(path):
         case "table":
-            rows = _table_rows(path, smiles or smiles_column(path), id)
-            reader = partial(smiles_row, reading=chosen)
+            table = open_table(path, (smiles, id), encoding)
+            smiles, columns = smiles or table.smiles_column(), tuple(table.header)
+            id = "name" if id is None and table.named_ids else id
+            rows, reader = _table_rows(table, smiles, id), partial(smiles_row, reading=chosen)
         case "sdf":
-            rows, reader = read_blocks(path), partial(sdf_row, id=id, reading=chosen)
+            columns = tuple(sdf_properties(path))
+            rows, reader = read_blocks(path), partial(sdf_row, columns=columns, id=id, reading=chosen)
         case "jsonl":
             kind, lines = open_jsonl(path, size, widths)
             name, has_smiles = kind.name, kind.has_smiles
@@ -222,18 +249,26 @@ def batched_dataset(
         case None:
             data = resolve_dataset(text, smiles=smiles, id=id, root=root, reading=reading)
             name, has_smiles, streamed = data.name, data.smiles is not None, False
+            columns = tuple(data.columns)
             rows, reader = _rows_of(data), InputRow
     batches = iter(lambda: list(islice(rows, size)), [])
-    return BatchedInput(name, has_smiles, streamed, (Batch(some, reader) for some in batches))
+    found = (Batch(some, reader) for some in batches)
+    if table is None or smiles is None:
+        return BatchedInput(name, has_smiles, streamed, found, columns)
+    named = None if id is None else columns[table.place(id)]
+    return BatchedInput(name, True, True, found, columns, columns[table.place(smiles)], named)
 
 
-def _table_rows(path: Path, smiles: str, id: str | None) -> Iterator[tuple[int, str, str | None, str]]:
+def _table_rows(
+    table: Table, smiles: str, id: str | None
+) -> Iterator[tuple[int, str, str | None, str, list[str]]]:
     columns = [smiles] if id is None else [smiles, id]
-    for number, cells, problem in read_rows(path, columns):
+    for number, cells, problem in table.rows(columns, whole=True):
         if problem:
-            yield number, "", None, problem
+            yield number, "", None, problem, []
         else:
-            yield number, cells[0], None if id is None else cells[1], ""
+            key = None if id is None else cells[1]
+            yield number, cells[0], key or (None if table.named_ids else key), "", cells[len(columns) :]
 
 
 def _rows_of(data: GraphDataset) -> Iterator[InputRow]:
@@ -245,7 +280,7 @@ def _rows_of(data: GraphDataset) -> Iterator[InputRow]:
             yield InputRow(number, "", text, None, skipped[number].reason)
             continue
         key = data.ids[graph] if data.ids is not None else data.graphs[graph].name or ""
-        yield InputRow(
-            number, key, None if data.smiles is None else data.smiles[graph], data.graphs[graph], ""
-        )
+        smiles = None if data.smiles is None else data.smiles[graph]
+        cells = tuple(column[graph] for column in data.columns.values())
+        yield InputRow(number, key, smiles, data.graphs[graph], "", cells)
         graph += 1

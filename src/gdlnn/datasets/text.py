@@ -1,8 +1,7 @@
-"""Reading text safely: lines of bounded length, tables and numbers, with file and line in every error."""
+"""Reading text safely: lines of bounded length and numbers, with file and line in every error."""
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import warnings
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from gdlnn.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
 MAX_LINE = 1 << 20
@@ -115,7 +114,7 @@ def open_lines(path: Path) -> Iterator[str]:
         yield line
 
 
-def read_lines(path: Path) -> Iterator[tuple[str, str]]:
+def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str]]:
     """Yield each line of a text file with what is wrong with it, or ""; a bad line is empty."""
     first = True
     try:
@@ -133,18 +132,18 @@ def read_lines(path: Path) -> Iterator[tuple[str, str]]:
                 elif b"\0" in line:
                     yield "\n", "expected text, got binary data"
                 else:
-                    yield _decoded(line)
+                    yield _decoded(line, encoding)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DatasetError(f"{path.name}: expected a gzip file, got a damaged one: {error}") from error
     except OSError as error:
         raise DatasetError(f"{path.name}: cannot be read: {error.strerror or error}") from error
 
 
-def _decoded(line: bytes) -> tuple[str, str]:
+def _decoded(line: bytes, encoding: str) -> tuple[str, str]:
     try:
-        return line.decode("utf-8"), ""
+        return line.decode(encoding), ""
     except UnicodeDecodeError as error:
-        return "\n", f"expected UTF-8 text, got {error.reason}"
+        return "\n", f"expected {encoding.upper()} text, got {error.reason}"
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -152,92 +151,3 @@ def open_bytes(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
     return path.open("rb")
-
-
-# --- tables -----------------------------------------------------------------------------------------------
-
-
-def _table_header(path: Path, lines: Iterator[tuple[str, str]]) -> tuple[list[str], str]:
-    """Return the column names and the delimiter, and leave the lines at the first row."""
-    first, problem = next(lines, ("", ""))
-    if problem:
-        raise DatasetError(f"{path.name}, line 1: {problem}")
-    if not first.strip():
-        raise DatasetError(f"{path.name}: expected a header line with the column names, got an empty file")
-    delimiter = "\t" if ".tsv" in path.suffixes else max(",\t;", key=first.count)
-    try:
-        return [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))], delimiter
-    except csv.Error as error:
-        raise DatasetError(f"{path.name}, line 1: expected the column names, got {error}") from error
-
-
-def read_header(path: Path) -> list[str]:
-    """Return the column names of a table."""
-    return _table_header(path, read_lines(path))[0]
-
-
-def read_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each row of a table (from 1, without the header) and the cells of some columns."""
-    for number, cells, problem in read_rows(path, columns):
-        if problem:
-            raise DatasetError(f"{path.name}, {problem}")
-        yield number, cells
-
-
-def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str], str]]:
-    """Yield the rows as `read_columns` does, each with what is wrong with it, or "".
-
-    A bad row has no cells, and reading goes on: one of a million rows may be damaged.
-    """
-    if not path.is_file():
-        raise DatasetError(f"{path.name}: expected a table of SMILES, got no such file")
-    lines = read_lines(path)
-    header, delimiter = _table_header(path, lines)
-    for column in columns:
-        if column not in header:
-            raise DatasetError(f"{path.name}: expected a column {column!r}, got {', '.join(header[:20])}")
-    places = [header.index(column) for column in columns]
-    source = _Noting(lines)
-    reader = csv.reader(source, delimiter=delimiter)
-    number = 0
-    while True:
-        begin, bad, cells = reader.line_num + 2, "", []  # the header is line 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            bad = f"expected a row, got {error}"
-        problem = source.take()
-        if source.ended:  # the reader asked for more while it was in this row
-            bad = "a quote is not closed before the end of the file"
-        elif not bad and not problem and not cells:
-            continue
-        elif not bad and len(cells) <= max(places):
-            bad = f"expected {len(header)} cells, got {len(cells)}"
-        number += 1
-        if problem or bad:
-            end = reader.line_num + 1
-            yield number, [], problem or f"line {begin}{f' to {end}' if end > begin else ''}: {bad}"
-        else:
-            yield number, [cells[place].strip() for place in places], ""
-
-
-class _Noting:
-    """The lines after a header; what is wrong with one is noted for the row that it is part of."""
-
-    def __init__(self, lines: Iterator[tuple[str, str]]) -> None:
-        self._lines, self._problem = enumerate(lines, start=2), ""
-        self.ended = False
-
-    def __iter__(self) -> Iterator[str]:
-        for number, (line, problem) in self._lines:
-            if problem and not self._problem:
-                self._problem = f"line {number}: {problem}"
-            yield line
-        self.ended = True
-
-    def take(self) -> str:
-        """Return what was noted since it was last asked."""
-        problem, self._problem = self._problem, ""
-        return problem

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.context import Context, make_context, model_cache, target_codes
 from gdlnn.explain.explanation import LEAST_REASON, Absent, Explanation, plain
+from gdlnn.explain.explanations import Explanations
 from gdlnn.explain.node_scores import Scored, as_graph, spread, told_by_the_smallest
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.techniques import TechniqueLike, make_technique
@@ -21,6 +22,7 @@ from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.matching import as_graph_set
 from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.conversion import Conversion, is_alone
 from gdlnn.model.inputs import as_graphs
 from gdlnn.model.representation import Representation
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-GraphsLike = Graph | list[Graph] | tuple[Graph, ...] | GraphDataset | Representation
+GraphsLike = Graph | str | list[Any] | tuple[Any, ...] | GraphDataset | Representation
 NFeatures = int | Literal["enough", "smallest"]
 MOST_ABSENT = 2
 """Absent programs that an explanation names at most."""
@@ -43,7 +45,7 @@ logger = logging.getLogger(__name__)
 @overload
 def explain(
     model: Any,
-    graphs: Graph,
+    graphs: Graph | str,
     technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
@@ -54,14 +56,14 @@ def explain(
 @overload
 def explain(
     model: Any,
-    graphs: list[Graph] | tuple[Graph, ...] | GraphDataset | Representation,
+    graphs: list[Any] | tuple[Any, ...] | GraphDataset | Representation,
     technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
     *,
     background: Sequence[Graph] | None = None,
-) -> list[Explanation]: ...
+) -> Explanations: ...
 def explain(
     model: Any,
     graphs: GraphsLike,
@@ -71,7 +73,7 @@ def explain(
     seed: int = 0,
     *,
     background: Sequence[Graph] | None = None,
-) -> Explanation | list[Explanation]:
+) -> Explanation | Explanations:
     """Explain predictions: the programs that decide, and the part of each graph that they need.
 
     Parameters
@@ -80,8 +82,9 @@ def explain(
         A fitted GDLNNClassifier, or a PL4XGLClassifier, which explains itself: `technique`, `n_features`,
         `target` and `seed` are then ignored.
     graphs
-        One graph, or several: a list gives a list, and shares one pass. A representation that the model has
-        made of graphs is not matched again.
+        One graph or molecule, or several: a list gives a list, and shares one pass. SMILES, RDKit molecules,
+        PyG Data and NetworkX graphs become graphs as in training. A representation that the model has made
+        of graphs is not matched again.
     technique
         The name of a technique (see `TECHNIQUES`), a technique object such as ``Lime(n_samples=1000)``, or
         any callable from a `Context` to weights, graphs × programs; None: `DEFAULT_TECHNIQUE`.
@@ -120,14 +123,15 @@ def explain(
     seconds = time.perf_counter() - started
     name = found[0].technique if found else "no technique"
     logger.info("explain: %d graph(s) by %s in %.3f s", len(found), name, seconds)
-    return found[0] if isinstance(graphs, Graph) else found
+    return found[0] if is_alone(graphs) else Explanations(found)
 
 
 def represented(model: Any, graphs: GraphsLike) -> Representation:
     """Return what a model makes of one graph or several, unless it was asked before."""
     if isinstance(graphs, Representation):
         return graphs
-    listed = as_graphs(graphs, alone=True, error=ExplanationError)
+    convert = Conversion.of_model(model) if hasattr(model, "programs_") else None
+    listed = as_graphs(graphs, alone=True, error=ExplanationError, convert=convert)
     seen: Representation = model.represent(listed)
     return seen
 

@@ -297,6 +297,12 @@ class Explanation(NodeSubset):
             write_text(path, page)
         return page
 
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each program."""
+        from gdlnn.explain.explanations import Explanations
+
+        return Explanations([self]).to_frame()
+
     def _repr_html_(self) -> str:
         from gdlnn.explain.pictures import explanation_section
 

@@ -15,10 +15,12 @@ import numpy.typing as npt
 
 from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
-from gdlnn.graphs.inspection import Duplicates, Summary, find_duplicates, summarise
+from gdlnn.graphs.inspection import Duplicates, Summary, dataset_columns, find_duplicates, summarise
+from gdlnn.graphs.labels import LabelReader, Threshold, labelled_by
 from gdlnn.graphs.schema import Feature, Schema
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 from gdlnn.graphs.structure import add_structure, with_structure_features
+from gdlnn.io.frames import data_frame, html_table
 
 if TYPE_CHECKING:
     import os
@@ -61,6 +63,11 @@ class GraphDataset:
         The rows of the file that were not read.
     reading
         How molecules became graphs, or None.
+    columns
+        Further columns of the table that the graphs come from, by name: one text per graph.
+    provenance
+        How the graphs were read and chosen, as plain values: the columns of SMILES and label, missing labels,
+        threshold, duplicates, split and seed. Models keep it, so that a report reads as training did.
 
     Attributes
     ----------
@@ -84,6 +91,8 @@ class GraphDataset:
         published_splits: Mapping[str, IntArray] | None = None,
         skipped: Sequence[SkippedRow] = (),
         reading: MoleculeReader | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
+        provenance: Mapping[str, Any] | None = None,
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
         self.y: npt.NDArray[Any] | None = None if y is None else np.asarray(y)
@@ -99,6 +108,8 @@ class GraphDataset:
         self.published_splits = None if published_splits is None else dict(published_splits)
         self.skipped = list(skipped)
         self.reading = reading
+        self.columns = {name: list(cells) for name, cells in (columns or {}).items()}
+        self.provenance = dict(provenance or {})
         self.split_source = ""
         self._duplicates: tuple[int, Duplicates] | None = None
         self._warned: set[str] = set()
@@ -116,6 +127,7 @@ class GraphDataset:
             ("edge_masks", self.edge_masks),
             ("ids", self.ids),
             ("smiles", self.smiles),
+            *((f"column {name!r}", cells) for name, cells in self.columns.items()),
         ):
             if column is not None and len(column) != n:
                 raise GraphError(f"{where}: {what}: expected {n} entries, one per graph, got {len(column)}")
@@ -203,12 +215,49 @@ class GraphDataset:
         part.edge_masks = pick(self.edge_masks)
         part.ids = pick(self.ids)
         part.smiles = pick(self.smiles)
+        part.columns = {name: [cells[i] for i in chosen] for name, cells in self.columns.items()}
         part.indices = self.indices[chosen]
         part.published_splits = None
         part.skipped = []
         part._duplicates = None
         part._warned = set()
         return part
+
+    def with_labels(
+        self,
+        column: str,
+        *,
+        missing: Sequence[str] = (),
+        threshold: Threshold = None,
+        min_classes: int = 2,
+        where: str = "",
+    ) -> GraphDataset:
+        """Return the graphs with a label in a column of the table; the others are listed in ``.skipped``.
+
+        Parameters
+        ----------
+        column
+            One of `columns`.
+        missing, threshold
+            As for `LabelReader`.
+        min_classes
+            The fewest different labels to accept.
+        where
+            The file, for errors.
+        """
+        if column not in self.columns:
+            got = ", ".join(self.columns) or "none"
+            raise GraphError(
+                f"{self._where()}: with_labels: expected one of its columns ({got}), got {column!r}"
+            )
+        return labelled_by(self, column, LabelReader(tuple(missing), threshold), min_classes, where)
+
+    @property
+    def file_rows(self) -> IntArray:
+        """The number of each graph's row in its file, from 1; in a part, its number in the whole."""
+        skipped = {row.row for row in self.skipped}
+        numbers = [n for n in range(1, len(self) + len(skipped) + 1) if n not in skipped]
+        return np.array(numbers, dtype=np.int64) if skipped else self.indices + 1
 
     def with_schema(self, schema: Schema) -> GraphDataset:
         """Return the same data set with other names for its features and classes."""
@@ -261,10 +310,12 @@ class GraphDataset:
         Parameters
         ----------
         kind
-            "auto": the split published with the data if there is one, else random. "paper": the published
-            split; without one, as "auto". "random". "stratified" keeps the proportions of the classes.
-            "scaffold" keeps molecules with the same Bemis–Murcko scaffold together, so the sizes are met as
-            far as whole scaffolds allow.
+            "auto": the split published with the data if there is one, else "stratified", or random without
+            labels. "stratified" keeps the proportions of the classes. "scaffold" keeps molecules with the
+            same Bemis–Murcko scaffold together. These three keep isomorphic graphs together too, so sizes are
+            met as far as whole groups allow. "paper": the published split; without one, as "random", which
+            looks at nothing. "time:COLUMN": the oldest for training, the newest for the test; numbers or ISO
+            dates. "column:COLUMN": a column of the table says train, val or test.
         seed
             Seed of the random numbers; a published split has none.
         sizes
@@ -283,6 +334,7 @@ class GraphDataset:
         parts = [self.take(part) for part in rows]
         for part in parts:
             part.split_source = source
+            part.provenance = {**self.provenance, "split": kind, "seed": seed}
         return Split(*parts)
 
     def _warn_of_twins(self, rows: Sequence[IntArray], what: str) -> None:
@@ -320,22 +372,44 @@ class GraphDataset:
         """
         if conflicts not in ("drop", "first"):
             raise GraphError(f"drop_duplicates: conflicts: expected drop or first, got {conflicts!r}")
-        found = self.duplicates()
-        keep = np.ones(len(self), dtype=bool)
+        found, rows = self.duplicates(), self.file_rows.tolist()
+        gone: dict[int, str] = {}
         for group in found.groups:
-            keep[list(group[1:])] = False
+            gone |= dict.fromkeys(group[1:], f"the same graph as row {rows[group[0]]}")
         if conflicts == "drop":
             for group in found.conflicting:
-                keep[list(group)] = False
-        return self.take(keep)
+                told = ", ".join(str(rows[i]) for i in group)
+                gone |= dict.fromkeys(group, f"the same graph with different labels in rows {told}")
+        keep = np.ones(len(self), dtype=bool)
+        keep[list(gone)] = False
+        kept, smiles = self.take(keep), self.smiles or [""] * len(self)
+        left = [SkippedRow(rows[i], smiles[i], reason) for i, reason in gone.items()]
+        kept.skipped = sorted([*self.skipped, *left])
+        kept.provenance = {
+            **self.provenance,
+            "duplicates": "drop-conflicting" if conflicts == "drop" else conflicts,
+        }
+        return kept
 
     def describe(self) -> Summary:
         """Return the row of the paper's table of statistics; printed, it reads as one."""
         return summarise(self)
 
-    def folds(self, k: int = 10, seed: int = 0) -> Iterator[tuple[GraphDataset, GraphDataset]]:
-        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels."""
-        for train, test in fold_rows(self, k, seed):
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row per graph: id, SMILES, label, sizes and further columns."""
+        return data_frame(dataset_columns(self))
+
+    def _repr_html_(self) -> str:
+        return html_table(dataset_columns(self), repr(self).strip("<>"))
+
+    def folds(
+        self, k: int = 10, seed: int = 0, *, twins_together: bool = False
+    ) -> Iterator[tuple[GraphDataset, GraphDataset]]:
+        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels.
+
+        `twins_together` keeps isomorphic graphs in one fold.
+        """
+        for train, test in fold_rows(self, k, seed, twins_together=twins_together):
             yield self.take(train), self.take(test)
 
     def __len__(self) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs.dataset import GraphDataset
     from gdlnn.graphs.graph import IntArray
+    from gdlnn.io.frames import Columns
 
 HEADER = ("", "Graphs", "Avg nodes", "Avg edges", "Labels", "Node features", "Edge features")
 
@@ -94,6 +95,18 @@ def summarise(dataset: GraphDataset) -> Summary:
     )
 
 
+def dataset_columns(dataset: GraphDataset) -> Columns:
+    """Return a data set as columns: identifier, SMILES, label, sizes, and the columns of its table."""
+    columns: Columns = {"id": dataset.ids or [graph.name for graph in dataset.graphs]}
+    if dataset.smiles is not None:
+        columns["smiles"] = list(dataset.smiles)
+    if dataset.y is not None:
+        columns["label"] = dataset.y.tolist()
+    columns["nodes"] = [graph.n_nodes for graph in dataset.graphs]
+    columns["edges"] = [graph.n_edges for graph in dataset.graphs]
+    return columns | {name: list(cells) for name, cells in dataset.columns.items() if name not in columns}
+
+
 @dataclass(frozen=True)
 class Duplicates:
     """The groups of isomorphic graphs in a data set.
@@ -112,6 +125,14 @@ class Duplicates:
     conflicting: tuple[tuple[int, ...], ...]
     n_graphs: int
     indices: IntArray
+
+    @property
+    def twin_of(self) -> IntArray:
+        """For each graph the first of its group: mostly itself."""
+        first = np.arange(self.n_graphs)
+        for group in self.groups:
+            first[list(group)] = group[0]
+        return first
 
     @property
     def n_extra(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +17,21 @@ if TYPE_CHECKING:
     from gdlnn.graphs.dataset import GraphDataset
     from gdlnn.graphs.graph import IntArray
 
-SplitKind = Literal["auto", "paper", "random", "stratified", "scaffold"]
-"""Ways to split; `GraphDataset.split` describes them."""
+SPLITS = ("auto", "paper", "random", "stratified", "scaffold")
+SplitKind = str
+"""One of `SPLITS`, time:COLUMN or column:COLUMN; `GraphDataset.split` describes them."""
 PART_NAMES = ("train", "val", "test")
+_WORDS = {
+    "train": 0,
+    "training": 0,
+    "val": 1,
+    "valid": 1,
+    "validation": 1,
+    "dev": 1,
+    "test": 2,
+    "testing": 2,
+}
+"""What a column may call the parts, in any case."""
 
 
 class Split(NamedTuple):
@@ -32,25 +46,106 @@ def split_rows(
     dataset: GraphDataset, kind: SplitKind, seed: int, sizes: Sequence[float]
 ) -> tuple[list[IntArray], str]:
     """Return the rows of train, val and test, each rising, and how they were chosen, in words."""
-    if kind not in get_args(SplitKind):
-        raise GraphError(f"split: kind: expected one of {', '.join(get_args(SplitKind))}, got {kind!r}")
+    method, _, column = kind.partition(":")
+    if kind not in SPLITS and (method not in ("time", "column") or not column):
+        raise GraphError(
+            f"split: kind: expected one of {', '.join(SPLITS)}, got {kind!r}; or time:COLUMN, column:COLUMN"
+        )
     if seed < 0:
         raise GraphError(f"split: seed: expected a whole number of at least 0, got {seed}")
     counts = part_sizes(len(dataset), sizes)
     if kind in ("auto", "paper") and dataset.published_splits is not None:
         return published_rows(dataset), "published"
+    if method == "column":
+        return _column_rows(dataset, column), f"by column {column}"
     rng = np.random.default_rng(seed)
-    if kind == "stratified":
-        if dataset.y is None:
-            raise GraphError("split: a stratified split needs labels, and the data set has none")
-        order = _spread_classes(dataset.y, rng)
-    elif kind == "scaffold":
+    if kind == "scaffold":
         return _scaffold_rows(dataset, counts, rng), f"scaffold, seed {seed}"
-    else:
+    if method == "time":
+        order, how = _in_time(dataset, column), f"by time in column {column}"
+        return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], how
+    if kind in ("paper", "random"):
         order = rng.permutation(len(dataset))
-    rows = np.split(order, np.cumsum(counts)[:-1])
-    how = "random" if kind in ("auto", "paper") else kind
-    return [np.sort(part) for part in rows], f"{how}, seed {seed}"
+        return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], f"random, seed {seed}"
+    if kind == "stratified" and dataset.y is None:
+        raise GraphError("split: a stratified split needs labels, and the data set has none")
+    how = "stratified" if dataset.y is not None else "random"
+    return _twins_together(dataset, counts, rng), f"{how}, seed {seed}"
+
+
+def _twins_together(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
+    """Spread the classes evenly over the parts; isomorphic graphs stay in one part.
+
+    The sizes are met as far as whole groups of twins allow.
+    """
+    twin = dataset.duplicates().twin_of
+    firsts, sizes = np.unique(twin, return_counts=True)
+    y = dataset.y
+    order = rng.permutation(len(firsts)) if y is None else _spread_classes(y[firsts], rng)
+    begins = np.cumsum(sizes[order]) - sizes[order]
+    part_of = np.zeros(len(dataset), dtype=np.int64)
+    part_of[firsts[order]] = np.searchsorted(np.cumsum(counts)[:-1], begins, side="right")
+    return [np.flatnonzero(part_of[twin] == part) for part in range(3)]
+
+
+def _column_rows(dataset: GraphDataset, column: str) -> list[IntArray]:
+    """Return the parts that a column of the table names."""
+    cells = _column(dataset, column, "column")
+    codes = np.array([_WORDS.get(cell.lower(), -1) for cell in cells], dtype=np.int64)
+    if (codes < 0).any():
+        at = int(np.argmax(codes < 0))
+        raise GraphError(
+            f"{_row(dataset, at)}, column {column!r}: expected train, val or test, got {cells[at]!r}"
+        )
+    if not (codes == 0).any():
+        raise GraphError(f"column {column!r}: expected some rows to be train, got none")
+    return [np.flatnonzero(codes == part) for part in range(3)]
+
+
+def _in_time(dataset: GraphDataset, column: str) -> IntArray:
+    """Return the rows from the oldest to the newest; rows of one time stay in the order of the table."""
+    cells = _column(dataset, column, "time")
+    times = []
+    for at, cell in enumerate(cells):
+        try:
+            times.append(_moment(cell))
+        except ValueError:
+            raise GraphError(
+                f"{_row(dataset, at)}, column {column!r}: expected a number or a date such as 2024-05-31, "
+                f"got {cell!r}"
+            ) from None
+    kinds = [isinstance(time, float) for time in times]
+    if any(kinds) and not all(kinds):
+        at = kinds.index(not kinds[0])
+        raise GraphError(
+            f"{_row(dataset, at)}, column {column!r}: expected all numbers or all dates, got {cells[at]!r} "
+            f"beside {cells[0]!r}"
+        )
+    return np.array(sorted(range(len(times)), key=lambda i: times[i]), dtype=np.int64)
+
+
+def _moment(cell: str) -> Any:
+    try:
+        number = float(cell)
+    except ValueError:
+        moment = datetime.fromisoformat(cell)
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    if not math.isfinite(number):
+        raise ValueError(cell)
+    return number
+
+
+def _column(dataset: GraphDataset, column: str, kind: str) -> list[str]:
+    if column not in dataset.columns:
+        got = ", ".join(dataset.columns) or "none"
+        raise GraphError(
+            f"split: {kind}:{column}: expected a column that was read with the table ({got}), got {column!r}"
+        )
+    return dataset.columns[column]
+
+
+def _row(dataset: GraphDataset, at: int) -> str:
+    return f"{dataset.name or 'data set'}, row {int(dataset.file_rows[at])}"
 
 
 def part_sizes(n: int, sizes: Sequence[float]) -> list[int]:
@@ -94,9 +189,9 @@ def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.
         raise GraphError("split: a scaffold split needs SMILES, and the data set has none")
     from gdlnn.graphs.molecules import scaffolds
 
-    members: dict[str, list[int]] = {}
-    for row, scaffold in enumerate(scaffolds(dataset.smiles)):
-        members.setdefault(scaffold, []).append(row)
+    members: dict[int, list[int]] = {}
+    for row, group in enumerate(_connected(scaffolds(dataset.smiles), dataset.duplicates().twin_of)):
+        members.setdefault(group, []).append(row)
     groups = list(members.values())
     ties = rng.permutation(len(groups))
     order = sorted(range(len(groups)), key=lambda i: (-len(groups[i]), ties[i]))
@@ -107,8 +202,36 @@ def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.
     return [np.sort(np.array(part, dtype=np.int64)) for part in parts]
 
 
-def fold_rows(dataset: GraphDataset, k: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield (train, test) rows of k folds, stratified if there are labels; sizes differ by one at most."""
+def _connected(scaffolds: Sequence[str], twin: IntArray) -> list[int]:
+    """Return a number for each row, which rows with one scaffold share, and twins, as salts may be."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, codes = len(twin), np.unique(scaffolds, return_inverse=True)[1]
+    rows, ones = np.arange(n), np.ones(2 * n, dtype=np.int8)
+    ends = np.concatenate([rows, rows]), np.concatenate([n + codes, twin])
+    size = 2 * n
+    found: list[int] = connected_components(coo_array((ones, ends), shape=(size, size)), directed=False)[1][
+        :n
+    ].tolist()
+    return found
+
+
+def fold_rows(
+    dataset: GraphDataset, k: int, seed: int, *, twins_together: bool = False
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield (train, test) rows of k folds, stratified if there are labels; sizes differ by one at most.
+
+    `twins_together` keeps isomorphic graphs in one fold; sizes then differ as far as groups of twins make
+    them.
+    """
+    if twins_together:
+        twin = dataset.duplicates().twin_of
+        firsts = np.unique(twin)
+        for _, test in fold_rows(dataset.take(firsts), k, seed):
+            inside = np.isin(twin, firsts[test])
+            yield np.flatnonzero(~inside), np.flatnonzero(inside)
+        return
     n = len(dataset)
     if not 2 <= k <= n:
         raise GraphError(f"folds: k: expected a whole number from 2 to {n}, the number of graphs, got {k}")

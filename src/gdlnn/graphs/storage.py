@@ -64,6 +64,8 @@ def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
         "split_source": dataset.split_source,
         "reading": None if dataset.reading is None else dataset.reading.to_json(),
         "published_splits": None if dataset.published_splits is None else list(dataset.published_splits),
+        "columns": dataset.columns,
+        "provenance": dataset.provenance,
     }
     described = ("dataset.json", json.dumps(header, ensure_ascii=False).encode())
     write_members(Path(path), chain([described], ((f"{name}.npy", _npy(arrays[name])) for name in arrays)))
@@ -143,6 +145,8 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
         published_splits=None if splits is None else {name: arrays[f"split_{name}"] for name in splits},
         skipped=[SkippedRow(*row) for row in header["skipped"]],
         reading=_reading(header.get("reading"), schema),
+        columns=header.get("columns"),
+        provenance=header.get("provenance"),
     )
     dataset.indices = arrays["indices"].astype(np.int64)
     dataset.split_source = header["split_source"]

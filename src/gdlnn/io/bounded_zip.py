@@ -86,6 +86,12 @@ def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes
             raise BadArchiveError(str(error) or type(error).__name__) from error
 
 
+def check_archive(path: Path, limit: int) -> None:
+    """Check that an archive that another library will read unpacks to at most `limit` bytes."""
+    with path.open("rb") as file, open_archive(file) as archive:
+        _check(archive.infolist(), limit, path.stat().st_size)
+
+
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
     """Open a zip file, unless its list of members is too long to be read."""
     length = _directory_length(file)

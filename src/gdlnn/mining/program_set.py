@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import GraphDataset, Schema
 
+MOST_SHOWN = 20
+"""Programs that a notebook shows."""
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -425,6 +427,22 @@ class ProgramSet(Sequence[MinedProgram]):
         return self._with(
             item if example is None else item.replace(example=example) for item, example in found
         )
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row per program: words, label, score, support, SMARTS, GDL."""
+        from gdlnn.io.frames import data_frame
+        from gdlnn.mining.program_text import columns
+
+        return data_frame(columns(self))
+
+    def _repr_html_(self) -> str:
+        from gdlnn.io.frames import html_table
+        from gdlnn.mining.program_text import columns
+
+        shown = {
+            name: values for name, values in columns(self.ranked()[:MOST_SHOWN]).items() if name != "gdl"
+        }
+        return html_table(shown, repr(self).strip("<>"))
 
     def summary(self) -> str:
         """Return a few lines: how many programs of which label from how many targets, and the best score."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from gdlnn.io.frames import Columns
+
 FIRST_LINE = "// gdlnn programs "
 SCHEMA_LINE = "// schema "
 FORMAT = 1
@@ -256,6 +258,29 @@ def summary(programs: ProgramSet) -> str:
             f"{stats.descent_seconds:.1f} s of descents, {stats.wall_seconds:.1f} s in all"
         )
     return "\n".join(lines)
+
+
+def columns(programs: ProgramSet) -> Columns:
+    """Return a set as columns, a row per program in its order; SMARTS where there is an exact one."""
+    schema, directed = programs.info.schema, programs.info.directed
+    found: Columns = {
+        "program": [item.program.describe(schema, directed=directed) for item in programs],
+        "label": programs.labels,
+        "score": programs.scores.tolist(),
+        "held_out_score": [item.held_out_score for item in programs],
+        "n_matched": [item.n_matched for item in programs],
+        "n_nodes": [len(item.program.nodes) for item in programs],
+    }
+    if schema is not None and schema.domain == "molecule":
+        found["smarts"] = [_smarts(item.program, schema) for item in programs]
+    return found | {"gdl": [str(item.program) for item in programs]}
+
+
+def _smarts(program: Program, schema: Schema) -> str | None:
+    try:
+        return program.to_smarts(schema)
+    except ProgramError:
+        return None
 
 
 def table(programs: ProgramSet, n: int) -> Table:

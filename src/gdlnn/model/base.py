@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Self
 
+from gdlnn.model.conversion import Conversion
 from gdlnn.model.inputs import as_labelled
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):
         """Return the accuracy; without `y` on the labels of the dataset."""
         from sklearn.metrics import accuracy_score
 
-        data = as_labelled(X, y, "score")
+        convert = Conversion.of_model(self) if hasattr(self, "programs_") else None
+        data = as_labelled(X, y, "score", convert)
         return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -77,6 +79,10 @@ class GraphClassifier(GraphEstimator):
     def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
         """Return the predicted label of every graph: the most probable one, or by the model's threshold."""
         return self.represent(X).labels
+
+    def predict_frame(self, X: GraphsLike) -> Any:
+        """Return the predictions as a pandas DataFrame, a row per graph."""
+        return self.represent(X).to_frame()
 
     def seen(self, X: GraphsLike) -> list[bool | None]:
         """Return which graphs the model was trained on, validation set included; None where it cannot say."""

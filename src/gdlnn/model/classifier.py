@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset
@@ -29,6 +29,7 @@ from gdlnn.model.calibration import (
     honest_columns,
     rule_for,
 )
+from gdlnn.model.conversion import Conversion
 from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead, class_weights
 from gdlnn.model.inputs import (
@@ -38,6 +39,7 @@ from gdlnn.model.inputs import (
     Validation,
     as_graphs,
     as_labelled,
+    as_weights,
     check_direction,
     check_schemas,
     training_and_validation,
@@ -141,6 +143,11 @@ class GDLNNClassifier(GraphClassifier):
         Which graphs the model was trained on, and what they are like: see `seen` and `domain`.
     reading_
         How the molecules of the training set became graphs, or None: predicting reads SMILES the same way.
+    provenance_
+        How the training set was read from its table and split, see `GraphDataset`: a report follows it.
+    training_labels_
+        The label of every training graph, in the order of the supports of `programs_`; None in a model of a
+        file that does not have them.
     """
 
     vocabulary: Vocabulary = "auto"
@@ -202,6 +209,7 @@ class GDLNNClassifier(GraphClassifier):
         *,
         validation: Validation = None,
         programs: ProgramSet | Sequence[ProgramSet] | None = None,
+        sample_weight: npt.ArrayLike | None = None,
     ) -> Self:
         """Find programs and train the head.
 
@@ -214,8 +222,11 @@ class GDLNNClassifier(GraphClassifier):
             dataset. It is neither mined nor trained on.
         programs
             Programs that were mined from exactly these graphs before, one set for each ε: nothing is mined.
+        sample_weight
+            How much each graph counts in the training of the head; programs are found without it.
         """
         data = as_labelled(X, y)
+        weights = as_weights(sample_weight, len(data))
         if programs is not None and not isinstance(validation, GraphDataset | tuple | None):
             raise ModelError(
                 "fit: validation: expected no fraction, since the given programs know all graphs"
@@ -243,10 +254,14 @@ class GDLNNClassifier(GraphClassifier):
         if not len(self.programs_) and not pooled:
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         self.schema_, self.reading_ = train.schema, train.reading
+        self.provenance_: dict[str, Any] = dict(train.provenance)
+        self.training_labels_: npt.NDArray[Any] | None = train.y
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
-        self._fit_head(train, val, sources)
+        if weights is not None:
+            weights = weights[np.isin(data.indices, train.indices)]
+        self._fit_head(train, val, sources, weights)
         if train.reading is not None:  # so that pictures show programs as parts of molecules
             self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
         self.seen_: SeenGraphs | None = SeenGraphs.of(train, val)
@@ -275,7 +290,13 @@ class GDLNNClassifier(GraphClassifier):
                 training += f", since {len(val)} validation graphs are too few"
         return {"pooled": self.layer_.pooled, "training": training}
 
-    def _fit_head(self, train: GraphDataset, val: GraphDataset | None, sources: Sequence[Source]) -> None:
+    def _fit_head(
+        self,
+        train: GraphDataset,
+        val: GraphDataset | None,
+        sources: Sequence[Source],
+        weights: FloatArray | None,
+    ) -> None:
         assert train.y is not None
         sparse = any(isinstance(source, Neighbourhoods) for source in sources)
         if self.activation == "exists" and len(self.programs_):
@@ -292,7 +313,9 @@ class GDLNNClassifier(GraphClassifier):
             assert val.y is not None
             held_out = self.layer_.transform(val)
             held_out = csr_array(held_out) if issparse(table) else held_out
-            self.head_.fit(table, codes, validation=(held_out, self._codes(val.y)))
+            self.head_.fit(table, codes, (held_out, self._codes(val.y)), row_weights=weights)
+        elif weights is not None:
+            self.head_.fit(table, codes, **self._weighting(weights))
         else:
             self.head_.fit(table, codes)
         self._calibrate(table, codes, train, val, sources)
@@ -301,6 +324,15 @@ class GDLNNClassifier(GraphClassifier):
             layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)
             self.layer_ = layer.fit(train)
         self.history_ = getattr(self.head_, "history_", [])
+
+    def _weighting(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """Return the weights of rows as the head takes them."""
+        if isinstance(self.head_, MLPHead):
+            return {"row_weights": weights}
+        if not has_fit_parameter(self.head_, "sample_weight"):
+            kind = type(self.head_).__name__
+            raise ModelError(f"fit: sample_weight: expected a head that takes weights of rows, got {kind}")
+        return {"sample_weight": weights}
 
     def _calibrate(
         self,
@@ -386,7 +418,7 @@ class GDLNNClassifier(GraphClassifier):
     def _as_trained(self, X: GraphsLike) -> list[Graph]:
         """Return graphs with the structure features of training, or say how their schema differs."""
         check_is_fitted(self, "head_")
-        given = as_graphs(X)
+        given = as_graphs(X, alone=True, convert=Conversion.of_model(self))
         check_schemas(given, self.schema_, "transform")
         check_direction(given, self.programs_.info, "transform")  # structure features depend on it
         graphs = fill_structure(given, self.schema_)

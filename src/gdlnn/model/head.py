@@ -112,8 +112,13 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         X: Any,
         y: npt.ArrayLike,
         validation: tuple[Any, npt.ArrayLike] | None = None,
+        row_weights: FloatArray | None = None,
     ) -> Self:
-        """Train on features X, dense or sparse; a validation set stops the training early."""
+        """Train on features X, dense or sparse; a validation set stops the training early.
+
+        `row_weights` say how much each row counts. They are not called sample_weight, since a row of weight 2
+        is not the same to a network as the row twice, which scikit-learn would expect.
+        """
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         check_classification_targets(y)
@@ -124,7 +129,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
             held_out = (held_X, self._codes(np.asarray(validation[1])))
         from gdlnn.model.network import train_network
 
-        self.network_, self.history_ = train_network(self, X, codes.astype(np.int64), held_out)
+        self.network_, self.history_ = train_network(self, X, codes.astype(np.int64), held_out, row_weights)
         return self
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +12,17 @@ import numpy.typing as npt
 from gdlnn.errors import GDLNNError, GraphError, ModelError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from gdlnn.graphs.splits import held_out_rows
+from gdlnn.model.conversion import Conversion, is_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
     from gdlnn.mining import SetInfo
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-GraphsLike = GraphDataset | list[Graph] | tuple[Graph, ...] | npt.NDArray[Any]
+GraphsLike = GraphDataset | Sequence[Any] | npt.NDArray[Any] | Any
+"""Graphs: a data set, or `Graph`, SMILES, RDKit molecules, PyG Data and NetworkX graphs, alone or several."""
 Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
 MIN_VALIDATION = 100
 """Fewest graphs that are worth holding out: choices made on fewer are noise."""
@@ -27,11 +30,12 @@ logger = logging.getLogger(__name__)
 
 
 def as_graphs(
-    graphs: Iterable[Graph] | Graph,
+    graphs: GraphsLike,
     what: str = "graphs",
     *,
     alone: bool = False,
     error: type[GDLNNError] = ModelError,
+    convert: Conversion | None = None,
 ) -> list[Graph]:
     """Return the graphs as a list; anything else among them is named in the error.
 
@@ -45,40 +49,95 @@ def as_graphs(
         Whether one graph that is not in a list will do.
     error
         The class of the error.
+    convert
+        How molecules and graphs of other libraries become graphs; None takes graphs only.
     """
     expected = "a Graph, a list of graphs" if alone else "a list of graphs"
-    if isinstance(graphs, Graph):
+    if isinstance(graphs, Graph) or (convert is not None and is_alone(graphs)):
         if alone:
-            return [graphs]
+            return [graphs] if isinstance(graphs, Graph) else _converted([graphs], what, error, convert)
         raise error(f"{what}: expected {expected} or a GraphDataset, got one Graph")
     try:
         listed = list(graphs)
     except TypeError:
         kind = type(graphs).__name__
         raise error(f"{what}: expected {expected} or a GraphDataset, got {kind}") from None
+    if convert is not None and type(graphs).__name__ != "DataFrame":
+        return _converted(listed, what, error, convert)
     for index, graph in enumerate(listed):
         if not isinstance(graph, Graph):
-            raise error(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}")
+            column = "; give one of the columns" if type(graphs).__name__ == "DataFrame" else ""
+            raise error(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}{column}")
     return listed
 
 
-def as_labelled(graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit") -> GraphDataset:
+def _converted(
+    items: list[Any], what: str, error: type[GDLNNError], convert: Conversion | None
+) -> list[Graph]:
+    found = []
+    for index, item in enumerate(items):
+        try:
+            found.append((convert or Conversion()).graph(item))
+        except GraphError as problem:
+            raise error(f"{what}: item {index}: {problem}") from problem
+    return found
+
+
+def as_labelled(
+    graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit", convert: Conversion | None = None
+) -> GraphDataset:
     """Return graphs and labels as a data set; without `y` the labels are those of the data set."""
-    listed = as_graphs(graphs, f"{what}: graphs")
+    convert = convert or Conversion()
+    if isinstance(graphs, Iterator):
+        graphs = list(graphs)
+    listed = as_graphs(graphs, f"{what}: graphs", alone=True, convert=convert)
     dataset = graphs if isinstance(graphs, GraphDataset) else None
     if y is None:
         if dataset is None or dataset.y is None:
             raise ModelError(f"{what}: expected labels (y), or a GraphDataset that has them, got none")
         return dataset
-    labels = np.asarray(y)
+    labels = _labels(y, what)
     if labels.ndim != 1 or len(labels) != len(listed):
         raise ModelError(f"{what}: y: expected {len(listed)} labels, one per graph, got shape {labels.shape}")
     if dataset is None:
-        dataset = GraphDataset(())
+        molecules = bool(listed) and listed[0].schema is not None and listed[0].schema.domain == "molecule"
+        given = [graphs] if is_alone(graphs) else list(graphs)
+        own = molecules and not any(isinstance(item, Graph) for item in given)
+        dataset = GraphDataset((), reading=convert.reading if own else None)
     try:
         return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
+
+
+def _labels(y: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return labels as an array; words of a pandas column, which come as objects, as text."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "Of" or labels.ndim != 1:
+        return labels
+    values = labels.tolist()
+    for index, value in enumerate(values):
+        if value is None or value != value:  # NaN, as pandas marks a hole
+            raise ModelError(f"{what}: y: item {index}: expected a label, got {value}; leave these rows out")
+    return np.array(values) if labels.dtype.kind == "O" and len(set(map(type, values))) == 1 else labels
+
+
+def as_weights(weights: npt.ArrayLike | None, n: int, what: str = "fit: sample_weight") -> FloatArray | None:
+    """Return one weight per graph, finite and not negative, with a mean of 1; None for None."""
+    if weights is None:
+        return None
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected numbers, got {weights!r:.60}") from None
+    if values.shape != (n,):
+        raise ModelError(f"{what}: expected {n} weights, one per graph, got shape {values.shape}")
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        at = int(np.argmax(~np.isfinite(values) | (values < 0)))
+        raise ModelError(
+            f"{what}: item {at}: expected a number of at least 0, not all of them 0, got {values[at]}"
+        )
+    return np.asarray(values / values.mean())
 
 
 def is_whole(value: object, least: int) -> bool:
@@ -243,7 +302,8 @@ def training_and_validation(
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise ModelError(f"fit: validation: expected (graphs, y), got a tuple of {len(validation)}")
-        return data, as_labelled(validation[0], validation[1], "fit: validation")
+        convert = Conversion() if data.reading is None else Conversion(data.reading)
+        return data, as_labelled(validation[0], validation[1], "fit: validation", convert)
     if validation is None:
         if fraction * len(data) < MIN_VALIDATION:
             return data, None

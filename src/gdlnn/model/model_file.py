@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.graphs.schema import label_codes
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.program_text import to_text
@@ -93,6 +94,8 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "classes": {"kind": model.classes_.dtype.kind, "values": _plain(model.classes_)},
         "schema": None if model.schema_ is None else model.schema_.to_json(),
         "reading": None if model.reading_ is None else model.reading_.to_json(),
+        "provenance": _plain(model.provenance_),
+        "training_labels": _codes_text(model),
         "seen_values": model.seen_values_.to_json(),
         "seen": None if model.seen_ is None else model.seen_.to_json(),
         "domain": model.domain_.to_json(),
@@ -104,6 +107,23 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "metrics": _plain(model.metrics_),
         "history": _plain(model.history_),
     }
+
+
+def _codes_text(model: GDLNNClassifier) -> str | None:
+    """Return the class of every training graph as a number, separated by blanks."""
+    if model.training_labels_ is None:
+        return None
+    return " ".join(map(str, label_codes(model.training_labels_, model.classes_).tolist()))
+
+
+def _training_labels(text: str | None, model: GDLNNClassifier) -> npt.NDArray[Any] | None:
+    if text is None:
+        return None
+    codes = np.array(text.split(), dtype=np.int64)
+    n, n_classes = model.programs_.info.n_graphs, len(model.classes_)
+    if len(codes) != n or (n and not 0 <= codes.min() <= codes.max() < n_classes):
+        raise ModelError(f"training_labels: expected {n} numbers from 0 to {n_classes - 1}, got others")
+    return np.asarray(model.classes_[codes])
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
@@ -147,6 +167,8 @@ def load_model(path: str | os.PathLike[str]) -> GDLNNClassifier:
         Where the file is damaged, of another kind, or of a version that is not known here.
     """
     file = Path(path)
+    if file.is_dir():
+        raise ModelError(f"{file.name}: expected a model file, got a folder; name one of the models in it")
     if not file.is_file():
         raise ModelError(f"{file.name}: expected a model file, got no such file")
     try:
@@ -206,6 +228,8 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.reading_ = (
         MoleculeReader.of_schema(model.schema_) if reading is None else MoleculeReader.from_json(reading)
     )
+    model.provenance_ = dict(description.get("provenance") or {})
+    model.training_labels_ = _training_labels(description.get("training_labels"), model)
     model.seen_values_ = SeenValues.from_json(description.get("seen_values", []), model.schema_)
     seen = description.get("seen")  # older files have none
     widths = (model.programs_.info.n_node_features, model.programs_.info.n_edge_features)

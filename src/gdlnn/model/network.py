@@ -234,7 +234,11 @@ class Rows:
 
 
 def train_network(
-    head: MLPHead, X: Table, codes: IntArray, held_out: tuple[Table, IntArray] | None
+    head: MLPHead,
+    X: Table,
+    codes: IntArray,
+    held_out: tuple[Table, IntArray] | None,
+    row_weights: FloatArray | None = None,
 ) -> tuple[HeadNetwork, list[dict[str, Any]]]:
     """Train the members of a head; return the network and its history."""
     device, n_classes, seed = choose_device(head.device), len(head.classes_), head.seed or 0
@@ -251,7 +255,11 @@ def train_network(
         return Rows(torch.from_numpy(values).to(device), torch.from_numpy(wanted).to(device))
 
     soft = head.soft_labels == "forest" or (head.soft_labels == "auto" and n_classes == 2)
-    train = rows(X, _softened(X, codes, n_classes, seed) if soft else codes)
+    wanted = _softened(X, codes, n_classes, seed) if soft else codes
+    if row_weights is not None:  # what is learnt of a row is as heavy as the row
+        shares = wanted if wanted.ndim == 2 else np.eye(n_classes)[wanted]
+        wanted = (shares * row_weights[:, None]).astype(np.float32)
+    train = rows(X, wanted)
     val = None if held_out is None or not held_out[0].shape[0] else rows(*held_out)
     values = class_weights(head, codes)
     weights = None if values is None else torch.tensor(values, dtype=torch.float32, device=device)
@@ -262,7 +270,7 @@ def train_network(
             generator = generator_of((seed * MEMBER_SEEDS + member) % 2**63, device)
             members.append(perceptron.initialise(generator))
         history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
-    linear = _linear_model(head, X, codes, (mean, scale)) if head.share_of_linear else None
+    linear = _linear_model(head, X, codes, (mean, scale), row_weights) if head.share_of_linear else None
     network = HeadNetwork(
         torch.from_numpy(mean.astype(np.float32)),
         torch.from_numpy(scale.astype(np.float32)),
@@ -274,7 +282,11 @@ def train_network(
 
 
 def _linear_model(
-    head: MLPHead, X: Table, codes: IntArray, standardisation: tuple[FloatArray, FloatArray]
+    head: MLPHead,
+    X: Table,
+    codes: IntArray,
+    standardisation: tuple[FloatArray, FloatArray],
+    row_weights: FloatArray | None,
 ) -> Perceptron:
     """Fit a regularised linear model, and return it as a perceptron without hidden layers."""
     mean, scale = standardisation
@@ -282,7 +294,8 @@ def _linear_model(
     weights = head.class_weight
     if isinstance(weights, Mapping):
         weights = dict(zip(label_codes(weights, head.classes_).tolist(), weights.values(), strict=True))
-    model = LogisticRegression(C=LINEAR_C, max_iter=1000, class_weight=weights).fit(scaled, codes)
+    model = LogisticRegression(C=LINEAR_C, max_iter=1000, class_weight=weights)
+    model.fit(scaled, codes, sample_weight=row_weights)
     coefficients, constants = model.coef_, model.intercept_
     if len(coefficients) == 1:  # two classes: the odds of the second, shared out evenly
         coefficients, constants = (
@@ -439,7 +452,7 @@ def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None)
     wanted = y if y.ndim == 2 else one_hot(y, logits.shape[2]).to(logits.dtype)
     if weights is not None:
         wanted = wanted * weights
-    return -(wanted * log_softmax(logits, dim=2)).sum(dim=(1, 2)) / wanted.sum()
+    return -(wanted * log_softmax(logits, dim=2)).sum(dim=(1, 2)) / wanted.sum().clamp(min=1e-12)
 
 
 def _epoch(

@@ -15,6 +15,7 @@ from gdlnn.matching import match
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET, STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import GraphClassifier
+from gdlnn.model.conversion import Conversion
 from gdlnn.model.inputs import (
     GraphsLike,
     Validation,
@@ -118,6 +119,7 @@ class PL4XGLClassifier(GraphClassifier):
             Programs that were mined from these very graphs before: nothing is mined.
         """
         data = as_labelled(X, y)
+        self.reading_ = data.reading
         fraction = 0.0 if programs is not None else self.validation_fraction
         train, val = training_and_validation(data, validation, fraction, self.seed)
         assert train.y is not None
@@ -198,7 +200,7 @@ class PL4XGLClassifier(GraphClassifier):
         calibrated.
         """
         check_is_fitted(self, "programs_")
-        graphs = as_graphs(X)
+        graphs = as_graphs(X, alone=True, convert=Conversion.of_model(self))
         matches = self._match(self.programs_, graphs)
         by_label, _ = self._decide(matches)
         nothing = by_label.max(axis=1, initial=0) == 0

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
+from gdlnn.io.frames import data_frame, html_table
 from gdlnn.model.domain import DomainAnswer
 from gdlnn.workers import Shared, ordered
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from gdlnn.datasets.resolve import Batch
     from gdlnn.graphs import Graph
+    from gdlnn.io.frames import Columns
     from gdlnn.model.base import GraphClassifier
     from gdlnn.model.calibration import Decision
     from gdlnn.model.domain import Domain, DomainName
@@ -133,6 +135,24 @@ class Representation:
             for label, probability, probabilities, seen, where in plain
         ]
 
+    def columns(self) -> Columns:
+        """Return a column for each value of the predictions, a row per graph."""
+        said = self.predictions()
+        found: Columns = {"graph": [graph.name or f"graph {i}" for i, graph in enumerate(self.graphs)]}
+        for name in Prediction._fields:
+            if name != "probabilities":
+                found[name] = [getattr(one, name) for one in said]
+        for place, label in enumerate(self.classes.tolist()):
+            found[f"p({label})"] = [one.probabilities[place] for one in said]
+        return found
+
+    def to_frame(self) -> Any:
+        """Return the predictions as a pandas DataFrame."""
+        return data_frame(self.columns())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.columns(), f"Predictions of {len(self)} graphs")
+
     def take(self, rows: Sequence[int]) -> Self:
         """Return the representation of some of the graphs."""
         kept = list(rows)
@@ -156,6 +176,7 @@ class RowAnswer(NamedTuple):
     smiles: str | None
     has_graph: bool
     reason: str
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,11 +188,11 @@ class BatchAnswer:
     rows
         Every row of the batch.
     predictions
-        One for each row that has a graph.
+        For each model, one for each row that has a graph.
     """
 
     rows: list[RowAnswer]
-    predictions: list[Prediction]
+    predictions: list[list[Prediction]]
 
 
 def shared_model(model: Any) -> Shared:
@@ -186,8 +207,9 @@ def unpack_model(data: bytes) -> Any:
 
     model = pickle.loads(data)
     torch.set_num_threads(1)
-    if "n_jobs" in model.get_params(deep=False):
-        model.set_params(n_jobs=1)
+    for one in model if isinstance(model, list) else [model]:
+        if "n_jobs" in one.get_params(deep=False):
+            one.set_params(n_jobs=1)
     return model
 
 
@@ -231,16 +253,19 @@ def _packed_features(model: Any, graphs: PackedGraphs) -> FloatArray:
 
 
 def stream_predictions(
-    model: GraphClassifier, batches: Iterable[Batch], executor: Executor | None = None
+    models: Sequence[GraphClassifier], batches: Iterable[Batch], executor: Executor | None = None
 ) -> Iterator[BatchAnswer]:
     """Yield the predictions of batches of an input; the workers of an executor also read them."""
     items = ((batch,) for batch in batches)
-    yield from ordered(executor, shared_model(model), model, predict_batch, items, "predict")
+    yield from ordered(executor, shared_model(list(models)), list(models), predict_batch, items, "predict")
 
 
-def predict_batch(model: GraphClassifier, batch: Batch) -> BatchAnswer:
-    """Read a batch and predict its graphs."""
+def predict_batch(models: Sequence[GraphClassifier], batch: Batch) -> BatchAnswer:
+    """Read a batch and predict its graphs by every model."""
     rows = batch.read()
-    told = [RowAnswer(row.number, row.key, row.smiles, row.graph is not None, row.reason) for row in rows]
-    seen = model.represent([row.graph for row in rows if row.graph is not None])
-    return BatchAnswer(told, seen.predictions())
+    told = [
+        RowAnswer(row.number, row.key, row.smiles, row.graph is not None, row.reason, row.cells)
+        for row in rows
+    ]
+    graphs = [row.graph for row in rows if row.graph is not None]
+    return BatchAnswer(told, [model.represent(graphs).predictions() for model in models])

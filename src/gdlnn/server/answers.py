@@ -181,13 +181,13 @@ class Answers:
     def _expects(self) -> dict[str, Any]:
         info = self.model.programs_.info
         smiles = self.reader.takes_smiles
-        kinds: tuple[FileKind, ...] = ("csv", "sdf", "jsonl") if smiles else ("jsonl",)
+        kinds: tuple[FileKind, ...] = ("csv", "smi", "sdf", "jsonl") if smiles else ("jsonl",)
         given = given_schema(self.schema) or Schema()
         nodes = _features(given.node, self.reader.n_node_features)
         edges = _features(self.schema.edge, info.n_edge_features)
         direction = "directed" if self.directed else "undirected"
         if smiles:
-            words = "Molecules: a SMILES each, or a csv table, an SDF file or JSON Lines with several."
+            words = "Molecules: a SMILES each, or a csv table, a .smi or SDF file or JSON Lines with several."
         else:
             words = (
                 f"Graphs, {direction}, as JSON: nodes with {_told(nodes)}, edges with {_told(edges)}; "

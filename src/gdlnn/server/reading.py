@@ -16,7 +16,7 @@ import numpy as np
 
 from gdlnn.datasets import load_jsonl, load_sdf
 from gdlnn.datasets.molecules import parse_smiles
-from gdlnn.datasets.text import read_columns, read_header
+from gdlnn.datasets.tables import open_table
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
 from gdlnn.graphs import Graph
 from gdlnn.graphs.molecules import MoleculeReader
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
-FileKind = Literal["csv", "sdf", "jsonl"]
-_SUFFIXES = {"csv": ".csv", "sdf": ".sdf", "jsonl": ".jsonl"}
+FileKind = Literal["csv", "smi", "sdf", "jsonl"]
+_SUFFIXES = {"csv": ".csv", "smi": ".smi", "sdf": ".sdf", "jsonl": ".jsonl"}
 # What the readers raise for text that nobody should send, beside their own errors.
 _BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
@@ -117,7 +117,7 @@ class Reader:
             path = Path(folder) / f"input{_SUFFIXES[kind]}"
             path.write_bytes(data)
             try:
-                if kind == "csv":
+                if kind in ("csv", "smi"):
                     return self._table(path, smiles, identifier)
                 if kind == "sdf":
                     self._check_batch(data.count(b"$$$$"))
@@ -130,16 +130,14 @@ class Reader:
     # --- parts --------------------------------------------------------------------------------------------
 
     def _table(self, path: Path, smiles: str | None, identifier: str | None) -> list[Row]:
-        header = read_header(path)
-        if smiles is None:
-            smiles = next((name for name in header if name.lower() == "smiles"), None)
-        if smiles is None:
-            raise DatasetError(f"{path.name}: expected a column called smiles, got {', '.join(header[:20])}")
+        table = open_table(path, (smiles, identifier))
+        smiles = table.smiles_column() if smiles is None else smiles
         if identifier is None:
-            identifier = next((name for name in header if name.lower() in ("id", "name")), None)
-        columns = [smiles, *([identifier] if identifier else [])]
+            identifier = next((name for name in table.header if name.lower() in ("id", "name")), None)
         texts, names = [], []
-        for number, cells in read_columns(path, columns):
+        for number, cells, problem in table.rows([smiles, *([identifier] if identifier else [])]):
+            if problem:
+                raise DatasetError(f"{path.name}, {problem}")
             self._check_batch(number)
             texts.append(cells[0])
             names.append(cells[1] if identifier else "")

@@ -1,8 +1,8 @@
 // Asking: text, examples and files go to the API, and what comes back is shown.
 (() => {
   const byId = id => document.getElementById(id);
-  const KINDS = {csv: "csv", tsv: "csv", txt: "csv", smi: "csv", sdf: "sdf", sd: "sdf", mol: "sdf", jsonl: "jsonl", ndjson: "jsonl", json: "jsonl"};
-  const WORDS = {csv: "csv with a column of SMILES", sdf: "SDF", jsonl: "JSON Lines"};
+  const KINDS = {csv: "csv", tsv: "csv", txt: "csv", smi: "smi", sdf: "sdf", sd: "sdf", mol: "sdf", jsonl: "jsonl", ndjson: "jsonl", json: "jsonl"};
+  const WORDS = {csv: "csv with a column of SMILES", smi: ".smi", sdf: "SDF", jsonl: "JSON Lines"};
   const FIRST = 3; // of the strongest programs, shown at once
   let model = null;
   let asked = 0; // an answer that comes after the next question is thrown away

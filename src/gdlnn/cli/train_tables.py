@@ -1,0 +1,285 @@
+"""What `gdlnn train` does with tables: labels, weights, twins, cross-validation, a folder of models."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gdlnn.cli import options as opt
+from gdlnn.datasets.resolve import file_kind, resolve_dataset
+from gdlnn.datasets.tables import open_table
+from gdlnn.errors import DatasetError, ModelError, WriteError
+from gdlnn.io.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from gdlnn.graphs import GraphDataset
+    from gdlnn.model import GDLNNClassifier
+
+    Fit = Callable[[dict[str, GraphDataset]], GDLNNClassifier]
+    Say = Callable[[str], None]
+
+SUMMARY = "summary.csv"
+MOST_LISTED = 5
+"""Groups of twins with conflicting labels that are told; `gdlnn datasets info` lists all."""
+
+
+# --- labels -----------------------------------------------------------------------------------------------
+
+
+def label_columns(dataset: str, label: str | None, encoding: str) -> list[str]:
+    """Return the columns that --label names; a comma may also be part of a column's name."""
+    if label is None:
+        return []
+    path = Path(dataset)
+    if "," not in label or (file_kind(path) == "table" and label in open_table(path, (), encoding).header):
+        return [label]
+    names = [name.strip() for name in label.split(",") if name.strip()]
+    if len(set(names)) < len(names):
+        raise DatasetError(f"--label: expected different columns, got {label!r}")
+    return names
+
+
+def labelled_sets(
+    dataset: str,
+    labels: Sequence[str],
+    columns: Sequence[str],
+    of_labels: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> dict[str, GraphDataset]:
+    """Return a labelled data set for each label column; molecules are read once."""
+    if len(labels) < 2:
+        label = labels[0] if labels else None
+        data = resolve_dataset(dataset, label=label, columns=columns, min_classes=2, **of_labels, **reading)
+        if data.y is None:
+            raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
+        _check_columns(data, columns)
+        return {label or "": data}
+    whole = resolve_dataset(dataset, columns=[*labels, *columns], **reading)
+    _check_columns(whole, [*labels, *columns])
+    name = Path(dataset).name
+    sets = {label: whole.with_labels(label, where=name, **of_labels) for label in labels}
+    for label, data in sets.items():
+        data.name = f"{whole.name}: {label}"
+        data.columns = {column: data.columns[column] for column in columns}
+    return sets
+
+
+def _check_columns(data: GraphDataset, columns: Sequence[str]) -> None:
+    for column in columns:
+        if column not in data.columns:
+            raise DatasetError(
+                f"{data.name or 'data set'}: expected a column {column!r}, got a data set without it; "
+                "columns are read from tables and SDF files"
+            )
+
+
+def row_weights(data: GraphDataset, column: str) -> npt.NDArray[np.float64]:
+    """Return the weights of rows."""
+    found = []
+    for row, cell in zip(data.file_rows.tolist(), data.columns[column], strict=True):
+        try:
+            weight = float(cell)
+        except ValueError:
+            weight = -1.0
+        if not 0 <= weight < np.inf:
+            raise DatasetError(
+                f"{data.name}, row {row}, column {column!r}: expected a weight of at least 0, got {cell!r}"
+            )
+        found.append(weight)
+    return np.array(found)
+
+
+def check_weights(sets: Mapping[str, GraphDataset], column: str | None) -> None:
+    """Check the weights of all rows, while their numbers in the file are known."""
+    for data in sets.values() if column is not None else ():
+        row_weights(data, str(column))
+
+
+def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> GraphDataset:
+    """Return the data set without the duplicates that are not wanted, and tell of conflicting labels."""
+    twins = data.duplicates()
+    if twins.conflicting and data.y is not None:
+        rows = data.file_rows
+        say(
+            f"{len(twins.conflicting)} groups of identical graphs have different labels; --duplicates "
+            f"drop-conflicting leaves them out:"
+        )
+        for group in twins.conflicting[:MOST_LISTED]:
+            told = ", ".join(f"row {rows[i]} ({data.y[i]})" for i in group)
+            say(f"  {told}" + (f": {data.smiles[group[0]]}" if data.smiles is not None else ""))
+        if len(twins.conflicting) > MOST_LISTED:
+            say(f"  and {len(twins.conflicting) - MOST_LISTED} more")
+    kept = opt.without_duplicates(data, duplicates)
+    if len(kept) < len(data):
+        say(f"{len(data) - len(kept)} of {len(data)} graphs are left out as duplicates")
+    return kept
+
+
+# --- cross-validation -------------------------------------------------------------------------------------
+
+
+def told_scores(
+    title: str,
+    y: npt.NDArray[Any],
+    probabilities: npt.NDArray[np.float64],
+    predicted: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    counts: Sequence[tuple[Any, int]],
+    say: Say,
+    class_name: Callable[[Any], str],
+) -> dict[str, Any]:
+    """Return scores with intervals beside those of the commonest label, and tell them."""
+    from gdlnn.model.scores import majority_scores, score_intervals, score_lines
+
+    own = score_intervals(y, probabilities, classes, predicted, counts)
+    majority = majority_scores(y, classes, counts)
+    say("")
+    for line in score_lines(title, own, majority, counts, class_name):
+        say(line)
+    return {"model": own, "majority": majority}
+
+
+def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -> dict[str, Any]:
+    """Train a model for each fold, and return the scores of all rows, each by the model that has not seen it.
+
+    Folds are stratified, and identical graphs are in one fold. The deviation is that of the scores of folds.
+    """
+    from gdlnn.model.metrics import METRICS, classification_scores
+
+    assert data.y is not None
+    classes, sizes = np.unique(data.y, return_counts=True)
+    probabilities = np.zeros((len(data), len(classes)))
+    predicted = np.empty(len(data), dtype=classes.dtype)
+    own = []
+    for number, (train, test) in enumerate(data.folds(k, seed, twins_together=True), start=1):
+        say(f"fold {number} of {k}: {len(train)} graphs to train on, {len(test)} to test")
+        model = fit({"train": train})
+        rows = np.isin(data.indices, test.indices)
+        found = model.represent(test)
+        probabilities[np.ix_(rows, np.searchsorted(classes, model.classes_))] = found.probabilities
+        predicted[rows] = found.labels
+        assert test.y is not None
+        own.append(classification_scores(test.y, found.probabilities, model.classes_, found.labels))
+    counts = list(zip(classes.tolist(), sizes.tolist(), strict=True))
+    name = data.schema.class_name if data.schema is not None else str
+    title = f"{k} folds, {len(data)} graphs"
+    scores = told_scores(title, data.y, probabilities, predicted, classes, counts, say, name)
+    deviation = {name: _deviation([one[name] for one in own]) for name in METRICS}
+    return {"folds": k, **scores, "deviation": deviation}
+
+
+def _deviation(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.std(known, ddof=1)) if len(known) > 1 else None
+
+
+# --- several labels ---------------------------------------------------------------------------------------
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place for several models that is a file, or a folder with other things in it."""
+    from gdlnn.model.model_folder import MANIFEST
+
+    if folder.suffix == ".gdlnn" or (folder.exists() and not folder.is_dir()):
+        raise WriteError(f"{folder.name}: expected a folder to write, since there are several labels")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise WriteError(
+            f"{folder.name}: expected an empty folder or one of models, got one with other files"
+        )
+    opt.check_output(folder / MANIFEST)
+
+
+def train_several(
+    sets: Mapping[str, GraphDataset],
+    folder: Path,
+    run: Callable[[GraphDataset, Path, Path | None], GDLNNClassifier],
+    checkpoint: Path | None,
+    say: Say,
+    *,
+    as_json: bool,
+) -> None:
+    """Train a model for each label column into a folder, with one summary table and one index."""
+    from gdlnn.model.model_folder import FolderEntry, write_manifest
+    from gdlnn.report.index import write_index
+
+    folder.mkdir(parents=True, exist_ok=True)
+    names = file_names(list(sets))
+    entries = []
+    for label, data in sets.items():
+        say(f"\n== {label}")
+        file = f"{names[label]}.gdlnn"
+        done = None if checkpoint is None else checkpoint / names[label]
+        model = run(data, folder / file, done)
+        entries.append(FolderEntry(label, file, _summary(data, model)))
+    _write_summary(folder / SUMMARY, entries)
+    write_manifest(folder, entries)
+    write_index(folder, entries)
+    say(f"\n{folder.name}: {len(entries)} models, {SUMMARY} and index.html")
+    if as_json:
+        opt.print_json(
+            {
+                "folder": str(folder),
+                "models": [{"label": e.label, "file": e.file, **e.summary} for e in entries],
+            }
+        )
+    else:
+        _tell_summary(entries, say)
+
+
+def file_names(labels: Sequence[str]) -> dict[str, str]:
+    """Return a name for the file of each label, whatever letters it has."""
+    names: dict[str, str] = {}
+    for label in labels:
+        plain = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._") or "label"
+        taken = {name.lower() for name in names.values()}
+        number = 2
+        name = plain
+        while name.lower() in taken or name.lower() in ("index", "summary", "models"):
+            name, number = f"{plain}_{number}", number + 1
+        names[label] = name
+    return names
+
+
+def _summary(data: GraphDataset, model: GDLNNClassifier) -> dict[str, Any]:
+    from gdlnn.model.metrics import METRICS
+
+    missing = sum(row.reason.startswith("no label") for row in data.skipped)
+    labels, counts = np.unique(np.asarray(data.y), return_counts=True)
+    part = next((name for name in ("cv", "test", "val") if name in model.metrics_), "")
+    scores = model.metrics_[part]["model"] if part else {}
+    return {
+        "graphs": len(data),
+        "without_label": missing,
+        "classes": ", ".join(f"{label}: {count}" for label, count in zip(labels, counts, strict=True)),
+        "programs": len(model.programs_),
+        "scored_on": part,
+        **{name: scores.get(name) for name in METRICS},
+    }
+
+
+def _write_summary(path: Path, entries: Sequence[Any]) -> None:
+    text = io.StringIO()
+    rows = [{"label": entry.label, **entry.summary, "model": entry.file} for entry in entries]
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def _tell_summary(entries: Sequence[Any], say: Say) -> None:
+    width = max(len(entry.label) for entry in entries)
+    say(f"{'label':{width}}{'graphs':>8}{'balanced':>10}{'ROC-AUC':>9}")
+    for entry in entries:
+        told = [entry.summary[name] for name in ("balanced_accuracy", "roc_auc")]
+        shown = ["–" if value is None else f"{value:.3f}" for value in told]
+        say(f"{entry.label:{width}}{entry.summary['graphs']:>8}{shown[0]:>10}{shown[1]:>9}")

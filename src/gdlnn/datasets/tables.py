@@ -1,0 +1,319 @@
+"""Tables: delimited text with or without a header, .smi, Excel sheets and Parquet, as rows of text.
+
+A bad row has no cells and says what is wrong with it; reading goes on, since one of a million rows may be
+damaged. Text is read as it is used, so that memory does not grow with the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import zipfile
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from gdlnn.datasets.text import read_lines
+from gdlnn.errors import DatasetError, require
+from gdlnn.io.bounded_zip import BadArchiveError, check_archive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+Row = tuple[int, list[str], str]
+"""The number of a row from 1, its cells, and what is wrong with it, or ""."""
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".smi", ".smiles", ".xlsx", ".parquet")
+UTF8 = "utf-8"
+NOT_UTF8 = "if the table is in Latin-1, as older programs write it, say --encoding latin-1"
+_EXTRA = "tables"
+_MAX_SHEET = 4 << 30
+_BATCH = 4096
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that has been opened.
+
+    Attributes
+    ----------
+    path
+        The file.
+    header
+        The names of its columns; without a header line their numbers from 1.
+    named_ids
+        Whether the column "name" of a .smi file is the identifier.
+    """
+
+    path: Path
+    header: list[str]
+    read: Callable[[int], Iterator[Row]]
+    named_ids: bool = False
+
+    def place(self, column: str) -> int:
+        """Return the position of a column, by its name or by its number from 1."""
+        if column in self.header:
+            return self.header.index(column)
+        if column.isdecimal() and 1 <= int(column) <= len(self.header):
+            return int(column) - 1
+        raise DatasetError(f"{self.path.name}: expected a column {column!r}, got {_listed(self.header)}")
+
+    def rows(self, columns: Sequence[str], *, whole: bool = False) -> Iterator[Row]:
+        """Yield the rows with the cells of some columns, and after them all cells if they are wanted whole.
+
+        A row that is too short for the columns is a bad one.
+        """
+        places = [self.place(column) for column in columns]
+        wanted = [*places, *(range(len(self.header)) if whole else ())]
+        for number, cells, problem in self.read(1 + max(places, default=-1)):
+            padded = [*cells, *[""] * (len(self.header) - len(cells))]
+            yield number, [] if problem else [padded[place] for place in wanted], problem
+
+    def smiles_column(self) -> str:
+        """Return the column called smiles, in any case, or the only one that has the word in its name."""
+        same = [column for column in self.header if column.lower() == "smiles"]
+        alike = [column for column in self.header if "smiles" in column.lower()]
+        if not same and len(alike) != 1:
+            raise DatasetError(
+                f"{self.path.name}: expected a column called smiles, got {_listed(self.header)}"
+            )
+        return (same or alike)[0]
+
+
+def _listed(header: Sequence[str]) -> str:
+    return ", ".join(header[:20]) + (", …" if len(header) > 20 else "")
+
+
+def table_suffix(path: Path) -> str:
+    """Return the ending of a file's name without .gz, in lower case."""
+    return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
+
+
+def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = UTF8) -> Table:
+    """Open a table.
+
+    Parameters
+    ----------
+    path
+        The file; its ending says what it is.
+    columns
+        The columns that are asked for. Where all of them are numbers the table has no header line, and they
+        are positions from 1.
+    encoding
+        How text is encoded.
+    """
+    if not path.is_file():
+        raise DatasetError(f"{path.name}: expected a table of SMILES, got no such file")
+    asked = [column for column in columns if column is not None]
+    suffix = table_suffix(path)
+    if suffix in (".xlsx", ".parquet"):
+        return _open_sheet(path, asked) if suffix == ".xlsx" else _open_parquet(path)
+    _check_encoding(encoding)
+    header, delimiter = _first_line(path, encoding)
+    bare = bool(asked) and all(column.isdecimal() for column in asked)
+    smi = suffix in (".smi", ".smiles") and not any(cell.lower() == "smiles" for cell in header)
+    if smi or (bare and len(header) == 1 and " " in header[0]):
+        width = max([2, *(int(column) for column in asked if column.isdecimal())])
+        names = ["smiles", "name", *(str(place) for place in range(3, width + 1))][:width]
+        return Table(path, names, lambda least: _blank_rows(path, width, least, encoding), not bare)
+    if bare:
+        header = [str(place + 1) for place in range(len(header))]
+    return Table(path, header, lambda least: _text_rows(path, len(header), delimiter, bare, least, encoding))
+
+
+# --- text ---------------------------------------------------------------------------------------------------
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise DatasetError(
+            f"--encoding: expected the name of an encoding, such as utf-8 or latin-1, got {encoding!r}"
+        ) from None
+
+
+def _first_line(path: Path, encoding: str) -> tuple[list[str], str]:
+    """Return the cells of the first line and the delimiter."""
+    first, problem = next(read_lines(path, encoding), ("", ""))
+    if problem:
+        hint = f"; {NOT_UTF8}" if "UTF-8" in problem else ""
+        raise DatasetError(f"{path.name}, line 1: {problem}{hint}")
+    if not first.strip():
+        raise DatasetError(f"{path.name}: expected a header line with the column names, got an empty file")
+    delimiter = "\t" if ".tsv" in path.suffixes else max(",\t;", key=first.count)
+    try:
+        return [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))], delimiter
+    except csv.Error as error:
+        raise DatasetError(f"{path.name}, line 1: expected the column names, got {error}") from error
+
+
+def _text_rows(
+    path: Path, width: int, delimiter: str, bare: bool, least: int, encoding: str
+) -> Iterator[Row]:
+    """Yield the rows of delimited text; `bare` without a header line, `least` cells each."""
+    lines = read_lines(path, encoding)
+    if not bare:
+        next(lines)
+    first = 1 if bare else 2
+    source = _Noting(lines, first, path.name)
+    reader = csv.reader(source, delimiter=delimiter)
+    number = 0
+    while True:
+        begin, bad, cells = reader.line_num + first, "", []
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            bad = f"expected a row, got {error}"
+        problem = source.take()
+        if source.ended:  # the reader asked for more while it was in this row
+            bad = "a quote is not closed before the end of the file"
+        elif not bad and not problem and not cells:
+            continue
+        elif not bad and len(cells) < least:
+            bad = f"expected {width} cells, got {len(cells)}"
+        number += 1
+        if problem or bad:
+            end = reader.line_num + first - 1
+            yield number, [], problem or f"line {begin}{f' to {end}' if end > begin else ''}: {bad}"
+        else:
+            yield number, [cell.strip() for cell in cells], ""
+
+
+def _blank_rows(path: Path, width: int, least: int, encoding: str) -> Iterator[Row]:
+    """Yield the rows of a .smi file: a SMILES, blanks or a tab, and a name that may hold blanks itself."""
+    number = 0
+    source = _Noting(read_lines(path, encoding), 1, path.name)
+    for place, line in enumerate(source, start=1):
+        problem = source.take()
+        if not line.strip() and not problem:
+            continue
+        number += 1
+        cells = line.split("\t") if "\t" in line else line.split(None, width - 1)
+        if not problem and len(cells) < least and least > 2:  # a name may be missing
+            problem = f"line {place}: expected {least} cells, got {len(cells)}"
+        yield number, [] if problem else [cell.strip() for cell in cells], problem
+
+
+class _Noting:
+    """Lines of a file; what is wrong with one is noted for the row that it is part of."""
+
+    def __init__(self, lines: Iterator[tuple[str, str]], first: int, name: str) -> None:
+        self._lines, self._problem = enumerate(lines, start=first), ""
+        self._name, self._hinted = name, False
+        self.ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        for number, (line, problem) in self._lines:
+            if problem and not self._problem:
+                self._problem = f"line {number}: {problem}"
+                self._hint(problem)
+            yield line
+        self.ended = True
+
+    def _hint(self, problem: str) -> None:
+        if "UTF-8" in problem and not self._hinted:
+            self._hinted = True
+            logger.warning("%s, %s; %s", self._name, self._problem, NOT_UTF8)
+
+    def take(self) -> str:
+        """Return what was noted since it was last asked."""
+        problem, self._problem = self._problem, ""
+        return problem
+
+
+# --- sheets and Parquet -------------------------------------------------------------------------------------
+
+
+def as_text(value: Any) -> str:
+    """Return the value of a cell as a csv file would hold it; nothing and NaN are empty."""
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == value.min.time() else value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value).strip()
+
+
+def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
+    """Open the first sheet of an Excel file."""
+    rows = _sheet_values(path)
+    header = [as_text(value) for value in next(rows, ())]
+    while header and not header[-1]:
+        header.pop()
+    if not header:
+        raise DatasetError(f"{path.name}: expected a header line with the column names, got an empty sheet")
+    bare = bool(asked) and all(column.isdecimal() for column in asked)
+    if bare:
+        header = [str(place + 1) for place in range(len(header))]
+
+    def read(_least: int) -> Iterator[Row]:
+        number = 0
+        for place, values in enumerate(_sheet_values(path)):
+            cells = [as_text(value) for value in values]
+            if (place or bare) and any(cells):
+                number += 1
+                yield number, cells[: len(header)], ""
+
+    return Table(path, header, read)
+
+
+def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
+    openpyxl = require("openpyxl", _EXTRA, "Reading Excel files")
+    try:
+        check_archive(path, _MAX_SHEET)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        try:
+            if not book.worksheets:
+                raise DatasetError(f"{path.name}: expected a sheet, got none")
+            yield from book.worksheets[0].iter_rows(values_only=True)
+        finally:
+            book.close()
+    except DatasetError:
+        raise
+    except (
+        BadArchiveError,
+        zipfile.BadZipFile,
+        KeyError,
+        ValueError,
+        TypeError,
+        OSError,
+        SyntaxError,
+    ) as error:
+        raise DatasetError(f"{path.name}: expected an Excel file, got a damaged one: {error}") from error
+
+
+def _open_parquet(path: Path) -> Table:
+    parquet = require("pyarrow.parquet", _EXTRA, "Reading Parquet files")
+    arrow = require("pyarrow", _EXTRA, "Reading Parquet files")
+    damaged = (arrow.ArrowException, OSError, ValueError)
+
+    def refused(error: Exception) -> DatasetError:
+        return DatasetError(f"{path.name}: expected a Parquet file, got a damaged one: {error}")
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            header = list(file.schema_arrow.names)
+    except damaged as error:
+        raise refused(error) from error
+
+    def read(_least: int) -> Iterator[Row]:
+        number = 0
+        try:
+            with parquet.ParquetFile(path) as file:
+                for batch in file.iter_batches(_BATCH):
+                    for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                        number += 1
+                        yield number, [as_text(value) for value in values], ""
+        except damaged as error:
+            raise refused(error) from error
+
+    return Table(path, header, read)

@@ -1,0 +1,197 @@
+"""Labels from the cells of a table: missing ones, numbers cut in two, columns that are no labels."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gdlnn.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gdlnn.graphs.dataset import GraphDataset
+
+MISSING = ("", "NA", "N/A", "nan", "NaN", "None", "null", "?")
+"""Cells that are no label; "-" is one more, unless the column also has "+"."""
+MOST_NUMBERS = 20
+"""Most different whole numbers that are taken for classes."""
+Threshold = float | Literal["median"] | None
+
+
+class Labels(NamedTuple):
+    """The labels of a column.
+
+    Attributes
+    ----------
+    y
+        One label for each row that has one.
+    present
+        Which rows have one.
+    classes
+        Names of the classes; empty where labels are their own names.
+    threshold
+        The number that values were cut at, or None.
+    """
+
+    y: npt.NDArray[Any]
+    present: npt.NDArray[np.bool_]
+    classes: Mapping[Any, str]
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class LabelReader:
+    """How the cells of a column become labels.
+
+    Parameters
+    ----------
+    missing
+        Cells that mean "no label", besides `MISSING`.
+    threshold
+        Cut a column of numbers into two classes: 1 for values of at least this, 0 for smaller ones.
+        "median" takes the median of the column.
+    """
+
+    missing: Sequence[str] = ()
+    threshold: Threshold = None
+
+    def __post_init__(self) -> None:
+        given: Any = self.threshold
+        number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+        if given is not None and given != "median" and not number:
+            raise DatasetError(f"threshold: expected a number or median, got {given!r}")
+
+    def read(self, cells: Sequence[str], where: str, min_classes: int = 2) -> Labels:
+        """Return the labels of a column; `where` names the file and the column in errors.
+
+        A column without enough classes is refused, as is one of many numbers, and, where two classes are
+        needed, one with a class per row.
+        """
+        absent = {*MISSING, *self.missing} | (set() if "+" in cells else {"-"})
+        present = np.array([cell not in absent for cell in cells], dtype=bool)
+        words = [cell for cell, there in zip(cells, present.tolist(), strict=True) if there]
+        if not words:
+            raise DatasetError(f"{where}: expected labels, got {_none_of(cells)}")
+        y, classes, cut = self._labels(words, where)
+        found = np.unique(y)
+        if len(found) < min_classes:
+            absence = f"; {len(cells) - len(words)} rows have no label" if len(words) < len(cells) else ""
+            raise DatasetError(
+                f"{where}: expected at least {min_classes} classes, got the label {found[0]} for every row"
+                f"{absence}"
+            )
+        if min_classes > 1 and cut is None and len(found) > max(2, len(words) // 2):
+            raise DatasetError(
+                f"{where}: expected classes with several rows each, got {len(found)} different values in "
+                f"{len(words)} rows; {_way_out(words)}"
+            )
+        return Labels(y, present, classes, cut)
+
+    def _labels(
+        self, words: Sequence[str], where: str
+    ) -> tuple[npt.NDArray[Any], Mapping[Any, str], float | None]:
+        numbers = _numbers(words)
+        if self.threshold is not None:
+            return cut_at(numbers, self.threshold, words, where)
+        if numbers is not None:
+            _refuse_quantities(numbers, where)
+        return parse_labels(words), {}, None
+
+
+def labelled_by(
+    dataset: GraphDataset, column: str, reader: LabelReader, min_classes: int, where: str
+) -> GraphDataset:
+    """Return the rows of a data set that have a label in a column; see `GraphDataset.with_labels`."""
+    from gdlnn.graphs.dataset import SkippedRow
+
+    place = f"{where or dataset.name or 'data set'}, column {column!r}"
+    cells = dataset.columns[column]
+    found = reader.read(cells, place, min_classes)
+    rows, smiles = dataset.file_rows.tolist(), dataset.smiles or [""] * len(dataset)
+    absent = [
+        SkippedRow(rows[i], smiles[i], "no label" if not cells[i] else f"no label: {cells[i]}")
+        for i in np.flatnonzero(~found.present).tolist()
+    ]
+    labelled = dataset.take(found.present) if absent else dataset.take(np.arange(len(dataset)))
+    labelled.indices = np.arange(len(labelled))
+    labelled.skipped = sorted([*dataset.skipped, *absent])
+    labelled.y = found.y
+    labelled.provenance = {
+        **dataset.provenance,
+        "label": column,
+        "missing": list(reader.missing),
+        "threshold": found.threshold,
+    }
+    if found.classes and labelled.schema is not None:
+        return labelled.with_schema(replace(labelled.schema, classes=found.classes))
+    return labelled
+
+
+def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
+    """Return labels as whole numbers if all of them are, else as text."""
+    numbers = _numbers(labels)
+    if numbers is not None and (numbers == np.floor(numbers)).all():
+        return numbers.astype(np.int64)
+    return np.array(labels)
+
+
+def cut_at(
+    numbers: npt.NDArray[np.float64] | None, threshold: Threshold, words: Sequence[str], where: str
+) -> tuple[npt.NDArray[Any], Mapping[Any, str], float]:
+    """Return 1 for numbers of at least the threshold and 0 for others, the names of both, and the number."""
+    if numbers is None:
+        word = next(word for word in words if _numbers([word]) is None)
+        raise DatasetError(
+            f"{where}: expected numbers to cut at the threshold, got {word!r}; if it means that there is no "
+            f"value, say so with --missing"
+        )
+    at = float(np.median(numbers)) if threshold == "median" else float(threshold or 0.0)
+    return (numbers >= at).astype(np.int64), {0: f"below {at:g}", 1: f"{at:g} or more"}, at
+
+
+def _numbers(words: Sequence[str]) -> npt.NDArray[np.float64] | None:
+    """Return words as finite numbers, or None if one of them is not."""
+    try:
+        numbers = np.array([float(word) for word in words])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _refuse_quantities(numbers: npt.NDArray[np.float64], where: str) -> None:
+    values = np.unique(numbers)
+    whole = bool((values == np.floor(values)).all())
+    if len(values) > (MOST_NUMBERS if whole else 2):
+        raise DatasetError(
+            f"{where}: expected classes, got {len(values)} different numbers from {values[0]:g} to "
+            f"{values[-1]:g}; cut them into two classes with --threshold {_middle(values):g} or --threshold "
+            "median"
+        )
+
+
+def _way_out(words: Sequence[str]) -> str:
+    """Say what to do with a column that has nearly as many values as rows."""
+    others = [word for word in words if _numbers([word]) is None]
+    if 2 * len(others) >= len(words):
+        return "name the column with the label, not one with names or identifiers"
+    word, _ = Counter(others).most_common(1)[0] if others else ("", 0)
+    missing = f"name {word!r} with --missing if it means that there is no value, and " if others else ""
+    return f"{missing}cut the numbers into two classes with --threshold median or a value of your own"
+
+
+def _middle(values: npt.NDArray[np.float64]) -> float:
+    return float(f"{np.median(values):.2g}")
+
+
+def _none_of(cells: Sequence[str]) -> str:
+    if not cells:
+        return "no rows"
+    counts = Counter(cells).most_common(3)
+    told = ", ".join(f"{repr(cell) if cell else 'empty'} ({count})" for cell, count in counts)
+    return f"none in {len(cells)} rows: {told}"

@@ -1,0 +1,192 @@
+"""What estimators take: SMILES, RDKit, PyG, NetworkX, pandas; and what they give as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gdlnn import (
+    ExplanationError,
+    GDLNNClassifier,
+    Graph,
+    GraphDataset,
+    ModelError,
+    PL4XGLClassifier,
+    load_model,
+)
+from gdlnn.graphs import interop
+from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.report.alerts import find_alerts
+
+Chem = pytest.importorskip("rdkit.Chem")
+SMILES = [f"{'C' * n}{end}" for n in range(2, 8) for end in ("O", "N", "OC", "NC", "Cl", "F")]
+LABELS = [int("O" in text) for text in SMILES]
+
+
+@pytest.fixture(scope="module")
+def model() -> GDLNNClassifier:
+    return GDLNNClassifier(head="linear", progress=False).fit(SMILES, LABELS)
+
+
+def test_fitting_takes_smiles_and_remembers_how_it_read_them(model: GDLNNClassifier, tmp_path: Any) -> None:
+    assert model.reading_ == MoleculeReader()
+    assert model.score(SMILES, LABELS) > 0.9
+    model.save(tmp_path / "m.gdlnn")
+    back = load_model(tmp_path / "m.gdlnn")
+    assert back.predict(SMILES).tolist() == model.predict(SMILES).tolist()
+    assert back.training_labels_ is not None
+    assert back.training_labels_.tolist() == LABELS
+
+
+def test_all_ways_to_give_molecules_say_the_same(model: GDLNNClassifier) -> None:
+    pandas = pytest.importorskip("pandas")
+    expected = model.predict_proba(SMILES)
+    molecules = [Chem.MolFromSmiles(text) for text in SMILES]
+    graphs = [MoleculeReader().graph(molecule) for molecule in molecules]
+    for given in (
+        *(molecules, graphs, tuple(SMILES), np.array(SMILES), pandas.Series(SMILES), iter(SMILES)),
+        GraphDataset(graphs),
+    ):
+        np.testing.assert_array_equal(model.predict_proba(given), expected)
+    for alone in (SMILES[0], molecules[0], graphs[0]):
+        assert model.predict_proba(alone).tolist() == expected[:1].tolist()
+        assert model.predict(alone).tolist() == [1]
+        assert model.explain(alone).prediction == 1
+    assert [one.prediction for one in model.explain(pandas.Series(SMILES[:2]))] == [1, 0]
+
+
+def test_graphs_of_other_libraries() -> None:
+    pytest.importorskip("networkx")
+    pytest.importorskip("torch_geometric")
+    rng = np.random.default_rng(0)
+    graphs = [
+        Graph([[float(k)] for k in rng.permutation([1, 2, 3 + i % 2])], [(0, 1), (1, 2)]) for i in range(30)
+    ]
+    y = [i % 2 for i in range(30)]
+    pyg, net = [interop.to_pyg(graph) for graph in graphs], [interop.to_networkx(graph) for graph in graphs]
+    for given in (graphs, pyg, net):
+        model = GDLNNClassifier("neighbourhoods", "linear", structure=False, progress=False).fit(given, y)
+        expected = model.predict(given)
+        assert expected.tolist() == y
+        alone = given[0]
+        assert model.predict(alone).tolist() == y[:1]
+        assert model.explain(alone).prediction == y[0]
+    with pytest.raises(ModelError, match="got str, and the model was not trained on molecules"):
+        model.predict("CCO")
+
+
+def test_networkx_attributes_are_taken_by_name() -> None:
+    nx = pytest.importorskip("networkx")
+
+    def graph(kind: int, *, turned: bool) -> Any:
+        made = nx.path_graph(3)
+        for node in made.nodes:
+            values = {"kind": kind, "size": node}
+            made.nodes[node].update(dict(reversed(values.items())) if turned else values)
+        return made
+
+    y = [0, 1] * 12
+    model = GDLNNClassifier("neighbourhoods", "linear", structure=False, pooled=False, progress=False)
+    model.fit([graph(kind, turned=False) for kind in y], y)
+    assert model.predict([graph(kind, turned=True) for kind in y]).tolist() == y
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([None], r"graphs: item 0: expected .*, got a missing value \(NoneType\); leave these rows out"),
+        (["CCO", float("nan")], r"item 1: expected .*, got a missing value \(float\)"),
+        (["CCO", "C("], r"item 1: expected a SMILES, got 'C\(': not a SMILES"),
+        ([3], r"item 0: expected a Graph, got int; a Graph, a SMILES, an RDKit molecule"),
+        (3, r"expected a Graph, a list of graphs or a GraphDataset, got int"),
+    ],
+)
+def test_errors_name_the_type_and_the_way_out(model: GDLNNClassifier, given: Any, message: str) -> None:
+    for ask, error in ((model.predict, ModelError), (model.explain, ExplanationError)):
+        with pytest.raises(error, match=message):
+            ask(given)
+
+
+def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None:
+    pandas = pytest.importorskip("pandas")
+    words = pandas.Series(["oxygen" if label else "none" for label in LABELS])
+    fitted = GDLNNClassifier(head="linear", progress=False).fit(pandas.Series(SMILES), words)
+    assert fitted.predict("CCCO").tolist() == ["oxygen"]
+    assert fitted.explain("CCCN").prediction == "none"
+    words[3] = None
+    for holes in (words, pandas.Series([1.0, 0.0, float("nan")] * 12)):
+        with pytest.raises(ModelError, match=r"fit: y: item \d: expected a label, got .*; leave these"):
+            fitted.fit(SMILES, holes)
+
+
+def test_a_frame_is_not_a_column(model: GDLNNClassifier) -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ModelError, match="give one of the columns"):
+        model.predict(pandas.DataFrame({"smiles": SMILES}))
+
+
+def test_the_logical_classifier_takes_smiles_too() -> None:
+    model = PL4XGLClassifier(progress=False).fit(SMILES[:12], LABELS[:12])
+    assert model.predict(SMILES[0]).tolist() == [1]
+
+
+# --- tables -------------------------------------------------------------------------------------------------
+
+
+def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
+    pytest.importorskip("pandas")
+    graphs = [MoleculeReader().graph(Chem.MolFromSmiles(text), name=text) for text in SMILES]
+    data = GraphDataset(
+        graphs, LABELS, smiles=SMILES, columns={"note": ["<b>"] * 36}, reading=MoleculeReader()
+    )
+    frame = data.to_frame()
+    assert list(frame.columns) == ["id", "smiles", "label", "nodes", "edges", "note"]
+    assert frame.label.tolist() == LABELS
+    programs = model.programs_.to_frame()
+    assert len(programs) == len(model.programs_)
+    assert {"program", "label", "score", "n_matched", "smarts", "gdl"} <= set(programs.columns)
+    said = model.predict_frame(data)
+    assert said.label.tolist() == model.predict(data).tolist()
+    assert said["p(1)"].tolist() == model.predict_proba(data)[:, 1].tolist()
+    why = model.explain(SMILES[:3]).to_frame()
+    assert set(why.graph) == set(SMILES[:3])
+    assert {"program", "weight", "matched"} <= set(why.columns)
+    assert model.explain(SMILES[0]).to_frame().weight.tolist() == why.weight[why.graph == SMILES[0]].tolist()
+    for shown in (data, model.programs_, model.represent(data), model.explain(SMILES[:3])):
+        page = shown._repr_html_()
+        assert page.startswith("<table><caption>")
+        assert "<b>" not in page
+    assert "&lt;b&gt;" in data._repr_html_()
+    assert "36 rows in all" in data._repr_html_()
+
+
+def test_a_missing_extra_is_named(model: GDLNNClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from gdlnn import MissingExtraError
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'gdlnn\[tables\]'"):
+        model.programs_.to_frame()
+
+
+def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
+    import copy
+
+    from gdlnn import ProgramSet
+
+    alerts = find_alerts(model, most=None)
+    first, second = (alert.column for alert in alerts[:2])
+    items = list(model.programs_)
+    items[second] = items[second].replace(_bits=items[first]._bits, n_matched=items[first].n_matched)
+    same = copy.copy(model)
+    same.programs_ = ProgramSet(items, model.programs_.info)
+    fewer = find_alerts(same, most=None)
+    assert len(fewer) == len(alerts) - 1
+    assert (fewer[0].column, fewer[0].programs) == (first, alerts[0].programs + 1)
+    assert second not in [alert.column for alert in fewer]
+    graphs = GraphDataset([Graph([[1.0]], [])], [0])
+    with pytest.raises(ExplanationError, match="expected held-out molecules with labels"):
+        find_alerts(model, GraphDataset(graphs.graphs))
