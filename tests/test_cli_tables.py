@@ -106,7 +106,7 @@ def test_predictions_keep_the_columns_of_the_input(model: Path) -> None:
     assert list(rows[0]) == [
         *("structure", "pIC50", "year", "label"),
         *("row", "smiles", "gdlnn_label", "probability", "p(0)", "p(1)"),
-        *("seen", "domain", "domain_reason", "reason"),
+        *("uncertainty", "seen", "domain", "domain_reason", "reason"),
     ]
     assert [row["label"] for row in rows] == [f"m{i}" for i in range(37)]
     said = [int(row["gdlnn_label"]) for row in rows[:36]]

@@ -91,7 +91,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     assert list(rows[0]) == [
         *("key", "SMILES", "verdict"),  # of the input
         *("row", "id", "smiles", "label", "probability", "p(bad)", "p(good)"),
-        *("seen", "domain", "domain_reason", "reason"),
+        *("uncertainty", "seen", "domain", "domain_reason", "reason"),
     ]
     known = load_model(model).seen_
     assert known is not None

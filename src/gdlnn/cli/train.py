@@ -54,6 +54,20 @@ def train(
         Literal["mlp", "linear", "scorecard"],
         typer.Option(help="The classifier on top; scorecard: at most 30 programs, printed as one table."),
     ] = "mlp",
+    class_weight: Annotated[
+        Literal["balanced"] | None, typer.Option(help="balanced: every class weighs the same in training.")
+    ] = None,
+    decide: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="From which probability on the rarer of two classes is predicted: balanced-accuracy, f1, "
+            "mcc, recall=0.9 or a number; auto: 0.5, or balanced-accuracy if it has under 30 %.",
+        ),
+    ] = "auto",
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate/--no-calibrate", help="Calibrate probabilities on held-out graphs.")
+    ] = True,
     pooled: Annotated[
         bool | None, typer.Option("--pooled/--no-pooled", help="Pooled features beside programs.")
     ] = None,
@@ -101,6 +115,8 @@ def train(
 
     Rows that do not parse or have no label are skipped and counted.
     """
+    from gdlnn.model.calibration import checked_rule
+
     split, columns = _split_columns(split, split_column, weight_column, cv)
 
     def say(text: str) -> None:
@@ -124,6 +140,8 @@ def train(
     check_weights(sets, weight_column)
     sets = {name: told_of_twins(data, duplicates, say) for name, data in sets.items()}
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
+    if not tuned:
+        options |= {"class_weight": class_weight, "decide": checked_rule(decide), "calibrate": calibrate}
     if pooled is not None:
         options["pooled"] = pooled
     search: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gdlnn.errors import ModelError
-from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.graphs.schema import label_codes
 from gdlnn.graphs.structure import fill_structure, structure_is_wanted
 from gdlnn.mining import ProgramSet
@@ -288,7 +288,13 @@ class GDLNNClassifier(GraphClassifier):
             training = f"{self.head_.epochs} epochs"
             if val is not None:
                 training += f", since {len(val)} validation graphs are too few"
-        return {"pooled": self.layer_.pooled, "training": training}
+        found = {"pooled": self.layer_.pooled, "training": training}
+        if not self.calibration_.is_identity:
+            found["calibration"] = f"log odds × {self.calibration_.scale:.2f}"
+        if self.decision_ is not None:
+            rare = (self.schema_ or Schema()).class_name(self.classes_.tolist()[self.decision_.code])
+            found["decision"] = f"{rare} from {self.decision_.threshold:.0%} on, by {self.decision_.rule}"
+        return found
 
     def _fit_head(
         self,
@@ -437,7 +443,9 @@ class GDLNNClassifier(GraphClassifier):
         matches = features[:, : len(self.programs_)] > 0
         said = self.head_probabilities(features)
         learnt = self.decision_, self.seen_, self.domain_
-        return Representation(graphs, features, matches, said, self.classes_, *learnt)
+        return Representation(
+            graphs, features, matches, said, self.classes_, *learnt, spread=self.uncertainty
+        )
 
     def head_probabilities(self, features: FloatArray) -> FloatArray:
         """Return the head's probabilities for features; 0 and 1 from a head that gives labels only."""

@@ -21,7 +21,7 @@ from gdlnn.model.domain import DomainAnswer
 from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
     from gdlnn.datasets.resolve import Batch
@@ -49,6 +49,9 @@ class Prediction(NamedTuple):
         The predicted label, and its probability.
     probabilities
         Of all classes, in their order.
+    uncertainty
+        The standard deviation of the probability over the ensemble, see `GDLNNClassifier.uncertainty`; None
+        for a model of one member.
     seen
         Whether the model was trained on the graph; None where it does not know.
     domain, domain_reason
@@ -58,6 +61,7 @@ class Prediction(NamedTuple):
     label: Any
     probability: float
     probabilities: list[float]
+    uncertainty: float | None = None
     seen: bool | None = None
     domain: DomainName | None = None
     domain_reason: str = ""
@@ -85,6 +89,8 @@ class Representation:
         The graphs that the model was trained on; None where it does not know.
     domain
         What training graphs are like; None where the model does not know.
+    spread
+        Returns how much the members of an ensemble disagree on each graph; None where there are none.
     """
 
     graphs: list[Graph]
@@ -95,6 +101,7 @@ class Representation:
     decision: Decision | None = None
     trained_on: SeenGraphs | None = None
     domain: Domain | None = None
+    spread: Callable[[Representation], FloatArray | None] | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -119,6 +126,12 @@ class Representation:
         return list(self.trained_on.contains(self.graphs).tolist())
 
     @cached_property
+    def uncertainty(self) -> list[float | None]:
+        """How much the members of the ensemble disagree on each graph; None for a model of one member."""
+        found = None if self.spread is None else self.spread(self)
+        return [None] * len(self) if found is None else list(found.tolist())
+
+    @cached_property
     def domains(self) -> list[DomainAnswer]:
         """Whether each graph is like the training graphs, and why not."""
         if self.domain is None:
@@ -129,10 +142,12 @@ class Representation:
         """Return what the model says of every graph, as plain values."""
         own = self.probabilities[np.arange(len(self)), self.codes]
         columns = (self.labels, own, self.probabilities)
-        plain = zip(*(column.tolist() for column in columns), self.seen, self.domains, strict=True)
+        plain = zip(
+            *(column.tolist() for column in columns), self.uncertainty, self.seen, self.domains, strict=True
+        )
         return [
-            Prediction(label, probability, probabilities, seen, where.domain, where.reason)
-            for label, probability, probabilities, seen, where in plain
+            Prediction(label, probability, probabilities, spread, seen, where.domain, where.reason)
+            for label, probability, probabilities, spread, seen, where in plain
         ]
 
     def columns(self) -> Columns:
