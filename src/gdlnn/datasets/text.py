@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import warnings
 import zlib
 from typing import IO, TYPE_CHECKING, cast
 
@@ -58,16 +57,10 @@ def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False)
         return np.zeros((0, columns or 0))
     delimiter = "," if b"," in data[:MAX_LINE] else None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            table = np.loadtxt(
-                io.StringIO(data.decode("ascii")),
-                dtype=np.float64,
-                delimiter=delimiter,
-                comments=None,
-                ndmin=2,
-            )
-    except (ValueError, UnicodeDecodeError, UserWarning):
+        table = np.loadtxt(
+            io.StringIO(data.decode("ascii")), dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2
+        )
+    except (ValueError, UnicodeDecodeError):
         table = None
     good = table is not None and len(table) == data.count(b"\n") + 1
     if not good or (columns is not None and cast("npt.NDArray[np.float64]", table).shape[1] != columns):

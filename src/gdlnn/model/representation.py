@@ -202,11 +202,11 @@ def shared_model(model: Any) -> Shared:
 
 
 def unpack_model(data: bytes) -> Any:
-    """Read a model in a worker, which has one thread for it."""
-    import torch
+    """Read a model in a worker, which has one thread for it.
 
+    torch is left alone: the worker may be a thread of the caller's process. Predicting takes one thread anyway.
+    """
     model = pickle.loads(data)
-    torch.set_num_threads(1)
     for one in model if isinstance(model, list) else [model]:
         if "n_jobs" in one.get_params(deep=False):
             one.set_params(n_jobs=1)
