@@ -34,6 +34,7 @@ from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from gdlnn.model.classifier import GDLNNClassifier
 
@@ -341,6 +342,9 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     got = sum(tensor.size for tensor in tensors.values())
     if got != expected:  # before anything is allocated for what the file merely claims
         raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
+    if isinstance(head, MLPHead):
+        head._check_parameters()
+    _check_tensors(head, tensors, widths, name)
     members = [
         Perceptron(n_features, head.hidden, len(model.classes_), head.dropout)
         for _ in range(head.ensemble_size)
@@ -356,3 +360,29 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     if isinstance(head, ScorecardHead):
         head.restore()
     model.head_ = head
+
+
+def _check_tensors(
+    head: MLPHead, tensors: Mapping[str, npt.NDArray[Any]], widths: Sequence[int], name: str
+) -> None:
+    """Compare the weights with what the head declares, one by one, before a network is made of them."""
+    shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
+    parts = {f"members.{member}": widths for member in range(head.ensemble_size)}
+    if head.share_of_linear:
+        parts["linear"] = (widths[0], widths[-1])
+    for part, of_part in parts.items():
+        for level, (inputs, outputs) in enumerate(pairwise(of_part)):
+            place = f"{part}.layers.{3 * level}"  # behind each but the last are ReLU and dropout
+            shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
+    if shapes.keys() != tensors.keys():
+        strange = min(shapes.keys() ^ tensors.keys())
+        raise _damaged(name, f"{WEIGHTS}: expected the weights of the head, got others: {strange!r:.60}")
+    for key, tensor in tensors.items():
+        if tensor.shape != shapes[key] or tensor.dtype != np.float32:
+            raise _damaged(
+                name, f"{WEIGHTS}: {key}: expected 32-bit numbers of shape {shapes[key]}, got {tensor.shape}"
+            )
+        if not np.isfinite(tensor).all():
+            raise _damaged(name, f"{WEIGHTS}: {key}: expected finite numbers, got NaN or infinity")
+    if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
+        raise _damaged(name, f"{WEIGHTS}: scale: expected numbers above 0, got others")

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
 from gdlnn.io.frames import data_frame, html_table
 from gdlnn.model.domain import DomainAnswer
+from gdlnn.model.inputs import check_probabilities
 from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ class Representation:
     decision: Decision | None = None
     trained_on: SeenGraphs | None = None
     domain: Domain | None = None
+
+    def __post_init__(self) -> None:
+        check_probabilities(self.probabilities)
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -204,7 +208,7 @@ def shared_model(model: Any) -> Shared:
 def unpack_model(data: bytes) -> Any:
     """Read a model in a worker, which has one thread for it.
 
-    torch is left alone: the worker may be a thread of the caller's process. Predicting takes one thread anyway.
+    torch is left alone: the worker may be a thread of the caller's process. Predicting takes one thread.
     """
     model = pickle.loads(data)
     for one in model if isinstance(model, list) else [model]:
