@@ -113,7 +113,8 @@ def test_labels_of_a_data_set_are_finite(label: float) -> None:
 
 
 def test_labels_of_a_data_set_are_in_range() -> None:
-    for labels in ([1, 2**70], ["a", "a\0"], ["a", 1], [True, 2], [2**53 + 1, 1.5]):
+    kinds: list[Any] = [[1, 2**70], ["a", "a\0"], ["a", 1], [True, 2], [2**53 + 1, 1.5]]
+    for labels in kinds:
         with pytest.raises(GraphError, match="y: expected"):
             GraphDataset([Graph([[1.0]], [])] * 2, labels)
 

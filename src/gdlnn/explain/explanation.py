@@ -17,6 +17,7 @@ from gdlnn.errors import ExplanationError, GDLNNError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, Schema
 from gdlnn.graphs.graph import NodeSubset
+from gdlnn.io import bounded_json
 
 if TYPE_CHECKING:
     import os
@@ -361,7 +362,7 @@ class Explanation(NodeSubset):
     def from_json(cls, data: Mapping[str, Any] | str | bytes) -> Explanation:
         """Build an explanation from what `to_json` gave, or from its text."""
         try:
-            values = json.loads(data) if isinstance(data, str | bytes) else data
+            values = bounded_json.loads(data) if isinstance(data, str | bytes) else data
             if not isinstance(values, Mapping) or values.get("format") != FORMAT:
                 raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
             if values.get("version") not in (1, VERSION):
@@ -370,7 +371,7 @@ class Explanation(NodeSubset):
             return cls._from_values(values)
         except GDLNNError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise ExplanationError(f"explanation in JSON: expected what to_json gives, got {what}") from error
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 FeatureKind = Literal["numeric", "ordinal", "nominal"]
 
 
+MAX_LABEL = 200
+"""Most characters of a label."""
+
+
 def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
     return MappingProxyType(dict(mapping))
 
@@ -194,6 +198,9 @@ def _check_labels(labels: Sequence[Any], where: str) -> None:
     for label in labels if str in kinds else ():
         if isinstance(label, str) and "\0" in label:
             raise GraphError(f"{where}: y: expected text without NUL characters, got {label!r:.60}")
+        if isinstance(label, str) and len(label) > MAX_LABEL:  # an array has room for the longest everywhere
+            expected = f"text of at most {MAX_LABEL} characters"
+            raise GraphError(f"{where}: y: expected {expected}, got {label!r:.60}… of {len(label):,}")
     told = sorted({_kind_in_words(kind) for kind in kinds})
     if len(told) > 1:
         raise GraphError(f"{where}: y: expected labels of one kind, got {' and '.join(told)}")

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.schema import label_codes
+from gdlnn.graphs.schema import label_array, label_codes
+from gdlnn.io import bounded_json
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.program_text import to_text
@@ -34,7 +35,6 @@ from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     from gdlnn.model.classifier import GDLNNClassifier
 
@@ -44,6 +44,8 @@ VERSION = 2
 MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.gdl", "head.safetensors"
 MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 """Most bytes that a member may unpack to."""
+MAX_LAYERS = 4096
+"""Most layers of all members of a head together: each takes memory beside its weights."""
 # Where a model was made, and with how many threads, does not belong to it.
 _LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
 _VERSION_1_HEAD = {
@@ -200,7 +202,7 @@ def _read_members(file: Path) -> dict[str, bytes]:
 
 
 def _read_description(data: bytes, name: str) -> dict[str, Any]:
-    description = json.loads(data)
+    description = bounded_json.loads(data)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f"{name}: expected a model file, got another kind of file")
     version = description.get("version")
@@ -318,7 +320,7 @@ def _read_classes(data: Mapping[str, Any]) -> npt.NDArray[Any]:
         )
     if len(set(values)) < len(values) or any(value != value for value in values):  # NaN
         raise ModelError(f"classes: expected different labels, got {values!r:.200}")
-    return np.array(values, dtype=object if kind == "O" else None)
+    return label_array(np.array(values, dtype=object) if kind == "O" else list(values), "classes")
 
 
 def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
@@ -342,6 +344,8 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     got = sum(tensor.size for tensor in tensors.values())
     if got != expected:  # before anything is allocated for what the file merely claims
         raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
+    if len(widths) * head.ensemble_size > MAX_LAYERS:
+        raise _damaged(name, f"expected at most {MAX_LAYERS:,} layers in the head, got more")
     if isinstance(head, MLPHead):
         head._check_parameters()
     _check_tensors(head, tensors, widths, name)
@@ -363,7 +367,7 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
 
 
 def _check_tensors(
-    head: MLPHead, tensors: Mapping[str, npt.NDArray[Any]], widths: Sequence[int], name: str
+    head: MLPHead, tensors: Mapping[str, npt.NDArray[Any]], widths: tuple[int, ...], name: str
 ) -> None:
     """Compare the weights with what the head declares, one by one, before a network is made of them."""
     shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
