@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import DatasetError, GDLNNError, Graph, GraphDataset, GraphError, ModelError, load_model, load_tu
+from gdlnn import (
+    DatasetError,
+    GDLNNClassifier,
+    GDLNNError,
+    Graph,
+    GraphDataset,
+    GraphError,
+    ModelError,
+    load_model,
+    load_tu,
+    mine,
+)
 from gdlnn.datasets import load_jsonl, load_smiles
 from gdlnn.graphs.labels import parse_labels
 from gdlnn.io.bounded_zip import read_members, write_members
@@ -106,10 +117,14 @@ def test_a_line_of_json_says_what_it_means(tmp_path: Path, line: dict[str, Any])
         load_jsonl(file)
 
 
-@pytest.mark.parametrize("label", [math.nan, math.inf])
-def test_labels_of_a_data_set_are_finite(label: float) -> None:
+def test_labels_of_a_data_set_are_finite() -> None:
+    graphs = [Graph([[1.0]], [])] * 4
     with pytest.raises(GraphError, match="y: expected finite labels"):
-        GraphDataset([Graph([[1.0]], [])] * 2, [1.0, label])
+        GraphDataset(graphs, [1.0, math.inf] * 2)
+    unknown = GraphDataset(graphs, [1.0, math.nan, 0.0, 1.0])  # NaN stands for a label that is not known
+    for use in (mine, GDLNNClassifier(progress=False).fit):
+        with pytest.raises(GDLNNError, match="label"):
+            use(unknown)
 
 
 def test_labels_of_a_data_set_are_in_range() -> None:

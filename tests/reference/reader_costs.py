@@ -126,11 +126,10 @@ def _warm(readers: set[str]) -> None:
     if not readers.isdisjoint({"model", "explanation"}):
         import torch
 
-        import gdlnn.explain
+        __import__("gdlnn.explain")
         from gdlnn import load_model
 
         torch.set_num_threads(1)
-        assert gdlnn.explain.Explanation
         load_model(Path(__file__).parent.parent / "fixtures" / "model-v1" / "model_v1.gdlnn")
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn.datasets.text import open_lines, read_lines
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Schema
 from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.graphs.schema import label_array
 from gdlnn.io import bounded_json
 from gdlnn.io.atomic import atomic_write
 
@@ -51,7 +53,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
         raise DatasetError(f"{file.name}: expected at least one graph, got none")
     try:
         return GraphDataset(
-            graphs, _column(values["label"], "label", file.name), begin.schema, begin.name,
+            graphs, _labels(values["label"], file.name), begin.schema, begin.name,
             ids=_texts(values["id"], "id", file.name), smiles=_texts(values["smiles"], "smiles", file.name),
             reading=MoleculeReader.of_schema(begin.schema),
         )  # fmt: skip
@@ -242,6 +244,11 @@ def _column(values: list[Any], key: str, file: str) -> list[Any] | None:
     if len({isinstance(value, str) for value in values}) > 1:
         raise DatasetError(f"{file}: {key}: expected numbers or text for all graphs, got both")
     return values
+
+
+def _labels(values: list[Any], file: str) -> npt.NDArray[Any] | None:
+    found = _column(values, "label", file)
+    return None if found is None else label_array(found, "labels")
 
 
 def _texts(values: list[Any], key: str, file: str) -> list[str] | None:

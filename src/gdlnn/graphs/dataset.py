@@ -96,7 +96,7 @@ class GraphDataset:
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
         self.name = name
-        self.y: npt.NDArray[Any] | None = None if y is None else label_array(y, self._where())
+        self.y: npt.NDArray[Any] | None = None if y is None else label_array(y, self._where(), missing=True)
         self.schema = schema
         if schema is None and self.graphs:
             self.schema = self.graphs[0].schema

@@ -165,13 +165,22 @@ def _pairs(pairs: Any) -> dict[Any, str]:
     return found
 
 
-def label_array(labels: Any, where: str) -> npt.NDArray[Any]:
+def label_array(labels: Any, where: str, *, missing: bool = False) -> npt.NDArray[Any]:
     """Return labels as an array in which different labels stay different.
+
+    Parameters
+    ----------
+    labels
+        The labels.
+    where
+        What the error begins with.
+    missing
+        Whether NaN may stand for a label that is not known; nothing can be mined from such a graph.
 
     Raises
     ------
     GraphError
-        Where a label is NaN or out of range, or the labels are of kinds that NumPy would merge.
+        Where a label is not finite or out of range, or the labels are of kinds that NumPy would merge.
     """
     if isinstance(labels, list | tuple):
         _check_labels(labels, where)
@@ -181,8 +190,10 @@ def label_array(labels: Any, where: str) -> npt.NDArray[Any]:
             _check_labels([label], where)
     elif found.dtype.kind not in "biufU":
         raise GraphError(f"{where}: y: expected numbers or text, got values of type {found.dtype}")
-    elif found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise GraphError(f"{where}: y: expected finite labels, got {found[~np.isfinite(found)][0]}")
+    elif found.dtype.kind == "f":
+        strange = found[np.isinf(found) if missing else ~np.isfinite(found)]
+        if strange.size:
+            raise GraphError(f"{where}: y: expected finite labels, got {strange.flat[0]}")
     return found
 
 
@@ -208,9 +219,6 @@ def _check_labels(labels: Sequence[Any], where: str) -> None:
         most = 2**63 if kinds == {int} else 2**53  # beside other numbers they become doubles
         if isinstance(label, int) and not -most <= label < most:
             raise GraphError(f"{where}: y: expected whole numbers of at most 64 bits, got {label!r:.60}")
-    for label in labels if float in kinds else ():
-        if isinstance(label, float) and not math.isfinite(label):
-            raise GraphError(f"{where}: y: expected finite labels, got {label}")
 
 
 def label_codes(labels: Iterable[Any], classes: Iterable[Any], *, known: bool = False) -> IntArray:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.schema import Schema
+from gdlnn.graphs.schema import Schema, label_array
 from gdlnn.io import bounded_json
 from gdlnn.io.bounded_zip import BadArchiveError, open_archive, read_array, read_members, write_members
 
@@ -146,7 +146,7 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
         raise GraphError(f"indices: expected {flat.n_graphs} row numbers, got others")
     dataset = GraphDataset(
         flat.graphs(schema, header["graph_names"]),
-        arrays.get("y"),
+        None if "y" not in arrays else label_array(arrays["y"], "labels"),
         schema,
         _kind(header, "name", str),
         node_masks=_cut(arrays, "node_masks", np.diff(flat.node_offsets)),
