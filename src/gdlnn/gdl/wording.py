@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
-_MOST_TOLD = 2000  # nodes and edges of a program that is told in words
+_MOST_TOLD = 8000  # nodes and edges of a program that is told in words
 _LONG = 4  # from so many parts on, a chain is told as a row
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError
+from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError, printable
 from gdlnn.gdl.printer import format_programs
 from gdlnn.gdl.program import NamedProgram, Program
 from gdlnn.gdl.text import shortened
@@ -66,8 +66,8 @@ def load(path: str | os.PathLike[str]) -> ProgramSet:
         raise MiningError(
             f"{name}: expected GDL text, got bytes that are no UTF-8 at {error.start}"
         ) from error
-    except OSError as error:
-        raise MiningError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+        raise MiningError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return from_text(text, name)
 
 
@@ -340,8 +340,8 @@ def table(programs: ProgramSet, n: int) -> Table:
             *([_shown(item.held_out_score)] if held_out else []),
             str(item.n_matched),
             str(len(item.targets)),
-            Text("" if item.label is None else (schema or Schema()).class_name(item.label)),
-            Text(_line(item.program, schema, programs.info.directed)),  # brackets in a program are no markup
+            Text("" if item.label is None else printable((schema or Schema()).class_name(item.label))),
+            Text(printable(_line(item.program, schema, programs.info.directed))),  # brackets are no markup
         )
     return result
 

@@ -104,11 +104,12 @@ def parse_runs(text: str, n_rows: int) -> npt.NDArray[np.int32]:
         first, last = (int(run[1]), int(run[2] or run[1])) if run else (-1, -1)
         if run is None or not least <= first <= last < n_rows:
             got = (run[0] if run else text[at : at + 40]).rstrip(",")
-            raise ValueError(f"expected rising rows from 0 to {n_rows - 1}, got {got!r}")
+            rising = "rising " if run is not None and last < n_rows else ""
+            raise ValueError(f"expected {rising}rows from 0 to {n_rows - 1}, got {got!r}")
         ends.extend((first, last))
         least, at = last + 1, run.end()
     if text.endswith(","):
-        raise ValueError(f"expected rising rows from 0 to {n_rows - 1}, got a comma at the end")
+        raise ValueError(f"expected rows from 0 to {n_rows - 1}, got a comma at the end")
     return np.array(ends, dtype=np.int32).reshape(-1, 2)
 
 
