@@ -156,7 +156,7 @@ def test_values_of_results_in_checkpoints() -> None:
         "unresolved": 0, "tests": 1, "searches": 1, "unknown": 0, "seconds": 0.5,
     }  # fmt: skip
     assert TaskResult.from_json(good).task == 1
-    for changes in (
+    lies: list[dict[str, Any]] = [
         *(
             {name: -1}
             for name in ("task", "mutations", "unresolved", "tests", "searches", "unknown", "seconds")
@@ -165,7 +165,8 @@ def test_values_of_results_in_checkpoints() -> None:
         *({"seconds": value} for value in (float("nan"), float("inf"), True, "1")),
         *({"tests": value} for value in (2**70, True, 1.5)),
         {"more": 1},
-    ):
+    ]
+    for changes in lies:
         with pytest.raises((ValueError, TypeError)):
             TaskResult.from_json({**good, **changes})
 
