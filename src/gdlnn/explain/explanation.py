@@ -445,7 +445,7 @@ def what_it_contains(words: str) -> str:
 def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:
     """Refuse numbers and truth values that no explanation has: a checkpoint may hold anything."""
     for share in (found.probability, found.target_probability):
-        if not 0 <= share <= 1:
+        if not 0 <= share <= 1 + 1e-9:
             raise ValueError(f"{share} for a probability")
     numbers = (*found.weights, found.others, *(found.scores or ()), *(found.edge_scores or ()))
     if not all(map(math.isfinite, numbers)):
