@@ -448,6 +448,7 @@ def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:
         if not 0 <= share <= 1 + 1e-9:
             raise ValueError(f"{share} for a probability")
     numbers = (*found.weights, found.others, *(found.scores or ()), *(found.edge_scores or ()))
+    numbers += tuple(item.contribution for item in found.absent)
     if not all(map(math.isfinite, numbers)):
         raise ValueError("a weight or score that is not finite")
     told = [values["complete"], *(item["matched"] for item in values["programs"])]
