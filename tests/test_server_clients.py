@@ -102,7 +102,7 @@ def test_a_client_that_reads_slowly_gets_all(server: LiveServer) -> None:
         begin, data = time.monotonic(), b""
         while chunk := stream.recv(1 << 15):
             data += chunk
-            time.sleep(0.004)
+            time.sleep(2 * READ_SECONDS * len(chunk) / (20 * len(expected)))
         assert data.count(b"HTTP/1.1 200") == 20
         assert data.endswith(expected)
         assert time.monotonic() - begin > READ_SECONDS
