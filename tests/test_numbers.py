@@ -149,7 +149,7 @@ def test_labels_of_a_data_set_are_in_range() -> None:
         ("1.0", "1"),
         ("1e0", "1"),
         ("٣", "3"),
-        ("nan", "NaN"),
+        ("infinite", "INFINITE"),
         ("9223372036854775808", "9223372036854775809"),
         ("inf", "infinity"),
     ],
