@@ -9,6 +9,9 @@ CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include cor
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 GDLNN_CASES ?= 20000
 FUZZ_SECONDS ?= 600
+ATTACK_FILES ?= 5000
+ATTACK_REQUESTS ?= 50000
+ATTACK_KILLS ?= 100
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Wheels are built with a few tools of their own: not everything that developing takes is needed for them.
@@ -16,7 +19,7 @@ WHEEL_VENV = build/venv-wheel-$(shell $(PYTHON) -c "import sys; print(*sys.versi
 WHEEL_BIN = $(WHEEL_VENV)/bin
 MATRIX_TESTS ?= tests
 
-.PHONY: help setup demo test test-browser test-long test-matrix test-wheel lint format docs bench fuzz sanitize wheel clean
+.PHONY: help setup demo test test-browser test-long test-matrix test-wheel lint format docs bench fuzz attack sanitize wheel clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -74,9 +77,14 @@ test-wheel: ## The wheels of dist/ that this Python can use, in an empty environ
 test-matrix: ## The quick tests on every Python from 3.11 to 3.14 and with clang, as far as they are here
 	$(PYTHON) tools/matrix.py $(MATRIX_TESTS)
 
-fuzz: setup ## Fuzz the readers of GDL, TU folders, model and data set files with atheris, FUZZ_SECONDS each
+fuzz: setup ## Fuzz the readers of GDL, TU folders, models, data sets, JSON Lines and tables with atheris, FUZZ_SECONDS each
 	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(PIP) -c constraints.txt atheris
-	@for target in gdl tu model dataset; do echo "== $$target" && (cd tests && ../$(BIN)/python -m fuzz $$target $(FUZZ_SECONDS)) || exit 1; done
+	@for target in gdl tu model dataset jsonl table; do echo "== $$target" && (cd tests && ../$(BIN)/python -m fuzz $$target $(FUZZ_SECONDS)) || exit 1; done
+
+attack: setup ## Crafted files over all readers, hostile requests to a server, kills: ATTACK_FILES, ATTACK_REQUESTS, ATTACK_KILLS
+	cd tests && ../$(BIN)/python -m fuzz.readers $(ATTACK_FILES)
+	cd tests && ../$(BIN)/python -m fuzz.requests $(ATTACK_REQUESTS)
+	cd tests && ../$(BIN)/python -m fuzz.kills $(ATTACK_KILLS)
 
 sanitize: setup ## The core's own tests under ASan and UBSan
 	@mkdir -p build

@@ -32,7 +32,7 @@ from gdlnn import (
 )
 from gdlnn.graphs.storage import is_saved
 from gdlnn.io import bounded_zip
-from gdlnn.io.bounded_zip import BadArchiveError, read_array, read_members
+from gdlnn.io.bounded_zip import BadArchiveError, check_archive, read_array, read_members
 from gdlnn.io.journal import record
 from gdlnn.mining import program_text
 from reference.mining_cases import random_trees
@@ -120,6 +120,19 @@ def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytes
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 70 * MB  # what making the second bomb took here
+
+
+def test_archives_for_other_libraries_are_checked_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
+    check_archive(zipped(tmp_path / "fine", {"a": b"1" * 1000}), 2000)
+    for content, most in (({"a": b"1" * 3000}, 2000), ({"a": bytes(20 * MB)}, 100 * MB)):
+        with pytest.raises(BadArchiveError, match="bytes of content"):
+            check_archive(zipped(tmp_path / "bomb", content), most)
+    (tmp_path / "text").write_text("no archive")
+    with pytest.raises(BadArchiveError):
+        check_archive(tmp_path / "text", MB)
 
 
 def test_a_list_of_members_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,6 +358,8 @@ test_gdl_text_with_pieces_replaced = check("gdl")
 test_tu_folders_with_pieces_replaced = check("tu")
 test_model_files_with_pieces_replaced = check("model")
 test_data_set_files_with_pieces_replaced = check("dataset")
+test_json_lines_with_pieces_replaced = check("jsonl")
+test_tables_with_pieces_replaced = check("table")
 
 
 def test_the_seeds_are_sound() -> None:

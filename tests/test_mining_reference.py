@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pytest
 
 from gdlnn import Graph, GraphDataset, Program, mine
 from gdlnn.matching import GraphSet, match
 from gdlnn.mining.descents import LocalRun, MiningData
-from gdlnn.mining.results import TaskResult, parse_rows
 from gdlnn.mining.settings import Nominal, Settings, Strategy
+from gdlnn.mining.supports import parse_rows
 from gdlnn.mining.tasks import Task
 from reference import mining as reference
 from reference.mining_cases import MiningCase, large_case, mining_case
+
+if TYPE_CHECKING:
+    from gdlnn.mining.results import TaskResult
 
 BATCHES = 10
 CASES = 30

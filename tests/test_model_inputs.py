@@ -180,7 +180,7 @@ def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
     alerts = find_alerts(model, most=None)
     first, second = (alert.column for alert in alerts[:2])
     items = list(model.programs_)
-    items[second] = items[second].replace(_bits=items[first]._bits, n_matched=items[first].n_matched)
+    items[second] = items[second].replace(_support=items[first]._support, n_matched=items[first].n_matched)
     same = copy.copy(model)
     same.programs_ = ProgramSet(items, model.programs_.info)
     fewer = find_alerts(same, most=None)

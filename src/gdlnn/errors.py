@@ -22,14 +22,31 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return a text that does nothing to a terminal: control characters are written as escapes.
+
+    Names come from files, and may hold sequences that move the cursor, change titles or hide text. Line
+    breaks and tabs stay.
+    """
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 class GDLNNError(Exception):
     """Root of every error that GDLNN raises on purpose."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class GraphError(GDLNNError, ValueError):
@@ -112,7 +129,19 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     """Import an optional dependency, or say which command installs it."""
     try:
         return importlib.import_module(module)
-    except ImportError as error:
+    except (ImportError, MemoryError) as error:
         package = module.partition(".")[0]
+        if isinstance(error, MemoryError) or _is_installed(package):
+            reason = str(error) or "memory ran out"
+            raise MissingExtraError(
+                f"{purpose} needs {package}, which is installed but cannot be loaded: {reason}"
+            ) from error
         hint = f"Install it with: pip install 'gdlnn[{extra}]'"
         raise MissingExtraError(f"{purpose} needs {package}, which is not installed. {hint}") from error
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False

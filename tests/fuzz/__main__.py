@@ -1,4 +1,4 @@
-"""Fuzz a reader with atheris: ``python -m fuzz TARGET [SECONDS]`` in tests/; `make fuzz` runs all four.
+"""Fuzz a reader with atheris: ``python -m fuzz TARGET [SECONDS]`` in tests/; `make fuzz` runs all of them.
 
 What is found on the way is kept in build/fuzz/TARGET, where the next run goes on; an input that breaks a
 reader is written to build/fuzz/TARGET-crash-… and the run ends with an error.

@@ -14,6 +14,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gdlnn import (
     DatasetError,
     GDLNNError,
@@ -27,6 +29,7 @@ from gdlnn import (
     make_ba_2motifs,
     parse_programs,
 )
+from gdlnn.datasets import load_jsonl, load_smiles
 from gdlnn.gdl.parser import parse_program
 
 if TYPE_CHECKING:
@@ -91,7 +94,34 @@ def dataset(data: bytes) -> None:
             assert len(read.graphs) == len(read)
 
 
-TARGETS: dict[str, Callable[[bytes], None]] = {"gdl": gdl, "tu": tu, "model": model, "dataset": dataset}
+def jsonl(data: bytes) -> None:
+    """Read JSON Lines."""
+    _read_rows(load_jsonl, "g.jsonl", data)
+
+
+def table(data: bytes) -> None:
+    """Read a table of SMILES."""
+    _read_rows(lambda path: load_smiles(path, label="y", id="id", min_classes=1), "t.csv", data)
+
+
+def _read_rows(read: Callable[[Path], GraphDataset], name: str, data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        with contextlib.suppress(DatasetError):
+            found = read(path)
+            assert all(np.isfinite(graph.node_features).all() for graph in found.graphs)
+            assert found.y is None or len(found.y) == len(found)
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "gdl": gdl,
+    "tu": tu,
+    "model": model,
+    "dataset": dataset,
+    "jsonl": jsonl,
+    "table": table,
+}
 
 
 # --- archives, and what to start from -----------------------------------------------------------------------
@@ -128,6 +158,15 @@ def seeds(target: str) -> list[bytes]:
             "1.5\n2\n3\n4\n",
         )
         return [CUT.join(file.encode() for file in files), CUT.join(file.encode() for file in files[:3])]
+    if target == "jsonl":
+        header = b'{"dataset": "toy", "schema": null}\n'
+        first = b'{"nodes": [[1], [2.5]], "edges": [[0, 1]], "edge_features": [[1]], "label": 0, "id": "a"}\n'
+        return [
+            header + first + first.replace(b'"label": 0', b'"label": 1'),
+            b'{"nodes": [1], "edges": []}\n',
+        ]
+    if target == "table":
+        return [b"smiles,y,id\nCCO,0,a\nc1ccccc1N,1,b\n", b'id;y;smiles\n"x;1";1.0;C[N+](C)C\n']
     whole = _model_file() if target == "model" else _dataset_file()
     return [whole, CUT.join(_members(whole).values())]
 
@@ -170,6 +209,10 @@ WORDS = {
         "1e308",
     ],
     "tu": ["\n", ", ", "-1", "1e9", "nan", "99999999999"],
+    "jsonl": [
+        *('"nodes": [', '"edges": [[', '"directed": true', '"label": ', '"schema"', "1e39", "NaN", "null"),
+    ],
+    "table": ["smiles", ",", ";", '"', "\n", "c1ccccc1", "[Na+]", "9223372036854775808", "1_0", "%99"],
     "model": [
         json.dumps(word) for word in ("parameters", "hidden", "members", "classes", "pooled", "schema")
     ],

@@ -20,7 +20,7 @@ import typer
 from typer.main import get_command
 
 from gdlnn.cli.late import LateCommand, LateGroup
-from gdlnn.errors import GDLNNError
+from gdlnn.errors import GDLNNError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,13 @@ def _set_debug(value: bool) -> None:
     STATE.debug = STATE.debug or value
 
 
+class _PrintableFormatter(logging.Formatter):
+    """Writes lines that do nothing to a terminal, whatever names they hold."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 def _log_to_stderr(value: bool) -> None:
     """Send the package's log to standard error, once; the versions come first, for bug reports."""
     logger = logging.getLogger("gdlnn")
@@ -59,7 +66,7 @@ def _log_to_stderr(value: bool) -> None:
         return
     handler = logging.StreamHandler(sys.stderr)
     handler.name = HANDLER
-    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    handler.setFormatter(_PrintableFormatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     from gdlnn import __version__
@@ -219,7 +226,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (GDLNNError, OSError) as error:
         if STATE.debug:
             raise
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {printable(str(error))}", err=True)
         raise SystemExit(BAD_INPUT) from None
     finally:
         _reset()

@@ -15,7 +15,7 @@ from gdlnn.datasets.load import find_folder, read_folder
 from gdlnn.datasets.registry import REGISTRY, source_of
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.datasets.tu import save_tu
-from gdlnn.errors import DatasetError
+from gdlnn.errors import DatasetError, printable
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.graphs.molecules import MoleculeReader
 
@@ -117,16 +117,17 @@ def info(
         result["skipped"] = [row._asdict() for row in data.skipped]
         opt.print_json(result)
         return
-    typer.echo(str(summary))
+    typer.echo(printable(str(summary)))
     schema = data.schema or Schema()
     if summary.class_counts:
         counts = (f"{schema.class_name(label)}: {count}" for label, count in summary.class_counts.items())
-        typer.echo(f"classes: {', '.join(counts)}")
+        typer.echo(printable(f"classes: {', '.join(counts)}"))
     for of, features in (("node", schema.node), ("edge", schema.edge)):
         for feature in features:
             names = list(feature.values.values())
             shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-            typer.echo(f"{of} feature {feature.name} ({feature.kind})" + (f": {shown}" if names else ""))
+            told = f"{of} feature {feature.name} ({feature.kind})" + (f": {shown}" if names else "")
+            typer.echo(printable(told))
     if data.published_splits is not None:
         sizes = ", ".join(f"{name} {len(rows)}" for name, rows in data.published_splits.items())
         typer.echo(f"published split: {sizes}")
@@ -141,7 +142,7 @@ def info(
     if data.skipped:
         typer.echo(f"rows that are not read: {len(data.skipped)}")
         for row in data.skipped[:10]:
-            typer.echo(f"  row {row.row}: {row.value}: {row.reason}")
+            typer.echo(printable(f"  row {row.row}: {row.value}: {row.reason}"))
         if len(data.skipped) > 10:
             typer.echo(f"  and {len(data.skipped) - 10} more, which --json lists")
 

@@ -11,7 +11,7 @@ import typer
 from gdlnn.cli import options as opt
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.registry import REGISTRY, canonical_name
-from gdlnn.errors import ExplanationError
+from gdlnn.errors import ExplanationError, printable
 from gdlnn.graphs import GraphDataset
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def explain(
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise ExplanationError(f"{output.name}: expected a name in .html, .json or .svg")
     if output is not None:
-        opt.check_output(output, model, dataset)
+        opt.check_output(output, model, dataset, checkpoint=checkpoint)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
     table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_, "root": root, "encoding": encoding}
@@ -191,7 +191,7 @@ def _print(found: list[Explanation], rows: list[int], *, as_json: bool, single: 
         typer.echo(_json(found, single=single), nl=False)
         return
     for row, explanation in zip(rows, found, strict=True):
-        typer.echo(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}")
+        typer.echo(printable(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}"))
 
 
 def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]:

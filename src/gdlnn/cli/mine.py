@@ -12,7 +12,7 @@ from rich.console import Console
 from gdlnn.cli import options as opt
 from gdlnn.cli.app import INTERRUPTED
 from gdlnn.datasets.resolve import resolve_dataset
-from gdlnn.errors import MiningError
+from gdlnn.errors import MiningError, printable
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
@@ -96,7 +96,7 @@ def mine(
     if output is None and not estimate:
         raise MiningError("-o: expected a .gdl file to write, or --estimate, got neither")
     if output is not None:
-        opt.check_output(output, dataset)
+        opt.check_output(output, dataset, checkpoint=checkpoint)
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
     reading = MoleculeReader(features, fragments, standardize)
@@ -185,7 +185,7 @@ def _write(
     if as_json:
         opt.print_json({"programs": str(output), "n_programs": len(programs), "complete": programs.complete})
     elif not quiet:
-        typer.echo(summary)
+        typer.echo(printable(summary))
         if show > 0 and programs:
             Console().print(programs.table(show))
         typer.echo(f"{output.name}: {len(programs)} programs")

@@ -124,8 +124,10 @@ def dask(verb: str) -> Any:
 # --- what commands do with them -----------------------------------------------------------------------------
 
 
-def check_output(path: Path, *inputs: str | Path) -> None:
-    """Refuse an output that is a folder, an input, or in a folder that cannot be written."""
+def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None) -> None:
+    """Refuse an output that is a folder, an input, the checkpoint, or in a folder that cannot be written."""
+    if checkpoint is not None and checkpoint.resolve() == path.resolve():
+        raise WriteError(f"{path.name}: the output would overwrite the checkpoint; choose another --output")
     if path.is_dir():
         raise WriteError(f"{path.name}: expected a file to write, got a folder")
     for source in _files(inputs):

@@ -18,7 +18,7 @@ import typer
 
 from gdlnn.cli import options as opt
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.errors import DatasetError, ModelError, WriteError
+from gdlnn.errors import DatasetError, ModelError, WriteError, printable
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
@@ -77,7 +77,7 @@ def predict(
     from gdlnn.model.model_folder import load_models
     from gdlnn.model.representation import stream_predictions
 
-    _check_output(output, model, dataset, as_json=as_json)
+    _check_output(output, model, dataset, checkpoint, as_json=as_json)
     models = load_models(model)
     for one in models.values():
         one.set_params(n_jobs=jobs)
@@ -113,19 +113,20 @@ def predict(
         opt.print_json({"predictions": str(output), **table.summary(), "seconds": seconds})
     elif not quiet:
         for line in table.told(output.name, seconds, before):
-            typer.echo(line, err=_is_standard(output))
+            typer.echo(printable(line), err=_is_standard(output))
 
 
 def _is_standard(output: Path) -> bool:
     return str(output) == "-"
 
 
-def _check_output(output: Path, model: Path, dataset: str, *, as_json: bool) -> None:
+def _check_output(output: Path, model: Path, dataset: str, checkpoint: Path | None, *, as_json: bool) -> None:
     if _is_standard(output):
         if as_json:
             raise WriteError("--json: expected a file for the table, since both would be standard output")
         return
-    opt.check_output(output, *([model] if model.is_file() else model.glob("*")), dataset)
+    inputs = [model] if model.is_file() else model.glob("*")
+    opt.check_output(output, *inputs, dataset, checkpoint=checkpoint)
     opt.check_ending(output, *ENDINGS)
 
 
@@ -277,12 +278,12 @@ class PredictionTable:
         """Take over the counts of a batch that an earlier run finished; return its lines."""
         try:
             for (name, model), counts in zip(self._models.items(), record["labels"], strict=True):
-                pairs = zip(model.classes_.tolist(), map(int, counts), strict=True)
+                pairs = zip(model.classes_.tolist(), map(_count, counts), strict=True)
                 self._labels[name] = Counter(dict(pairs))
             for name in _COUNTS:
-                setattr(self, name, int(record[name]))
-            text = str(record["text"]).encode()
-        except (TypeError, KeyError, ValueError) as error:
+                setattr(self, name, _count(record[name]))
+            text: bytes = record["text"].encode()
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise ModelError(
                 f"checkpoint: expected finished rows, got a record of another kind: {error}"
             ) from error
@@ -340,6 +341,12 @@ def _free(names: Sequence[str], taken: Sequence[str]) -> list[str]:
             name = f"gdlnn_{name}"
         found.append(name)
     return found
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r:.60} for a count")
+    return value
 
 
 class PredictionCheckpoint(Journal):

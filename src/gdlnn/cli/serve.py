@@ -30,6 +30,9 @@ def serve(
     ] = 10.0,
     max_waiting: Annotated[int, typer.Option(help="Most requests that wait for a free worker.")] = 64,
     max_connections: Annotated[int, typer.Option(help="Most connections at a time.")] = 128,
+    max_connections_per_client: Annotated[
+        int, typer.Option(help="Most connections at a time from one address; 0: half of all.")
+    ] = 0,
     quiet: Annotated[bool, opt.quiet("Say nothing.")] = False,
 ) -> None:
     """Serve a model: a page to ask it in a browser, and a JSON API.
@@ -53,6 +56,7 @@ def serve(
         read_seconds=max_read_seconds,
         waiting=max_waiting,
         connections=max_connections,
+        connections_per_client=max_connections_per_client,
     )
 
     def say(address: str) -> None:

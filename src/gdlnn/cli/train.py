@@ -19,7 +19,7 @@ from gdlnn.cli.train_tables import (
     told_scores,
     train_several,
 )
-from gdlnn.errors import ModelError
+from gdlnn.errors import ModelError, printable
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
@@ -121,14 +121,14 @@ def train(
 
     def say(text: str) -> None:
         if not quiet and not as_json:
-            typer.echo(text)
+            typer.echo(printable(text))
 
     with opt.given_input(dataset) as source:
         labels = label_columns(source, label, encoding)
         if len(labels) > 1:
             check_folder(output)
         else:
-            opt.check_output(output, source)
+            opt.check_output(output, source, checkpoint=checkpoint)
         reading = {
             "smiles": smiles,
             "id": id_,

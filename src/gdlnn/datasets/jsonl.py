@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn.datasets.text import open_lines, read_lines
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Schema
 from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.graphs.schema import label_array
+from gdlnn.io import bounded_json
 from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Widths = tuple[int | None, int | None]
+_COLUMNS = ("label", "id", "smiles")
 _KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles"})
 
 
@@ -37,38 +41,61 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"{file.name}: expected a file of JSON Lines, got no such file")
-    schema: Schema | None = None
-    name = file.name.split(".")[0]
-    rows: list[dict[str, Any]] = []
-    places: list[str] = []
+    begin = _Beginning(file)
+    graphs: list[Graph] = []
+    values: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
+    # Rows become graphs one by one: as lists and numbers of Python they take many times their text.
+    for row, where in _rows(file):
+        graphs.append(_graph(row, begin.schema, f"{begin.name}/{len(graphs)}", where, begin.widths))
+        for key in _COLUMNS:
+            values[key].append(row.get(key))
+    if not graphs:
+        raise DatasetError(f"{file.name}: expected at least one graph, got none")
+    try:
+        return GraphDataset(
+            graphs, _labels(values["label"], file.name), begin.schema, begin.name,
+            ids=_texts(values["id"], "id", file.name), smiles=_texts(values["smiles"], "smiles", file.name),
+            reading=MoleculeReader.of_schema(begin.schema),
+        )  # fmt: skip
+    except GraphError as error:
+        raise DatasetError(f"{file.name}: {error}") from error
+
+
+class _Beginning:
+    """The header of a file, and how many features its graphs have: it is read until that is known."""
+
+    def __init__(self, file: Path) -> None:
+        self.name, self.schema = file.name.split(".")[0], None
+        nodes: int | None = None
+        edges: int | None = None
+        for row, where in _rows(file, with_header=True):
+            if _is_header(row):
+                self.schema, self.name = _header(row, self.name, where)
+                if self.schema is not None:
+                    break
+                continue
+            nodes = nodes if nodes is not None else _first_width([_rows_of_lists(row["nodes"])])
+            edges = edges if edges is not None else _first_width([row.get("edge_features")])
+            if nodes is not None and edges is not None:
+                break
+        if self.schema is not None:
+            nodes, edges = len(self.schema.node), len(self.schema.edge)
+        self.widths: Widths = (nodes or 0, edges or 0)
+
+
+def _rows(file: Path, *, with_header: bool = False) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the objects of a file with their places; the header, which is first, only where asked for."""
     first = True
     for number, line in enumerate(open_lines(file), start=1):
         if not line.strip():
             continue
         where = f"{file.name}, line {number}"
         row = _object(line, where)
-        may_be_header, first = first, False
-        if may_be_header and _is_header(row):
-            schema, name = _header(row, name, where)
-            continue
-        _check_keys(row, where)
-        rows.append(row)
-        places.append(where)
-    widths = _widths(rows, schema, (0, 0))
-    graphs = [
-        _graph(row, schema, f"{name}/{i}", where, widths)
-        for i, (row, where) in enumerate(zip(rows, places, strict=True))
-    ]
-    if not graphs:
-        raise DatasetError(f"{file.name}: expected at least one graph, got none")
-    try:
-        return GraphDataset(
-            graphs, _column(rows, "label", file.name), schema, name,
-            ids=_texts(rows, "id", file.name), smiles=_texts(rows, "smiles", file.name),
-            reading=MoleculeReader.of_schema(schema),
-        )  # fmt: skip
-    except GraphError as error:
-        raise DatasetError(f"{file.name}: {error}") from error
+        header, first = first and _is_header(row), False
+        if not header:
+            _check_keys(row, where)
+        if with_header or not header:
+            yield row, where
 
 
 @dataclass(frozen=True)
@@ -113,7 +140,7 @@ def open_jsonl(
     if found and found[0] is not None and _is_header(found[0]):
         schema, name = _header(found.pop(0) or {}, name, f"{file.name}, line {begin.pop(0)[0]}")
     rows = [row for row in found if row is not None and "nodes" in row and "edges" in row]
-    directed = [bool(row.get("directed", False)) for row in rows if row["edges"]]
+    directed = [row.get("directed") is True for row in rows if row["edges"]]
     kind = JsonlKind(
         name,
         schema,
@@ -137,8 +164,8 @@ def _is_header(row: dict[str, Any]) -> bool:
 
 def _object(line: str, where: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        row = bounded_json.loads(line)
+    except ValueError as error:
         raise DatasetError(f"{where}: expected a JSON object, got {error}") from error
     if not isinstance(row, dict):
         raise DatasetError(f"{where}: expected a JSON object, got {type(row).__name__}")
@@ -194,7 +221,7 @@ def _graph(row: dict[str, Any], schema: Schema | None, name: str | None, where: 
             np.zeros((0, widths[0] or 0)) if nodes == [] else nodes,
             row["edges"],
             np.zeros((0, widths[1] or 0)) if not features and row["edges"] == [] else features,
-            directed=bool(row.get("directed", False)),
+            directed=row.get("directed", False),
             schema=schema,
             name=None if called is None else str(called),
         )
@@ -202,16 +229,15 @@ def _graph(row: dict[str, Any], schema: Schema | None, name: str | None, where: 
         raise DatasetError(f"{where}: {error}") from error
 
 
-def _column(rows: list[dict[str, Any]], key: str, file: str) -> list[Any] | None:
+def _column(values: list[Any], key: str, file: str) -> list[Any] | None:
     """Return one value per graph, or None if no graph has one; it is an error if only some have."""
-    having = [key in row and row[key] is not None for row in rows]
+    having = [value is not None for value in values]
     if not any(having):
         return None
     if not all(having):
         raise DatasetError(
             f"{file}: graph {having.index(False)}: expected a {key}, as other graphs have, got none"
         )
-    values = [row[key] for row in rows]
     bad = next((i for i, value in enumerate(values) if not isinstance(value, str | int | float)), None)
     if bad is not None:
         raise DatasetError(f"{file}: graph {bad}: {key}: expected a number or text, got {values[bad]!r}")
@@ -220,9 +246,14 @@ def _column(rows: list[dict[str, Any]], key: str, file: str) -> list[Any] | None
     return values
 
 
-def _texts(rows: list[dict[str, Any]], key: str, file: str) -> list[str] | None:
-    values = _column(rows, key, file)
-    return None if values is None else [str(value) for value in values]
+def _labels(values: list[Any], file: str) -> npt.NDArray[Any] | None:
+    found = _column(values, "label", file)
+    return None if found is None else label_array(found, "labels")
+
+
+def _texts(values: list[Any], key: str, file: str) -> list[str] | None:
+    found = _column(values, key, file)
+    return None if found is None else [str(value) for value in found]
 
 
 def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:

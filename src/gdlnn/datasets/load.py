@@ -19,6 +19,7 @@ from gdlnn.datasets.registry import CLASSES, SCHEMAS, SPLIT_FILE, Source, source
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import storage
+from gdlnn.io import bounded_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,9 +154,9 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
     if not path.is_file():
         return None
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = bounded_json.loads(path.read_bytes())
         parts = {name: np.array(data[name], dtype=np.int64) for name in ("train", "val", "test")}
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
         raise DatasetError(
             f"{path.name}: expected lists of rows under train, val and test, got something else: {error}"
         ) from error

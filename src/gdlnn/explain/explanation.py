@@ -6,6 +6,7 @@ How programs are weighed is in `techniques`, pictures and pages are made in `dra
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,7 @@ from gdlnn.errors import ExplanationError, GDLNNError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, Schema
 from gdlnn.graphs.graph import NodeSubset
+from gdlnn.io import bounded_json
 
 if TYPE_CHECKING:
     import os
@@ -361,18 +363,20 @@ class Explanation(NodeSubset):
     def from_json(cls, data: Mapping[str, Any] | str | bytes) -> Explanation:
         """Build an explanation from what `to_json` gave, or from its text."""
         try:
-            values = json.loads(data) if isinstance(data, str | bytes) else data
+            values = bounded_json.loads(data) if isinstance(data, str | bytes) else data
             if not isinstance(values, Mapping) or values.get("format") != FORMAT:
                 raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
             if values.get("version") not in (1, VERSION):
                 got = values.get("version")
                 raise ExplanationError(f"explanation in JSON: expected version 1 or {VERSION}, got {got!r}")
-            return cls._from_values(values)
+            found = cls._from_values(values)
+            _check_values(found, values)
         except GDLNNError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise ExplanationError(f"explanation in JSON: expected what to_json gives, got {what}") from error
+        return found
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Explanation:
@@ -438,6 +442,26 @@ def what_it_contains(words: str) -> str:
     return rest if found and " " not in start else words
 
 
+def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:
+    """Refuse numbers and truth values that no explanation has: a checkpoint may hold anything."""
+    for share in (found.probability, found.target_probability):
+        if not 0 <= share <= 1 + 1e-9:
+            raise ValueError(f"{share} for a probability")
+    numbers = (*found.weights, found.others, *(found.scores or ()), *(found.edge_scores or ()))
+    numbers += tuple(item.contribution for item in found.absent)
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("a weight or score that is not finite")
+    told = [values["complete"], *(item["matched"] for item in values["programs"])]
+    if not all(isinstance(value, bool) for value in told):
+        raise TypeError("other values than true and false")
+    n_nodes = found.graph.n_nodes
+    if not all(0 <= node < n_nodes for node in found.nodes):
+        raise ValueError(f"other nodes than 0 to {n_nodes - 1}")
+    for part, n_rows in ((found.scores, n_nodes), (found.edge_scores, found.graph.n_edges)):
+        if part is not None and len(part) != n_rows:
+            raise ValueError(f"{len(part)} scores in place of {n_rows}")
+
+
 def _optional(value: Any) -> float | None:
     return None if value is None else float(value)
 
@@ -475,7 +499,7 @@ def graph_from_json(data: Mapping[str, Any]) -> Graph:
         np.array(data["edge_features"], dtype=np.float64).reshape(
             len(data["edges"]), data["n_edge_features"]
         ),
-        directed=bool(data["directed"]),
+        directed=data["directed"],
         schema=None if data["schema"] is None else Schema.from_json(data["schema"]),
         name=data["name"],
     )

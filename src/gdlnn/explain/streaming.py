@@ -100,7 +100,10 @@ def _restored(value: Any, expected: int) -> Iterator[Explanation]:
 def _explain_batch(
     model: Any, graphs: list[Graph], technique: TechniqueLike, n_features: int, target: Any, seed: int
 ) -> list[Explanation]:
-    return explain(model, graphs, technique, n_features, target, seed)
+    from gdlnn.model.network import one_thread
+
+    with one_thread():
+        return explain(model, graphs, technique, n_features, target, seed)
 
 
 def _said(technique: TechniqueLike) -> list[Any]:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gdlnn.gdl.conditions import intervals_from_conditions
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NamedProgram, NodeDescription, Program
-from gdlnn.gdl.syntax import EdgeText, HeaderText, NodeText, read
+from gdlnn.gdl.syntax import EdgeText, HeaderText, NodeText, OddLineError, printed_records, read
 from gdlnn.gdl.text import TextFault, shown, syntax_error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gdlnn.errors import GDLSyntaxError
     from gdlnn.gdl.program import Intervals
     from gdlnn.gdl.syntax import Record, VectorText
     from gdlnn.graphs import Feature, Schema
+
+
+MAX_DESCRIPTIONS = 200_000
+"""Most nodes and edges of one program."""
 
 
 def parse_program(text: str, schema: Schema | None = None) -> Program:
@@ -38,35 +46,50 @@ def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram
 
     A text without a header is one program without a name; an empty text holds none.
     """
-    records = read(text, "several")
+    return list(iterate_programs(text, schema))
+
+
+def iterate_programs(text: str, schema: Schema | None = None) -> Iterator[NamedProgram]:
+    """Yield the programs that `parse_programs` gives one by one: what was read of one is then let go."""
+    wrong: GDLSyntaxError | None = None
+    done = 0
     try:
-        return [
-            NamedProgram(_program(block, schema), header.name, header.metadata)
-            for header, block in _blocks(records)
-        ]
+        try:
+            for program in _programs(printed_records(text), schema):
+                yield program
+                done += 1
+        except OddLineError:  # the grammar reads all of it, and gives the same programs up to here
+            yield from islice(_programs(iter(read(text, "several")), schema), done, None)
     except TextFault as fault:
         wrong = syntax_error(text, fault.offset, fault.reason)
-    raise wrong
+    if wrong is not None:
+        raise wrong
 
 
-def _blocks(records: list[Record]) -> list[tuple[HeaderText, list[Record]]]:
-    """Part the records of a file at their headers."""
-    blocks: list[tuple[HeaderText, list[Record]]] = []
+def _programs(records: Iterator[Record], schema: Schema | None) -> Iterator[NamedProgram]:
+    """Yield the programs of a file, which begin at their headers; without any header it is one program."""
+    header: HeaderText | None = None
+    block: list[Record] = []
     for record in records:
-        if isinstance(record, HeaderText):
-            blocks.append((record, []))
-        elif blocks:
-            blocks[-1][1].append(record)
-        elif any(isinstance(other, HeaderText) for other in records):
+        if not isinstance(record, HeaderText):
+            block.append(record)
+            continue
+        if header is not None:
+            yield NamedProgram(_program(block, schema), header.name, header.metadata)
+        elif block:
             reason = "expected a header before the first description, as the programs after it have one"
-            raise TextFault(record.offset, reason)
-        else:
-            return [(HeaderText(0, "", {}), records)]
-    return blocks
+            raise TextFault(block[0].offset, reason)
+        header, block = record, []
+    if header is not None or block:
+        name, metadata = (header.name, header.metadata) if header is not None else ("", {})
+        yield NamedProgram(_program(block, schema), name, metadata)
 
 
 def _program(records: list[Record], schema: Schema | None) -> Program:
     """Check the descriptions of one program and build it."""
+    if len(records) > MAX_DESCRIPTIONS:
+        reason = f"expected at most {MAX_DESCRIPTIONS:,} descriptions, got {len(records):,}"
+        raise TextFault(records[0].offset, reason)
     nodes = [record for record in records if isinstance(record, NodeText)]
     edges = [record for record in records if isinstance(record, EdgeText)]
     declared: set[str] = set()

@@ -268,7 +268,8 @@ class Program:
             self.__dict__["_packed"] = kept
         return kept[1]
 
-    def _pack(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
+    def check_widths(self, n_node_features: int, n_edge_features: int) -> None:
+        """Refuse graphs with other numbers of features than the program speaks of."""
         for what, expected, got in (
             ("node", n_node_features, self.n_node_features),
             ("edge", n_edge_features, self.n_edge_features),
@@ -277,6 +278,9 @@ class Program:
                 raise ProgramError(
                     f"expected {expected} interval(s) per {what}, as the graphs have features, got {got}"
                 )
+
+    def _pack(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
+        self.check_widths(n_node_features, n_edge_features)
 
         def bounds(vectors: list[Intervals | None], width: int) -> tuple[FloatArray, FloatArray]:
             rows = [vector if vector is not None else (ANY,) * width for vector in vectors]

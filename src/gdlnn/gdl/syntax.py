@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -18,9 +19,12 @@ from gdlnn.gdl.program import KEYWORDS
 from gdlnn.gdl.text import TextFault, listed, shown, syntax_error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gdlnn.errors import GDLSyntaxError
     from gdlnn.gdl.conditions import Operator
 
+_MOST_KEPT = 4096  # vectors that are converted once, however often they stand in a text
 _MAX_DIGITS = 4000  # of a whole number in a header; Python refuses to convert much longer ones
 _NUMBER = re.compile(r"[+-]?(?:[0-9.]++(?:[eE][+-]?[0-9]++)?|inf)")
 _WHOLE = re.compile(r"[+-]?[0-9]++")
@@ -226,40 +230,53 @@ _DESCRIPTION_LINE = re.compile(
 )
 
 
-def _read_lines(text: str) -> list[Record] | None:
-    """Read a text as it is printed, one record per line; None where some line looks otherwise.
+class OddLineError(Exception):
+    """A line that is not as programs are printed; the grammar may know better."""
+
+
+def printed_records(text: str) -> Iterator[Record]:
+    """Yield the records of a text as it is printed, one per line.
 
     Files of thousands of programs are read so in a tenth of the time that the grammar takes; what it
     accepts, the grammar reads the same way.
+
+    Raises
+    ------
+    OddLineError
+        At the first line that looks otherwise.
     """
-    records: list[Record] = []
     vectors: dict[str, list[float]] = {}
     offset = 0
-    for line in text.split("\n"):
-        at, offset = offset, offset + len(line) + 1
+    while offset <= len(text):
+        end = text.find("\n", offset)
+        end = len(text) if end < 0 else end
+        line = text[offset:end]
+        at, offset = offset, end + 1
         if not line or line.startswith("//"):
             continue
         if header := _HEADER_LINE.fullmatch(line):
             metadata = _plain_metadata(header[2])
             if metadata is None:
-                return None
-            records.append(HeaderText(at, header[1], metadata))
+                raise OddLineError
+            yield HeaderText(at, header[1], metadata)
             continue
         found = _DESCRIPTION_LINE.fullmatch(line)
         if found is None or not KEYWORDS.isdisjoint(found.groups()):
-            return None
+            raise OddLineError
         vector = None
         if source := found[4]:
-            if source not in vectors:
-                vectors[source] = [float(number) + 0.0 for number in _NUMBER.findall(source)]
-                if any(map(math.isinf, vectors[source])) and "inf" not in source:
-                    return None
-            vector = VectorText(at + found.start(4), vectors[source], [], [], source)
+            bounds = vectors.get(source)
+            if bounds is None:
+                bounds = [float(number) + 0.0 for number in _NUMBER.findall(source)]
+                if any(map(math.isinf, bounds)) and "inf" not in source:
+                    raise OddLineError
+                if len(vectors) < _MOST_KEPT:
+                    vectors[source] = bounds
+            vector = VectorText(at + found.start(4), bounds, [], [], source)
         if found[1]:
-            records.append(NodeText(at + found.start(1), found[1], vector))
+            yield NodeText(at + found.start(1), found[1], vector)
         else:
-            records.append(EdgeText(at + found.start(2) - 1, found[2], found[3], vector))
-    return records
+            yield EdgeText(at + found.start(2) - 1, found[2], found[3], vector)
 
 
 def _plain_metadata(text: str) -> dict[str, Any] | None:
@@ -282,8 +299,9 @@ def _plain_metadata(text: str) -> dict[str, Any] | None:
 
 def read(text: str, start: str) -> list[Record]:
     """Return the headers and descriptions of a text in order; ``start`` is a start rule of the grammar."""
-    if start == "several" and (printed := _read_lines(text)) is not None:
-        return printed
+    if start == "several":
+        with suppress(OddLineError):
+            return list(printed_records(text))
     parser = _lark().parse_interactive(text, start=start)
     try:
         for _ in parser.iter_parse():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
+_MOST_TOLD = 8000  # nodes and edges of a program that is told in words
 _LONG = 4  # from so many parts on, a chain is told as a row
 
 
@@ -32,6 +33,9 @@ def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
     graphs = "molecules" if schema is not None and schema.domain == "molecule" else "graphs"
     if not program.nodes:
         return f"All {graphs}."
+    if len(program.nodes) + len(program.edges) > _MOST_TOLD:  # nobody reads that, and it takes long to say
+        counts = f"{len(program.nodes):,} nodes and {len(program.edges):,} edges"
+        return f"{graphs.capitalize()} that contain a pattern of {counts}, too large for words."
     units = Units(program, schema, directed)
     singles: Counter[Phrase] = Counter()
     parts: list[str] = []

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError, MatchError
-from gdlnn.graphs.graph import FloatArray, Graph, IntArray
+from gdlnn.graphs.graph import FloatArray, Graph, IntArray, in_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,6 +57,9 @@ class GraphArrays:
     def widened(cls, arrays: Sequence[npt.NDArray[Any]], directed: bool) -> GraphArrays:
         """Build from `ARRAYS` of any numeric types, such as `narrowed` gives."""
         nodes, node_offsets, edges, features, edge_offsets = arrays
+        for name, array, dimensions in zip(ARRAYS, arrays, (2, 1, 2, 2, 1), strict=True):
+            if array.ndim != dimensions or array.dtype.kind not in ("biuf" if dimensions == 2 else "iu"):
+                raise GraphError(f"{name}: expected numbers of {dimensions} dimension(s), got another array")
         return cls(
             nodes.astype(np.float64),
             node_offsets.astype(np.int64),
@@ -110,7 +113,7 @@ class GraphArrays:
 
     def _is_sound(self) -> bool:
         """Say whether all features are finite, and all edges distinct and between nodes of their graph."""
-        if not (np.isfinite(self.node_features).all() and np.isfinite(self.edge_features).all()):
+        if not (in_range(self.node_features) and in_range(self.edge_features)):
             return False
         sizes = np.diff(self.node_offsets)[self.edge_graph()]
         if ((self.edges < 0) | (self.edges >= sizes[:, None])).any():

@@ -17,7 +17,7 @@ from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
 from gdlnn.graphs.inspection import Duplicates, Summary, dataset_columns, find_duplicates, summarise
 from gdlnn.graphs.labels import LabelReader, Threshold, labelled_by
-from gdlnn.graphs.schema import Feature, Schema
+from gdlnn.graphs.schema import Feature, Schema, label_array
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 from gdlnn.graphs.structure import add_structure, with_structure_features
 from gdlnn.io.frames import data_frame, html_table
@@ -95,8 +95,8 @@ class GraphDataset:
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
-        self.y: npt.NDArray[Any] | None = None if y is None else np.asarray(y)
         self.name = name
+        self.y: npt.NDArray[Any] | None = None if y is None else label_array(y, self._where(), missing=True)
         self.schema = schema
         if schema is None and self.graphs:
             self.schema = self.graphs[0].schema

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+MAX_FEATURE = 1e30
+"""Largest feature, up or down: sums and products of larger ones overflow the 32-bit numbers of a head."""
 _FIELDS = ("node_features", "edges", "edge_features", "directed", "schema", "name")
 
 
@@ -28,7 +30,7 @@ class Graph:
     Parameters
     ----------
     node_features
-        (n, d) numbers; n may be 0 and d may be 0.
+        (n, d) numbers from -1e30 to 1e30; n may be 0 and d may be 0.
     edges
         (m, 2) node indices from 0. An undirected edge is listed once, in either orientation; ``(v, v)`` is a
         self-loop.
@@ -63,6 +65,8 @@ class Graph:
         name: str | None = None,
     ) -> None:
         where = f"graph {name!r}" if name is not None else "graph"
+        if not isinstance(directed, bool | np.bool_):
+            raise GraphError(f"{where}: directed: expected True or False, got {directed!r:.60}")
         nodes = _feature_matrix(node_features, f"{where}: node_features", "node")
         ends = _edge_list(edges, where)
         if edge_features is None:
@@ -207,7 +211,7 @@ class NodeSubset:
 def _feature_matrix(values: npt.ArrayLike, where: str, of: str) -> FloatArray:
     try:
         matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"{where}: expected a matrix of numbers, one row per {of}, got {error}") from error
     if matrix.ndim == 1 and matrix.size == 0:
         matrix = matrix.reshape(0, 0)
@@ -215,19 +219,25 @@ def _feature_matrix(values: npt.ArrayLike, where: str, of: str) -> FloatArray:
         raise GraphError(
             f"{where}: expected a matrix (two dimensions), one row per {of}, got {matrix.ndim} dimension(s)"
         )
-    bad = np.argwhere(~np.isfinite(matrix))
-    if len(bad):
-        row, column = (int(i) for i in bad[0])
-        raise GraphError(
-            f"{where}: {of} {row}, feature {column}: expected a finite number, got {matrix[row, column]}"
-        )
+    if not in_range(matrix):
+        row, column = (int(i) for i in np.argwhere(~(np.abs(matrix) <= MAX_FEATURE))[0])
+        value = matrix[row, column]
+        expected = f"a number from -{MAX_FEATURE:g} to {MAX_FEATURE:g}"
+        if not np.isfinite(value):
+            expected = "a finite number"
+        raise GraphError(f"{where}: {of} {row}, feature {column}: expected {expected}, got {value}")
     return matrix + 0.0  # -0.0 becomes 0.0, so that equal values have equal bytes
+
+
+def in_range(values: npt.NDArray[Any]) -> bool:
+    """Say whether all numbers are finite and no larger than features may be."""
+    return bool((np.abs(values) <= MAX_FEATURE).all())  # False for NaN too
 
 
 def _edge_list(edges: npt.ArrayLike, where: str) -> IntArray:
     try:
         ends = np.asarray(edges)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise GraphError(f"{where}: edges: expected pairs of node indices, got {error}") from error
     if ends.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
@@ -235,9 +245,10 @@ def _edge_list(edges: npt.ArrayLike, where: str) -> IntArray:
         raise GraphError(f"{where}: edges: expected shape (m, 2), one pair per edge, got {ends.shape}")
     if not np.issubdtype(ends.dtype, np.integer):
         try:
-            whole = ends.astype(np.int64)
-            same = bool((whole == ends).all())
-        except (TypeError, ValueError):
+            same = ends.dtype.kind != "f" or bool((np.abs(ends) < 2**53).all())  # what int64 can hold
+            whole = ends.astype(np.int64) if same else ends
+            same = same and bool((whole == ends).all())
+        except (TypeError, ValueError, OverflowError):
             same = False
         if not same:
             raise GraphError(f"{where}: edges: expected whole numbers, got values of type {ends.dtype}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import DatasetError
+from gdlnn.graphs.schema import label_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +23,8 @@ MISSING = ("", "NA", "N/A", "nan", "NaN", "None", "null", "?")
 """Cells that are no label; "-" is one more, unless the column also has "+"."""
 MOST_NUMBERS = 20
 """Most different whole numbers that are taken for classes."""
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+_WHOLE_WITH_ZERO = re.compile(rf"(?:{_WHOLE.pattern})\.0", re.ASCII)
 Threshold = float | Literal["median"] | None
 
 
@@ -134,11 +138,17 @@ def labelled_by(
 
 
 def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
-    """Return labels as whole numbers if all of them are, else as text."""
-    numbers = _numbers(labels)
-    if numbers is not None and (numbers == np.floor(numbers)).all():
-        return numbers.astype(np.int64)
-    return np.array(labels)
+    """Return labels as whole numbers if all of them are and are written plainly, else as text.
+
+    Plainly means that two labels are the same number only where they are the same text: 1 but not 01, or all
+    with one zero behind the point, as other programs write a column of numbers with gaps.
+    """
+    for pattern in (_WHOLE, _WHOLE_WITH_ZERO):
+        if all(pattern.fullmatch(label) for label in labels):
+            numbers = [int(label.removesuffix(".0")) for label in labels]
+            if all(-(2**63) <= number < 2**63 for number in numbers):
+                return np.array(numbers, dtype=np.int64)
+    return label_array(list(labels), "labels")
 
 
 def cut_at(

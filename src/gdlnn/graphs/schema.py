@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn.errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gdlnn.graphs.graph import IntArray
 
 FeatureKind = Literal["numeric", "ordinal", "nominal"]
 
 
+MAX_LABEL = 200
+"""Most characters of a label."""
+
+
 def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
     return MappingProxyType(dict(mapping))
+
+
+def first_repeated(names: Iterable[Any]) -> Any:
+    """Return the first name in alphabetical order that stands there twice, or None."""
+    counts = Counter(names)
+    return min((name for name, count in counts.items() if count > 1), default=None)
 
 
 def numbered(names: Iterable[str], start: int = 0) -> dict[float, str]:
@@ -43,10 +56,13 @@ class Feature:
             kinds = ", ".join(get_args(FeatureKind))
             raise GraphError(f"feature {self.name!r}: expected a kind out of {kinds}, got {self.kind!r}")
         names = list(self.values.values())
-        if len(set(names)) != len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise GraphError(f"feature {self.name!r}: the value name {twice[0]!r} stands for two values")
-        object.__setattr__(self, "values", _frozen({float(k): str(v) for k, v in self.values.items()}))
+        twice = first_repeated(names)
+        if twice is not None:
+            raise GraphError(f"feature {self.name!r}: the value name {twice!r:.60} stands for two values")
+        values = {float(value): str(name) for value, name in self.values.items()}
+        if not all(map(math.isfinite, values)):
+            raise GraphError(f"feature {self.name!r}: expected finite numbers as values, got NaN or infinity")
+        object.__setattr__(self, "values", _frozen(values))
 
     def value_name(self, value: float) -> str:
         """Return the name of a value, or the number itself where it has none."""
@@ -77,10 +93,9 @@ class Schema:
         object.__setattr__(self, "edge", tuple(self.edge))
         object.__setattr__(self, "classes", _frozen(self.classes))
         for what, features in (("node", self.node), ("edge", self.edge)):
-            names = [feature.name for feature in features]
-            for name in names:
-                if names.count(name) > 1:
-                    raise GraphError(f"schema: two {what} features are called {name!r}")
+            name = first_repeated([feature.name for feature in features])
+            if name is not None:
+                raise GraphError(f"schema: two {what} features are called {name!r:.60}")
 
     def class_name(self, label: Any) -> str:
         """Return the name of a class, or the label itself where it has none."""
@@ -104,23 +119,106 @@ class Schema:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schema:
-        """Build a schema from what `to_json` gave."""
+        """Build a schema from what `to_json` gave.
+
+        Raises
+        ------
+        GraphError
+            Where the data is anything else.
+        """
 
         def features(items: list[dict[str, Any]]) -> tuple[Feature, ...]:
-            return tuple(Feature(i["name"], i["kind"], dict(map(tuple, i["values"]))) for i in items)
+            return tuple(Feature(_text(i["name"]), i["kind"], _pairs(i["values"])) for i in items)
 
-        return cls(
-            features(data["node"]),
-            features(data["edge"]),
-            dict(map(tuple, data["classes"])),
-            data.get("domain", ""),
-        )
+        try:
+            return cls(
+                features(data["node"]),
+                features(data["edge"]),
+                _pairs(data["classes"]),
+                _text(data.get("domain", "")),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            if isinstance(error, GraphError):
+                raise
+            raise GraphError(
+                f"schema: expected names and kinds of features, got other data: {error}"
+            ) from error
 
     def __hash__(self) -> int:
         return hash((self.node, self.edge, tuple(self.classes.items()), self.domain))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Schema, (self.node, self.edge, dict(self.classes), self.domain)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} in place of text")
+    return value
+
+
+def _pairs(pairs: Any) -> dict[Any, str]:
+    """Return pairs of a value and its name as a dictionary; no value has two names."""
+    found = {value: _text(name) for value, name in pairs}
+    if len(found) != len(pairs):
+        raise ValueError("two names for one value")
+    return found
+
+
+def label_array(labels: Any, where: str, *, missing: bool = False) -> npt.NDArray[Any]:
+    """Return labels as an array in which different labels stay different.
+
+    Parameters
+    ----------
+    labels
+        The labels.
+    where
+        What the error begins with.
+    missing
+        Whether NaN may stand for a label that is not known; nothing can be mined from such a graph.
+
+    Raises
+    ------
+    GraphError
+        Where a label is not finite or out of range, or the labels are of kinds that NumPy would merge.
+    """
+    if isinstance(labels, list | tuple):
+        _check_labels(labels, where)
+    found = np.asarray(labels)
+    if found.dtype.kind == "O" and found.ndim == 1:
+        for label in found.tolist():
+            _check_labels([label], where)
+    elif found.dtype.kind not in "biufU":
+        raise GraphError(f"{where}: y: expected numbers or text, got values of type {found.dtype}")
+    elif found.dtype.kind == "f":
+        strange = found[np.isinf(found) if missing else ~np.isfinite(found)]
+        if strange.size:
+            raise GraphError(f"{where}: y: expected finite labels, got {strange.flat[0]}")
+    return found
+
+
+def _kind_in_words(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    return "booleans" if issubclass(kind, bool | np.bool_) else "numbers"
+
+
+def _check_labels(labels: Sequence[Any], where: str) -> None:
+    """Refuse labels that an array would not hold, or not apart from each other."""
+    kinds = {type(label) for label in labels}
+    for label in labels if str in kinds else ():
+        if isinstance(label, str) and "\0" in label:
+            raise GraphError(f"{where}: y: expected text without NUL characters, got {label!r:.60}")
+        if isinstance(label, str) and len(label) > MAX_LABEL:  # an array has room for the longest everywhere
+            expected = f"text of at most {MAX_LABEL} characters"
+            raise GraphError(f"{where}: y: expected {expected}, got {label!r:.60}… of {len(label):,}")
+    told = sorted({_kind_in_words(kind) for kind in kinds})
+    if len(told) > 1:
+        raise GraphError(f"{where}: y: expected labels of one kind, got {' and '.join(told)}")
+    for label in labels if int in kinds else ():
+        most = 2**63 if kinds == {int} else 2**53  # beside other numbers they become doubles
+        if isinstance(label, int) and not -most <= label < most:
+            raise GraphError(f"{where}: y: expected whole numbers of at most 64 bits, got {label!r:.60}")
 
 
 def label_codes(labels: Iterable[Any], classes: Iterable[Any], *, known: bool = False) -> IntArray:

@@ -12,7 +12,7 @@ import struct
 import zipfile
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,8 @@ import numpy.typing as npt
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.schema import Schema
+from gdlnn.graphs.schema import Schema, label_array
+from gdlnn.io import bounded_json
 from gdlnn.io.bounded_zip import BadArchiveError, open_archive, read_array, read_members, write_members
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs.dataset import GraphDataset
     from gdlnn.graphs.graph import BoolArray
 
+Kind = TypeVar("Kind")
 FORMAT = "gdlnn-dataset"
 VERSION = 1
 MAX_CONTENT = 16 << 30
@@ -101,7 +103,7 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
 
 
 def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
-    header = json.loads(members["dataset.json"])
+    header = bounded_json.loads(members["dataset.json"])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DatasetError(f"{name}: expected a saved data set, got another kind of file")
     if header.get("version") != VERSION:
@@ -127,30 +129,62 @@ def is_saved(path: Path) -> bool:
 def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> GraphDataset:
     from gdlnn.graphs.dataset import GraphDataset, SkippedRow
 
-    flat = GraphArrays.widened([arrays[name] for name in ARRAYS], bool(header["directed"]))
+    flat = GraphArrays.widened([arrays[name] for name in ARRAYS], _kind(header, "directed", bool))
     flat.check()
     schema = None if header["schema"] is None else Schema.from_json(header["schema"])
     splits = header["published_splits"]
-    if len(header["graph_names"]) != flat.n_graphs:
-        raise GraphError(f"expected {flat.n_graphs} graph names, got {len(header['graph_names'])}")
+    for key in ("graph_names", "ids", "smiles"):
+        names = header[key]
+        if key == "graph_names" and len(names) != flat.n_graphs:
+            raise GraphError(f"expected {flat.n_graphs} graph names, got {len(names)}")
+        if any(
+            not isinstance(name, str) and (key != "graph_names" or name is not None) for name in names or ()
+        ):
+            raise GraphError(f"{key}: expected text, got other values")
+    indices = arrays["indices"]
+    if indices.shape != (flat.n_graphs,) or indices.dtype.kind not in "iu" or (indices < 0).any():
+        raise GraphError(f"indices: expected {flat.n_graphs} row numbers, got others")
     dataset = GraphDataset(
         flat.graphs(schema, header["graph_names"]),
-        arrays.get("y"),
+        None if "y" not in arrays else label_array(arrays["y"], "labels"),
         schema,
-        header["name"],
+        _kind(header, "name", str),
         node_masks=_cut(arrays, "node_masks", np.diff(flat.node_offsets)),
         edge_masks=_cut(arrays, "edge_masks", np.diff(flat.edge_offsets)),
         ids=header["ids"],
         smiles=header["smiles"],
-        published_splits=None if splits is None else {name: arrays[f"split_{name}"] for name in splits},
-        skipped=[SkippedRow(*row) for row in header["skipped"]],
+        published_splits=None if splits is None else _splits(splits, arrays, flat.n_graphs),
+        skipped=[SkippedRow(int(row), str(value), str(reason)) for row, value, reason in header["skipped"]],
         reading=_reading(header.get("reading"), schema),
         columns=header.get("columns"),
         provenance=header.get("provenance"),
     )
-    dataset.indices = arrays["indices"].astype(np.int64)
-    dataset.split_source = header["split_source"]
+    dataset.indices = indices.astype(np.int64)
+    dataset.split_source = _kind(header, "split_source", str)
     return dataset
+
+
+def _kind(header: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
+    """Return an entry of the header, which must be of a kind: text is neither true nor false."""
+    value = header[key]
+    if not isinstance(value, kind):
+        raise GraphError(f"{key}: expected {kind.__name__}, got {value!r:.60}")
+    return value
+
+
+def _splits(names: Any, arrays: Mapping[str, npt.NDArray[Any]], n: int) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the rows of a published split."""
+    found = {}
+    for name in names:
+        rows = arrays[f"split_{name}"]
+        if (
+            rows.ndim != 1
+            or rows.dtype.kind not in "iu"
+            or (len(rows) and not 0 <= rows.min() <= rows.max() < n)
+        ):
+            raise GraphError(f"split {name!r:.60}: expected rows from 0 to {n - 1}, got others")
+        found[name] = rows.astype(np.int64)
+    return found
 
 
 def _reading(given: Mapping[str, Any] | None, schema: Schema | None) -> MoleculeReader | None:

@@ -40,9 +40,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())  # otherwise a power cut after the rename could leave an empty file
         # mkstemp makes a file that only its owner may read; give it the permissions of any other new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        name.chmod(0o666 & ~mask)
+        name.chmod(0o666 & ~_umask())
         name.replace(path)
     except BaseException as error:
         if name is not None:
@@ -51,6 +49,20 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             kept = "; the file that was there is as it was" if path.is_file() else ""
             raise WriteError(f"{path.name}: cannot be written: {error.strerror or error}{kept}") from error
         raise
+
+
+def _umask() -> int:
+    """Return the permissions that new files of this process lack.
+
+    Elsewhere than on Linux it can only be asked by setting it, which other threads would notice.
+    """
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return int(status.partition("Umask:")[2].split()[0], 8)
+    except (OSError, IndexError, ValueError):
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return mask
 
 
 def _target(link: Path) -> Path:

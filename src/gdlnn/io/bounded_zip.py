@@ -87,9 +87,28 @@ def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes
 
 
 def check_archive(path: Path, limit: int) -> None:
-    """Check that an archive that another library will read unpacks to at most `limit` bytes."""
-    with path.open("rb") as file, open_archive(file) as archive:
-        _check(archive.infolist(), limit, path.stat().st_size)
+    """Refuse an archive that unpacks to more than it may, before another library opens it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limit
+        Most bytes that all members together may have.
+
+    Raises
+    ------
+    BadArchiveError
+        If the file is damaged, is not a zip file or exceeds the limits.
+    OSError
+        If it cannot be opened.
+    """
+    with path.open("rb") as file:
+        try:
+            with open_archive(file) as archive:
+                _check(archive.infolist(), limit, path.stat().st_size)
+        except (zipfile.BadZipFile, struct.error, NotImplementedError, ValueError, OverflowError) as error:
+            raise BadArchiveError(str(error) or type(error).__name__) from error
 
 
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:

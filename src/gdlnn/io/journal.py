@@ -18,6 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from filelock import lock_descriptor
 
+from gdlnn.io import bounded_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -201,6 +203,6 @@ def payload(line: bytes) -> Any:
     """Return the record in a line, or None if its checksum is wrong."""
     checksum, _, body = line.rstrip(b"\n").partition(b" ")
     try:
-        return json.loads(body) if int(checksum, 16) == zlib.crc32(body) else None
-    except (ValueError, RecursionError):
+        return bounded_json.loads(body) if int(checksum, 16) == zlib.crc32(body) else None
+    except ValueError:
         return None

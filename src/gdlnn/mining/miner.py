@@ -18,7 +18,7 @@ from gdlnn.mining.bags import Bags, mine_in_bags
 from gdlnn.mining.descents import ExecutorRun, LocalRun, MiningData, Run
 from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
-from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header, parse_rows
+from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Nominal,
@@ -30,6 +30,7 @@ from gdlnn.mining.settings import (
     non_negative,
     whole,
 )
+from gdlnn.mining.supports import parse_rows
 from gdlnn.mining.tasks import Plan, Tally, choose_targets, make_plan
 from gdlnn.progress import is_watched, progress_bar
 

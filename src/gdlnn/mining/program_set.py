@@ -15,6 +15,7 @@ from gdlnn.errors import MiningError
 from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.mining.settings import non_negative, whole
+from gdlnn.mining.supports import Support
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class MinedProgram:
     score
         Matched graphs of the label over all matched graphs plus ε; 0 without a label.
     support
-        Which graphs of the data set it matches. It is kept as packed bits.
+        Which graphs of the data set it matches.
     targets
         Rows of the graphs it was found in, rising.
     steps
@@ -66,16 +67,27 @@ class MinedProgram:
         A molecule to draw the program by, see `ProgramSet.with_examples`.
     """
 
-    __slots__ = ("_bits", "complete", "example", "held_out_score", "label", "n_graphs", "n_matched",
-                 "program", "score", "steps", "targets")  # fmt: skip
+    __slots__ = (
+        "_support",
+        "_targets",
+        "complete",
+        "example",
+        "held_out_score",
+        "label",
+        "n_graphs",
+        "n_matched",
+        "program",
+        "score",
+        "steps",
+    )  # fmt: skip
 
     def __init__(
         self,
         program: Program,
         label: Any,
         score: float,
-        support: BoolArray,
-        targets: IntArray,
+        support: BoolArray | Support,
+        targets: IntArray | Support,
         steps: int,
         complete: bool = True,
         held_out_score: float | None = None,
@@ -83,22 +95,36 @@ class MinedProgram:
     ) -> None:
         self.program, self.label, self.score, self.example = program, label, score, example
         self.steps, self.complete, self.held_out_score = steps, complete, held_out_score
-        self.n_graphs, self.n_matched = len(support), int(np.count_nonzero(support))
-        self._bits = np.packbits(support)
+        self._support = support if isinstance(support, Support) else Support.of(support)
+        self.n_graphs, self.n_matched = self._support.n_rows, self._support.n_matched
         self.targets = targets
-        self.targets.setflags(write=False)
 
     @property
     def support(self) -> BoolArray:
         """Which graphs of the data set it matches."""
-        mask = np.unpackbits(self._bits, count=self.n_graphs).view(np.bool_)
+        mask = self._support.mask()
         mask.setflags(write=False)
         return mask
 
     @property
+    def targets(self) -> IntArray:
+        """Rows of the graphs it was found in, rising."""
+        if isinstance(self._targets, np.ndarray):
+            return self._targets
+        rows = np.flatnonzero(self._targets.mask())
+        rows.setflags(write=False)
+        return rows
+
+    @targets.setter
+    def targets(self, rows: IntArray | Support) -> None:
+        if isinstance(rows, np.ndarray):
+            rows.setflags(write=False)
+        self._targets: IntArray | Support = rows
+
+    @property
     def support_key(self) -> bytes:
         """What programs with the same support share."""
-        return self._bits.tobytes()
+        return self._support.key
 
     def replace(self, **changes: Any) -> MinedProgram:
         """Return the same with other program, label, score, targets, held-out score or example."""
@@ -116,8 +142,7 @@ class MinedProgram:
             return NotImplemented
         return (
             self._value() == other._value()
-            and self.n_graphs == other.n_graphs
-            and np.array_equal(self._bits, other._bits)
+            and self._support == other._support
             and np.array_equal(self.targets, other.targets)
         )
 

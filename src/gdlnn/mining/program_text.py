@@ -10,19 +10,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError
+from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError, printable
 from gdlnn.gdl.printer import format_programs
 from gdlnn.gdl.program import NamedProgram, Program
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
+from gdlnn.io import bounded_json
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.program_set import Example, MinedProgram, ProgramSet, SetInfo
-from gdlnn.mining.results import format_rows, parse_rows
+from gdlnn.mining.program_set import Example, IntArray, MinedProgram, ProgramSet, SetInfo
+from gdlnn.mining.supports import Support, format_rows
 
 if TYPE_CHECKING:
     import os
@@ -32,11 +32,16 @@ if TYPE_CHECKING:
 
     from gdlnn.io.frames import Columns
 
+Kind = TypeVar("Kind")
 FIRST_LINE = "// gdlnn programs "
 SCHEMA_LINE = "// schema "
 FORMAT = 1
 MAX_SUPPORTS = 64 << 30
 """Most bytes that the supports of a set may take: a byte for each program and graph."""
+MAX_GRAPHS = 1_000_000_000
+"""Most graphs that a file may declare."""
+MAX_FEATURES = 100_000
+"""Most features of a node or an edge that a file may declare."""
 WORDS = 240
 """Most characters of the sentence above a program in a file."""
 CELL_WORDS = 300
@@ -61,6 +66,8 @@ def load(path: str | os.PathLike[str]) -> ProgramSet:
         raise MiningError(
             f"{name}: expected GDL text, got bytes that are no UTF-8 at {error.start}"
         ) from error
+    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+        raise MiningError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return from_text(text, name)
 
 
@@ -111,19 +118,22 @@ def _info_json(info: SetInfo) -> dict[str, Any]:
 
 def from_text(text: str, where: str) -> ProgramSet:
     """Read what `to_text` gave; `where` names the text in errors."""
-    from gdlnn.gdl.parser import parse_programs  # lark is needed for reading alone
+    from gdlnn.gdl.parser import iterate_programs  # lark is needed for reading alone
 
     info = _read_info(text, where)
+    labels = frozenset(label for label, _ in info.label_counts)
+    items: list[MinedProgram] = []
     try:
-        named = parse_programs(text)
+        for item in iterate_programs(text):
+            if (len(items) + 1) * max(info.n_graphs, 1) > MAX_SUPPORTS:
+                raise MiningError(
+                    f"{where}: expected at most {MAX_SUPPORTS:,} bytes of supports, "
+                    f"got {len(items) + 1:,} programs or more over {info.n_graphs:,} graphs"
+                )
+            items.append(_read_item(item, info, labels, f"{where}: program {item.name!r:.60}"))
     except GDLSyntaxError as error:
         raise MiningError(f"{where}: {error}") from error
-    if len(named) * max(info.n_graphs, 1) > MAX_SUPPORTS:
-        raise MiningError(
-            f"{where}: expected at most {MAX_SUPPORTS:,} bytes of supports, "
-            f"got {len(named):,} programs over {info.n_graphs:,} graphs"
-        )
-    return ProgramSet([_read_item(item, info, f"{where}: program {item.name!r}") for item in named], info)
+    return ProgramSet(items, info)
 
 
 def _read_info(text: str, where: str) -> SetInfo:
@@ -133,24 +143,25 @@ def _read_info(text: str, where: str) -> SetInfo:
             f"{where}, line 1: expected {FIRST_LINE!r} and JSON, as saved sets have, got {first[:40]!r}"
         )
     try:
-        data = json.loads(first.removeprefix(FIRST_LINE))
+        data = bounded_json.loads(first.removeprefix(FIRST_LINE))
         schema = None
         if rest.startswith(SCHEMA_LINE):
-            schema = Schema.from_json(json.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE)))
+            schema = Schema.from_json(bounded_json.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE)))
         if data["format"] != FORMAT:
-            raise MiningError(f"{where}, line 1: expected format {FORMAT}, got {data['format']!r}")
+            raise MiningError(f"{where}, line 1: expected format {FORMAT}, got {data['format']!r:.60}")
+        n_graphs = _count(data, "n_graphs", MAX_GRAPHS)
         return SetInfo(
-            n_graphs=int(data["n_graphs"]),
-            label_counts=tuple((label, int(count)) for label, count in data["labels"]),
-            directed=bool(data["directed"]),
-            n_node_features=int(data["n_node_features"]),
-            n_edge_features=int(data["n_edge_features"]),
-            settings=dict(data["settings"]),
-            n_targets=int(data["n_targets"]),
-            dataset=str(data["dataset"]),
-            fingerprint=str(data["fingerprint"]),
-            version=str(data["gdlnn"]),
-            complete=bool(data["complete"]),
+            n_graphs=n_graphs,
+            label_counts=_label_counts(data["labels"], n_graphs),
+            directed=_kind(data, "directed", bool),
+            n_node_features=_count(data, "n_node_features", MAX_FEATURES),
+            n_edge_features=_count(data, "n_edge_features", MAX_FEATURES),
+            settings=_kind(data, "settings", dict),
+            n_targets=_count(data, "n_targets", MAX_GRAPHS),
+            dataset=_kind(data, "dataset", str),
+            fingerprint=_kind(data, "fingerprint", str),
+            version=_kind(data, "gdlnn", str),
+            complete=_kind(data, "complete", bool),
             schema=schema,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -163,38 +174,64 @@ def _read_info(text: str, where: str) -> SetInfo:
         ) from error
 
 
-def _read_item(item: NamedProgram, info: SetInfo, where: str) -> MinedProgram:
+def _kind(data: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
+    """Return an entry that must be of a kind: text is neither true nor false, and true is no number."""
+    value = data[key]
+    if type(value) is not kind:
+        raise TypeError(f"{key}: expected {kind.__name__}, got {value!r:.60}")
+    return value
+
+
+def _count(data: Mapping[str, Any], key: str, most: int) -> int:
+    value = _kind(data, key, int)
+    if not 0 <= value <= most:
+        raise ValueError(f"{key}: expected at most {most:,}, got {value!r:.60}")
+    return value
+
+
+def _label_counts(pairs: Any, n_graphs: int) -> tuple[tuple[Any, int], ...]:
+    counts = {label: count for label, count in pairs}  # noqa: C416 - a pair of anything else is no pair
+    for label, count in counts.items():
+        if not isinstance(label, str | int | float) or type(count) is not int or not 0 <= count <= n_graphs:
+            raise TypeError(f"labels: expected labels and how many graphs have them, got {label!r:.60}")
+    if len(counts) != len(pairs):
+        raise ValueError("labels: expected each label once")
+    return tuple(counts.items())
+
+
+def _read_item(item: NamedProgram, info: SetInfo, labels: frozenset[Any], where: str) -> MinedProgram:
     metadata = item.metadata
     label, score = None, 0.0
     if "label" in metadata or "score" in metadata:  # programs found without labels have neither
         label = _entry(metadata, "label", (str, int, float, bool), where)
         score = float(_entry(metadata, "score", (float, int), where))
-    if label is not None and label not in dict(info.label_counts):
-        raise MiningError(
-            f"{where}: label: expected one of {[pair[0] for pair in info.label_counts]}, got {label!r}"
-        )
+    if label is not None and label not in labels:
+        known = [pair[0] for pair in info.label_counts]
+        raise MiningError(f"{where}: label: expected one of {known!r:.300}, got {label!r:.60}")
     targets = _entry(metadata, "targets", (list,) if label is not None else (str,), where)
     if isinstance(targets, str):  # rows of many graphs, in the short form of supports
-        targets = np.flatnonzero(_rows(targets, info.n_graphs, f"{where}: targets"))
-    targets = np.array(targets)
-    inside = (
-        targets.size and targets.dtype.kind == "i" and targets.min() >= 0 and targets.max() < info.n_graphs
-    )
-    if not inside:
-        raise MiningError(f"{where}: targets: expected rows from 0 to {info.n_graphs - 1}")
-    support = _rows(_entry(metadata, "support", (str,), where), info.n_graphs, f"{where}: support")
+        rows: IntArray | Support = _support(targets, info.n_graphs, f"{where}: targets")
+    else:
+        rows = _target_rows(targets, info.n_graphs, where)
+    support = _support(_entry(metadata, "support", (str,), where), info.n_graphs, f"{where}: support")
     try:
-        item.program.arrays(info.n_node_features, info.n_edge_features)
+        item.program.check_widths(info.n_node_features, info.n_edge_features)
     except ProgramError as error:
         raise MiningError(f"{where}: {error}") from error
     steps = int(_entry(metadata, "steps", (int,), where))
-    complete = bool(metadata.get("complete", True))
+    complete = _entry({"complete": True, **metadata}, "complete", (bool,), where)
     outside = metadata.get("held_out_score")
     if outside is not None:
         outside = float(_entry(metadata, "held_out_score", (float, int), where))
-    rows = targets.astype(np.int64)
     example = _read_example(metadata, len(item.program.nodes), where)
     return MinedProgram(item.program, label, score, support, rows, steps, complete, outside, example)
+
+
+def _target_rows(targets: list[Any], n_graphs: int, where: str) -> IntArray:
+    inside = all(type(row) is int and 0 <= row < n_graphs for row in targets)
+    if not targets or not inside:
+        raise MiningError(f"{where}: targets: expected rows from 0 to {n_graphs - 1}")
+    return np.array(targets, dtype=np.int64)
 
 
 def _read_example(metadata: Mapping[str, Any], n_nodes: int, where: str) -> Example | None:
@@ -207,11 +244,11 @@ def _read_example(metadata: Mapping[str, Any], n_nodes: int, where: str) -> Exam
     return Example(smiles, tuple(atoms))
 
 
-def _rows(text: str, n_graphs: int, where: str) -> npt.NDArray[np.bool_]:
+def _support(text: str, n_graphs: int, where: str) -> Support:
     try:
-        return parse_rows(text, n_graphs)
+        return Support.parse(text, n_graphs)
     except ValueError as error:
-        raise error if isinstance(error, MiningError) else MiningError(f"{where}: {error}") from error
+        raise MiningError(f"{where}: {error}") from error
 
 
 def _entry(metadata: Mapping[str, Any], key: str, kinds: tuple[type, ...], where: str) -> Any:
@@ -303,8 +340,8 @@ def table(programs: ProgramSet, n: int) -> Table:
             *([_shown(item.held_out_score)] if held_out else []),
             str(item.n_matched),
             str(len(item.targets)),
-            Text("" if item.label is None else (schema or Schema()).class_name(item.label)),
-            Text(_line(item.program, schema, programs.info.directed)),  # brackets in a program are no markup
+            Text("" if item.label is None else printable((schema or Schema()).class_name(item.label))),
+            Text(printable(_line(item.program, schema, programs.info.directed))),  # brackets are no markup
         )
     return result
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError, MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
 from gdlnn.io.journal import Journal
+from gdlnn.mining.supports import format_rows, parse_runs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gdlnn import _core
     from gdlnn.graphs import Graph
@@ -36,7 +36,6 @@ _NAMES = {
     "format": "the format of the file",
     "tasks": "the targets",
 }
-BoolArray = npt.NDArray[np.bool_]
 _WHOLE = ("task", "mutations", "unresolved", "tests", "searches", "unknown")
 _KINDS = {**dict.fromkeys(_WHOLE, int), "score": float, "seconds": float | int, "support": str}
 
@@ -101,6 +100,10 @@ class TaskResult:
             value = getattr(found, name)
             if not isinstance(value, kind) or isinstance(value, bool):
                 raise TypeError(f"{name}: expected {kind}, got {value!r:.40}")
+            if not isinstance(value, str) and not 0 <= value < 2**63:  # NaN is neither
+                raise ValueError(f"{name}: expected a number of at least 0, got {value!r:.40}")
+        if found.score > 1:
+            raise ValueError(f"score: expected at most 1, got {found.score}")
         return found
 
 
@@ -121,35 +124,6 @@ def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals
     width = len(intervals) // max(1, count)
     vectors = [tuple(intervals[i * width : (i + 1) * width]) for i in range(count)]
     return [vector if any(interval != ANY for interval in vector) else None for vector in vectors]
-
-
-def format_rows(rows: Iterable[int]) -> str:
-    """Write rising row numbers with runs as ranges: ``0-5,7``."""
-    runs: list[list[int]] = []
-    for row in map(int, rows):
-        if runs and row == runs[-1][1] + 1:
-            runs[-1][1] = row
-        else:
-            runs.append([row, row])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
-
-
-def parse_rows(text: str, n: int) -> BoolArray:
-    """Read what `format_rows` wrote, as a mask over n rows.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a list of rows below n.
-    """
-    mask = np.zeros(n, dtype=bool)
-    for run in text.split(",") if text else ():
-        first, _, last = run.partition("-")
-        a, b = int(first), int(last or first)
-        if not 0 <= a <= b < n:
-            raise ValueError(f"expected rows from 0 to {n - 1}, got {run!r}")
-        mask[a : b + 1] = True
-    return mask
 
 
 def checkpoint_header(
@@ -210,8 +184,8 @@ class Checkpoint(Journal):
         """Take a record with a correct checksum, which may still not be a result of this call."""
         try:
             result = TaskResult.from_json(value)
-            parse_rows(str(result.task), self._n_tasks)
-            parse_rows(result.support, self._n_graphs)
+            parse_runs(str(result.task), self._n_tasks)
+            parse_runs(result.support, self._n_graphs)
         except (TypeError, KeyError, ValueError, AttributeError, GDLNNError) as error:
             raise self._failed(f"the record at byte {place} is no result: {error}") from error
         self.finished[result.task] = result

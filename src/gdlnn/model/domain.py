@@ -293,6 +293,8 @@ class Domain:
             None if data[name] is None else Usual(*map(float, data[name]))
             for name in ("coverage", "similarity")
         )
+        if not np.isfinite([*(coverage or ()), *(similarity or ())]).all():
+            raise ModelError("domain: expected finite limits, got NaN or infinity")
         return cls(programs, seen_values, schema, surroundings, (nodes, edges), coverage, similarity)
 
 

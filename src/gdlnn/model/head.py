@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import BaseEstimator, ClassifierMixin
-from gdlnn.model.inputs import MIN_VALIDATION, is_whole
+from gdlnn.model.inputs import MIN_VALIDATION, check_probabilities, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +183,8 @@ class MLPHead(ClassifierMixin, BaseEstimator):
             X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
         from gdlnn.model.network import log_probabilities
 
-        return log_probabilities(self.network_, X.toarray() if issparse(X) else np.asarray(X))
+        dense = X.toarray() if issparse(X) else np.asarray(X)
+        return check_probabilities(log_probabilities(self.network_, dense))
 
     def _is_checked(self, X: Any) -> bool:
         """Say whether scikit-learn would return a table unchanged: its checks take longer than one row."""

@@ -140,6 +140,16 @@ def as_weights(weights: npt.ArrayLike | None, n: int, what: str = "fit: sample_w
     return np.asarray(values / values.mean())
 
 
+def check_probabilities(values: FloatArray) -> FloatArray:
+    """Return probabilities, or their logarithms; NaN, where features and weights overflowed, is an error."""
+    if np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
+        raise ModelError(
+            f"graph {row}: the model gives no finite probabilities: its features and weights are too large"
+        )
+    return values
+
+
 def is_whole(value: object, least: int) -> bool:
     """Return whether a parameter is a whole number of at least `least`."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.schema import label_codes
+from gdlnn.graphs.schema import label_array, label_codes
+from gdlnn.io import bounded_json
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
 from gdlnn.mining import ProgramSet
 from gdlnn.mining.program_text import to_text
@@ -43,6 +44,8 @@ VERSION = 2
 MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.gdl", "head.safetensors"
 MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 """Most bytes that a member may unpack to."""
+MAX_LAYERS = 4096
+"""Most layers of all members of a head together: each takes memory beside its weights."""
 # Where a model was made, and with how many threads, does not belong to it.
 _LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
 _VERSION_1_HEAD = {
@@ -199,7 +202,7 @@ def _read_members(file: Path) -> dict[str, bytes]:
 
 
 def _read_description(data: bytes, name: str) -> dict[str, Any]:
-    description = json.loads(data)
+    description = bounded_json.loads(data)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f"{name}: expected a model file, got another kind of file")
     version = description.get("version")
@@ -317,7 +320,7 @@ def _read_classes(data: Mapping[str, Any]) -> npt.NDArray[Any]:
         )
     if len(set(values)) < len(values) or any(value != value for value in values):  # NaN
         raise ModelError(f"classes: expected different labels, got {values!r:.200}")
-    return np.array(values, dtype=object if kind == "O" else None)
+    return label_array(np.array(values, dtype=object) if kind == "O" else list(values), "classes")
 
 
 def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
@@ -341,6 +344,11 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     got = sum(tensor.size for tensor in tensors.values())
     if got != expected:  # before anything is allocated for what the file merely claims
         raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
+    if len(widths) * head.ensemble_size > MAX_LAYERS:
+        raise _damaged(name, f"expected at most {MAX_LAYERS:,} layers in the head, got more")
+    if isinstance(head, MLPHead):
+        head._check_parameters()
+    _check_tensors(head, tensors, widths, name)
     members = [
         Perceptron(n_features, head.hidden, len(model.classes_), head.dropout)
         for _ in range(head.ensemble_size)
@@ -356,3 +364,29 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     if isinstance(head, ScorecardHead):
         head.restore()
     model.head_ = head
+
+
+def _check_tensors(
+    head: MLPHead, tensors: Mapping[str, npt.NDArray[Any]], widths: tuple[int, ...], name: str
+) -> None:
+    """Compare the weights with what the head declares, one by one, before a network is made of them."""
+    shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
+    parts = {f"members.{member}": widths for member in range(head.ensemble_size)}
+    if head.share_of_linear:
+        parts["linear"] = (widths[0], widths[-1])
+    for part, of_part in parts.items():
+        for level, (inputs, outputs) in enumerate(pairwise(of_part)):
+            place = f"{part}.layers.{3 * level}"  # behind each but the last are ReLU and dropout
+            shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
+    if shapes.keys() != tensors.keys():
+        strange = min(shapes.keys() ^ tensors.keys())
+        raise _damaged(name, f"{WEIGHTS}: expected the weights of the head, got others: {strange!r:.60}")
+    for key, tensor in tensors.items():
+        if tensor.shape != shapes[key] or tensor.dtype != np.float32:
+            raise _damaged(
+                name, f"{WEIGHTS}: {key}: expected 32-bit numbers of shape {shapes[key]}, got {tensor.shape}"
+            )
+        if not np.isfinite(tensor).all():
+            raise _damaged(name, f"{WEIGHTS}: {key}: expected finite numbers, got NaN or infinity")
+    if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
+        raise _damaged(name, f"{WEIGHTS}: scale: expected numbers above 0, got others")

@@ -108,7 +108,18 @@ class PooledFeatures:
         }
         pooled.names_ = [str(name) for name in data["names"]]
         pooled.sorted_ = data.get("sorted", False) is True
+        width = 2
+        for values in (*pooled.values_["node"], *pooled.values_["edge"]):
+            if values is not None and not _rises(values):
+                raise ModelError("pooled features: expected finite values in rising order, got others")
+            width += len(STATISTICS) if values is None else len(values)
+        if width != len(pooled.names_):
+            raise ModelError(f"pooled features: expected {width} names, got {len(pooled.names_)}")
         return pooled
+
+
+def _rises(values: list[float]) -> bool:
+    return bool(np.isfinite(values).all() and (np.diff(values) > 0).all())
 
 
 def any_quantity(data: GraphDataset) -> bool:

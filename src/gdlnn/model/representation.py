@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
 from gdlnn.io.frames import data_frame, html_table
 from gdlnn.model.domain import DomainAnswer
+from gdlnn.model.inputs import check_probabilities
 from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ class Representation:
     trained_on: SeenGraphs | None = None
     domain: Domain | None = None
     spread: Callable[[Representation], FloatArray | None] | None = None
+
+    def __post_init__(self) -> None:
+        check_probabilities(self.probabilities)
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -217,11 +221,11 @@ def shared_model(model: Any) -> Shared:
 
 
 def unpack_model(data: bytes) -> Any:
-    """Read a model in a worker, which has one thread for it."""
-    import torch
+    """Read a model in a worker, which has one thread for it.
 
+    torch is left alone: the worker may be a thread of the caller's process. Predicting takes one thread.
+    """
     model = pickle.loads(data)
-    torch.set_num_threads(1)
     for one in model if isinstance(model, list) else [model]:
         if "n_jobs" in one.get_params(deep=False):
             one.set_params(n_jobs=1)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
 from gdlnn.model.base import BaseEstimator, ClassifierMixin
-from gdlnn.model.inputs import is_whole
+from gdlnn.model.inputs import check_probabilities, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,7 +153,7 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
         scores = np.asarray((X.toarray() if issparse(X) else X) @ self.coef_.T + self.intercept_)
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return check_probabilities(np.asarray(powers / powers.sum(axis=1, keepdims=True)))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class."""

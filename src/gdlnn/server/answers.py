@@ -42,13 +42,21 @@ class Answers:
         What is answered at most.
     examples
         Graphs to try the model with.
+    folder
+        Where files of clients are while they are read; None: the system's folder for such.
     """
 
-    def __init__(self, model: GDLNNClassifier, limits: Limits, examples: GraphDataset | None = None) -> None:
+    def __init__(
+        self,
+        model: GDLNNClassifier,
+        limits: Limits,
+        examples: GraphDataset | None = None,
+        folder: str | None = None,
+    ) -> None:
         self.model, self.limits = model, limits
         self.schema = model.schema_ or Schema()
         self.directed = model.programs_.info.directed
-        self.reader = Reader(model.schema_, model.programs_.info, limits, model.reading_)
+        self.reader = Reader(model.schema_, model.programs_.info, limits, model.reading_, folder)
         self.examples = (
             own_examples(model)
             if examples is None

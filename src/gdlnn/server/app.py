@@ -5,6 +5,7 @@ The pages load nothing from other hosts. They share the report's styles and scri
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -16,18 +17,17 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from markupsafe import Markup, escape
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from gdlnn.drawing.pages import page_file, render
 from gdlnn.server import bodies
 from gdlnn.server.limits import Guard, Limits
 from gdlnn.server.reading import FileKind  # noqa: TC001  (FastAPI reads the annotations)
-from gdlnn.server.workers import OK, BusyError, TooSlowError, WorkerGoneError, WorkerPool
+from gdlnn.server.workers import OK, Answer, BusyError, TooSlowError, WorkerGoneError, WorkerPool
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 
     from pydantic import BaseModel
     from starlette.types import ASGIApp
@@ -43,12 +43,15 @@ expected, got. No request names a file or a path; files are sent as text.
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": bodies.ErrorAnswer, "description": words}
     for status, words in {
-        400: "Not JSON, not text, or (in plain text) not a host name of this server",
+        400: "Not JSON, not text, not HTTP, or not a host name of this server",
+        403: "The request comes from a page of another site",
         408: "The request came too slowly",
         413: "The body is too large",
+        415: "The body is said to be something else than JSON",
         422: "The request cannot be answered as it is",
         500: "The server failed; its log says why",
         503: "Too busy, or the answer took too long",
+        507: "The server has no room for the file",
     }.items()
 }
 _FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "text/plain")
@@ -124,9 +127,7 @@ def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
     _add_api(app, pool)
     _add_schemas(app)
     _add_pages(app)
-    if hosts:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
-    return Guard(app, pool.limits)
+    return Guard(app, pool.limits, hosts)
 
 
 def _failure(status: int, reason: str, **headers: str) -> JSONResponse:
@@ -161,12 +162,38 @@ def _add_failures(app: FastAPI, limits: Limits) -> None:
         return _failure(500, "the worker ended while it was at work; the server's log may say why")
 
 
+def _check_json(request: Request) -> None:
+    """Refuse a body that is not said to be JSON: pages of other sites may send text without being asked."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise HTTPException(415, f"content-type: expected {JSON}, got {kind[:60] or 'none'}")
+
+
+async def _while_there(request: Request, asking: Coroutine[Any, Any, Answer]) -> Answer | None:
+    """Return an answer, or None as soon as the client has left: then its question is dropped."""
+    task = asyncio.ensure_future(asking)
+    left = asyncio.ensure_future(_has_left(request))
+    try:
+        await asyncio.wait((task, left), return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        for one in (task, left):
+            one.cancel()
+
+
+async def _has_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 def _add_api(app: FastAPI, pool: WorkerPool) -> None:
     def post(path: str, summary: str, body: dict[str, Any], answer: type[BaseModel]) -> Decorator:
         return app.post(path, summary=summary, openapi_extra=body, response_model=answer, responses=_FAILURES)
 
-    async def ask(do: str, body: bytes, options: dict[str, Any] | None = None) -> Response:
-        answer = await pool.ask(do, body, options)
+    async def ask(request: Request, do: str, body: bytes, options: dict[str, Any] | None = None) -> Response:
+        answer = await _while_there(request, pool.ask(do, body, options))
+        if answer is None:
+            return _failure(503, "the client has left")
         if answer.status != OK:
             return _failure(answer.status, answer.error)
         return Response(answer.body, media_type=JSON)
@@ -178,8 +205,9 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         A graph that cannot be read has an `error` in its row; the others are answered.
         """
         # What was checked is let go before the wait for a worker: objects take far more room than bytes.
+        _check_json(request)
         bodies.PredictBody.model_validate_json(data := await request.body())
-        return await ask("predict", data)
+        return await ask(request, "predict", data)
 
     @post("/predict/file", "Predictions of a file", _FILE_BODY, bodies.PredictAnswer)
     async def predict_file(
@@ -190,7 +218,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
     ) -> Response:
         """Return the predictions of the graphs in a file: csv with SMILES, SDF, JSON Lines."""
         options = {"kind": kind, "smiles": smiles, "id": id}
-        return await ask("predict_file", await request.body(), options)
+        return await ask(request, "predict_file", await request.body(), options)
 
     @post("/explain", "One explanation", _json_body(bodies.ExplainBody), bodies.ExplainAnswer)
     async def explain(request: Request) -> Response:
@@ -198,10 +226,11 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
 
         The programs that decide it, where they stand, and what would change it.
         """
+        _check_json(request)
         body = bodies.ExplainBody.model_validate_json(data := await request.body())
         options = body.model_dump(exclude={"smiles", "graph"})
         del body
-        return await ask("explain", data, options)
+        return await ask(request, "explain", data, options)
 
     @app.get("/model", response_model=bodies.ModelAnswer, summary="The model")
     async def model() -> Response:
@@ -209,8 +238,9 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         return Response(pool.described, media_type=JSON)
 
     @app.get("/health", summary="Health")
-    async def health() -> bodies.HealthAnswer:
-        """Return whether questions are answered."""
+    async def health(response: Response) -> bodies.HealthAnswer:
+        """Return whether questions are answered; with status 503 while no worker is there."""
+        response.status_code = OK if pool.n_ready else 503
         return bodies.HealthAnswer(
             status="ok" if pool.n_ready else "starting",
             version=package_version(),

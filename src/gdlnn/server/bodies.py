@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
-Finite = Annotated[float, Field(allow_inf_nan=False, ge=-1e300, le=1e300)]
+from gdlnn.graphs.graph import MAX_FEATURE
+
+Finite = Annotated[float, Field(allow_inf_nan=False, ge=-MAX_FEATURE, le=MAX_FEATURE)]
 NodeIndex = Annotated[StrictInt, Field(ge=0, le=2**31)]
 Text = Annotated[StrictStr, Field(max_length=200_000)]
 Label = StrictInt | StrictStr | StrictBool | float

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Collection, MutableMapping
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -29,6 +30,9 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+
+
+_HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,9 @@ class Limits:
     waiting
         Requests that may wait for a free worker; further ones are told to come back later.
     connections
-        Connections open at a time.
+        Connections open at a time; further ones are told to come back later.
+    connections_per_client
+        Connections open at a time from one address; 0: half of all.
     """
 
     body_bytes: int = 4 << 20
@@ -60,8 +66,11 @@ class Limits:
     read_seconds: float = 10.0
     waiting: int = 64
     connections: int = 128
+    connections_per_client: int = 0
 
     def __post_init__(self) -> None:
+        if not self.connections_per_client:
+            object.__setattr__(self, "connections_per_client", (self.connections + 1) // 2)
         for field in fields(self):
             value = getattr(self, field.name)
             if not value > 0:
@@ -92,7 +101,7 @@ class _RefusedError(Exception):
 
 
 class Guard:
-    """Lets requests through that keep to the limits.
+    """Lets requests through that keep to the limits and come from where they may.
 
     Parameters
     ----------
@@ -100,10 +109,13 @@ class Guard:
         What is guarded.
     limits
         The limits.
+    hosts
+        The names under which the server may be addressed; empty: any.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, hosts: Collection[str] = ()) -> None:
         self.app, self.limits = app, limits
+        self.hosts = frozenset(host.lower().encode() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -112,16 +124,27 @@ class Guard:
             return
         answer = self._with_headers(send)
         try:
-            body = await self._body(dict(scope["headers"]), receive)
+            headers = dict(scope["headers"])
+            self._check_host(headers)
+            _check_origin(scope["method"], headers)
+            body = await self._body(headers, receive)
         except _RefusedError as refused:
             await _refuse(answer, refused)
             return
         if body is not None:
             await self.app(scope, _given(body, receive), answer)
 
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse other names than the server's own: a page from elsewhere would use one of these."""
+        host = _HOST.fullmatch(headers.get(b"host", b""))
+        if self.hosts and (host is None or host[1].lower() not in self.hosts):
+            raise _RefusedError(400, "host: expected a name of this server, got another")
+
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """Return the whole body, or None where the client has left."""
         most = self.limits.body_bytes
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            raise _RefusedError(400, "expected content-length or transfer-encoding, got both")
         if int(headers.get(b"content-length", b"0")) > most:  # the protocol has checked that it is a number
             raise _RefusedError(413, f"body: expected at most {most:,} bytes, got more")
         chunks: list[bytes] = []
@@ -153,6 +176,20 @@ class Guard:
             await send(message)
 
         return answer
+
+
+def _check_origin(method: str, headers: dict[bytes, bytes]) -> None:
+    """Refuse what pages of other sites send. Browsers say where a request comes from, and no page can lie."""
+    if method in ("GET", "HEAD", "OPTIONS"):
+        return
+    site = headers.get(b"sec-fetch-site")
+    origin = headers.get(b"origin")
+    if site is not None:
+        own = site in (b"same-origin", b"none")
+    else:
+        own = origin is None or origin.rpartition(b"://")[2] == headers.get(b"host")
+    if not own:
+        raise _RefusedError(403, "origin: expected a page of this server, got one of another site")
 
 
 async def _refuse(send: Send, refused: _RefusedError) -> None:

@@ -1,24 +1,27 @@
 """serve(): listen, answer until stopped, and close the connections of clients that are too slow.
 
 A stop lets running requests finish. uvicorn has no time limit for headers and for clients that do not read
-the answer; `PatientProtocol` has. Time limits for bodies are in `limits`.
+the answer; `PatientProtocol` has. Limits on bodies are in `limits`, on connections in `accepting`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import json
 import logging
 import signal
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gdlnn.errors import ServerError
+from gdlnn.server.accepting import Acceptor
 from gdlnn.server.app import app_over
-from gdlnn.server.limits import Limits
+from gdlnn.server.limits import HEADERS, Limits
 from gdlnn.server.workers import WorkerPool
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+STOP_SECONDS = 2.0
+"""Time that a server which stops waits for a client that reads nothing."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -58,7 +63,7 @@ def serve(
     listening = _bind(host, port)
     with listening:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        server = _Server(_config(app_over(pool, hosts), limits), address, say)
+        server = _Server(_config(app_over(pool, hosts), limits), limits, address, say)
         # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
         before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         try:
@@ -100,7 +105,6 @@ def _config(app: object, limits: Limits) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         server_header=False,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=max(1, round(limits.read_seconds)),
         timeout_graceful_shutdown=max(1, round(limits.seconds)),
     )
@@ -109,29 +113,68 @@ def _config(app: object, limits: Limits) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """uvicorn's server that says when it listens, and where."""
 
-    def __init__(self, config: uvicorn.Config, address: str, say: Callable[[str], None] | None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, limits: Limits, address: str, say: Callable[[str], None] | None
+    ) -> None:
         super().__init__(config)
-        self._address, self._say = address, say
+        self._limits, self._address, self._say = limits, address, say
+        self._acceptors: list[Acceptor] = []
         # What keeps workers from starting is raised; uvicorn would tell it once more, at length.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        await super().startup([])  # connections are taken here, not by asyncio
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        self._acceptors = [Acceptor(each, self._protocol, self._limits) for each in sockets or []]
         if self.started and self._say is not None:
             self._say(self._address)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for acceptor in self._acceptors:
+            acceptor.close()
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> PatientProtocol:
+        kind: Any = self.config.http_protocol_class
+        made: PatientProtocol = kind(self.config, self.server_state, self.lifespan.state)
+        return made
+
+
+class _CountingTransport:
+    """A transport that counts what is written to it, so that progress can be told from silence."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.written = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        self.written += len(data)
+        self._transport.write(data)
+
+    @property
+    def taken(self) -> int:
+        """Bytes that have gone out."""
+        return self.written - self._transport.get_write_buffer_size()
+
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's protocol with a time limit for the lines before a body, and for each part of an answer."""
+    """uvicorn's protocol with a time limit for the lines before a body, and for answers that are not read."""
 
     patience = 10.0
     _deadline: asyncio.TimerHandle | None = None
-    _unread: asyncio.TimerHandle | None = None
+    _watching: asyncio.TimerHandle | None = None
+    _taken, _since = 0, 0.0
+    forget: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
-        super().connection_made(transport)
+        self._counted = _CountingTransport(transport)
+        super().connection_made(self._counted)  # type: ignore[arg-type]
+        self._since = self.loop.time()
+        self._watch()
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -145,24 +188,40 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._enough()
-        self._taken()
+        if self._watching is not None:
+            self._watching.cancel()
         super().connection_lost(exc)
+        if self.forget is not None:
+            self.forget()
+            self.forget = None
 
-    def pause_writing(self) -> None:
-        """Begin to wait for a client that does not take the answer."""
-        super().pause_writing()
-        self._taken()
-        self._unread = self.loop.call_later(self.patience, self._give_up)
+    def shutdown(self) -> None:
+        """Let a running request end; what a client does not read is no reason to wait for long."""
+        self.patience = min(self.patience, STOP_SECONDS)
+        super().shutdown()
 
-    def resume_writing(self) -> None:
-        """Go on with the answer."""
-        self._taken()
-        super().resume_writing()
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, in JSON as every other error."""
+        body = json.dumps({"error": msg}).encode()
+        headers = [
+            *((b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))),
+            *((b"connection", b"close"), *HEADERS),
+        ]
+        with contextlib.suppress(h11.LocalProtocolError):  # an answer is under way already
+            events = h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()
+            for event in events:
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
-    def _taken(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+    def _watch(self) -> None:
+        """Give up a client that has not taken any part of what lies ready for it for too long."""
+        taken, now = self._counted.taken, self.loop.time()
+        if taken != self._taken or taken == self._counted.written:
+            self._taken, self._since = taken, now
+        elif now - self._since >= self.patience:
+            self.transport.abort()
+            return
+        self._watching = self.loop.call_later(min(self.patience, STOP_SECONDS) / 4, self._watch)
 
     def _wait(self) -> None:
         self._deadline = self.loop.call_later(self.patience, self._give_up)

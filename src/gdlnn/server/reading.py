@@ -71,11 +71,19 @@ class Reader:
         How much is read.
     reading
         How molecules become graphs; None for a model of other graphs.
+    folder
+        Where files are while they are read; None: the system's folder for such.
     """
 
     def __init__(
-        self, schema: Schema | None, info: SetInfo, limits: Limits, reading: MoleculeReader | None
+        self,
+        schema: Schema | None,
+        info: SetInfo,
+        limits: Limits,
+        reading: MoleculeReader | None,
+        folder: str | None = None,
     ) -> None:
+        self._folder = folder
         self.schema, self.info, self.limits, self.reading = schema, info, limits, reading
         computed = n_structure_features(schema)  # they may be there already, as in a part of a graph
         self.n_node_features = info.n_node_features - computed
@@ -113,7 +121,7 @@ class Reader:
             raise ServerError(f"kind: expected one of {', '.join(get_args(FileKind))}, got {kind!r}")
         if kind != "jsonl" and not self.takes_smiles:
             raise ServerError(f"{kind}: {self._no_smiles()}")
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             path = Path(folder) / f"input{_SUFFIXES[kind]}"
             path.write_bytes(data)
             try:

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import itertools
 import json
 import logging
 import os
+import shutil
 import signal
 import struct
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gdlnn.errors import GDLNNError, ServerError
 from gdlnn.server.limits import Limits
 
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
 START_SECONDS = 300.0  # a large model on a busy machine
-OK, BAD_REQUEST, BROKEN = 200, 422, 500
+LEFT_SECONDS = 2.0  # for an answer that nobody waits for; starting a worker takes as long
+OK, BAD_REQUEST, BROKEN, FULL = 200, 422, 500, 507
+_FOLDERS = "gdlnn-serve-"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _READ_AHEAD = 1 << 20
 logger = logging.getLogger(__name__)
 
@@ -58,6 +67,28 @@ async def receive_message(stream: asyncio.StreamReader) -> tuple[dict[str, Any],
     return header, await stream.readexactly(n_body)
 
 
+# --- folders ------------------------------------------------------------------------------------------------
+
+
+def new_folder() -> Path:
+    """Make the folder of this server for clients' files; those of servers that were killed are removed."""
+    for other in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*-*"):
+        owner = other.name.removeprefix(_FOLDERS).partition("-")[0]
+        if owner.isdigit() and not _is_running(int(owner)):
+            shutil.rmtree(other, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-"))
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 # --- the pool, in the server --------------------------------------------------------------------------------
 
 
@@ -85,27 +116,29 @@ class Answer:
 class _Worker:
     """One process, and the pipe to it."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
+    def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
+        self.process, self.folder = process, folder
+        self.at_work = False
         assert process.stdin is not None
         assert process.stdout is not None
         self.stdin, self.stdout = process.stdin, process.stdout
 
     @classmethod
-    async def start(cls, settings: dict[str, Any]) -> tuple[_Worker, bytes]:
-        """Start a process; return it with its description of the model."""
+    async def start(cls, settings: dict[str, Any], root: Path) -> tuple[_Worker, bytes]:
+        """Start a process with a folder of its own; return it with its description of the model."""
+        folder = Path(tempfile.mkdtemp(prefix="worker-", dir=root))
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             __name__,
-            json.dumps(settings),
+            json.dumps(settings | {"folder": str(folder)}),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_READ_AHEAD,
             # One thread each, set before the numeric libraries are loaded.
             env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
-        worker = cls(process)
+        worker = cls(process, folder)
         try:
             header, described = await asyncio.wait_for(receive_message(worker.stdout), START_SECONDS)
         except (asyncio.IncompleteReadError, TimeoutError) as error:
@@ -130,6 +163,11 @@ class _Worker:
             self.process.kill()
         self.stdin.close()
         await self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)  # what clients sent, wherever the worker was in it
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.returncode is None
 
 
 class WorkerPool:
@@ -168,14 +206,16 @@ class WorkerPool:
         self.described = b""
         self.failure: BaseException | None = None  # why the workers did not start
         self.n_waiting = self.n_replaced = 0
+        self.folder: Path | None = None
         self._idle: asyncio.LifoQueue[_Worker] = asyncio.LifoQueue()
         self._all: set[_Worker] = set()
-        self._starting: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Start the workers; returns when all have loaded the model."""
+        self.folder = folder = new_folder()
         started = await asyncio.gather(
-            *(_Worker.start(self.settings) for _ in range(self.n_workers)), return_exceptions=True
+            *(_Worker.start(self.settings, folder) for _ in range(self.n_workers)), return_exceptions=True
         )
         for found in started:
             if not isinstance(found, BaseException):
@@ -189,21 +229,23 @@ class WorkerPool:
 
     async def stop(self) -> None:
         """End all workers."""
-        for task in self._starting:
+        workers, self._all = self._all, set()
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._starting, return_exceptions=True)
-        await asyncio.gather(*(worker.end() for worker in self._all))
-        self._all.clear()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(worker.end() for worker in workers))
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def n_ready(self) -> int:
         """How many workers there are now, at work or not."""
-        return len(self._all)
+        return sum(worker.is_alive for worker in self._all)
 
     @property
     def n_idle(self) -> int:
         """How many workers wait for a question."""
-        return self._idle.qsize()
+        return sum(worker.is_alive and not worker.at_work for worker in self._all)
 
     async def ask(self, do: str, body: bytes, options: dict[str, Any] | None = None) -> Answer:
         """Ask the next free worker.
@@ -218,22 +260,31 @@ class WorkerPool:
             Where the worker ended by itself; another is being started.
         """
         worker = await self._free_worker()
-        message = packed({"do": do, "options": options or {}}, body)
-        done = False
+        worker.at_work = True
+        asking = asyncio.ensure_future(worker.ask(packed({"do": do, "options": options or {}}, body)))
         try:
-            answer = await asyncio.wait_for(worker.ask(message), self.limits.seconds)
-            done = True
+            answer = await asyncio.wait_for(asyncio.shield(asking), self.limits.seconds)
+        except asyncio.CancelledError:  # the client has left
+            self._in_background(self._finish(worker, asking))
+            raise
         except TimeoutError as error:
+            asking.cancel()
+            self._replace(worker)
             raise TooSlowError from error
         except (asyncio.IncompleteReadError, ConnectionError) as error:
+            self._replace(worker)
             raise WorkerGoneError from error
-        finally:
-            # Whatever came between (also the client's leaving) has left an answer in the pipe.
-            if done:
-                self._idle.put_nowait(worker)
-            else:
-                self._replace(worker)
+        self._free(worker)
         return answer
+
+    async def _finish(self, worker: _Worker, asking: asyncio.Future[Answer]) -> None:
+        """Let a worker end an answer that nobody waits for, unless starting another is sooner done."""
+        try:
+            await asyncio.wait_for(asking, min(LEFT_SECONDS, self.limits.seconds))
+        except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
+            self._replace(worker)
+        else:
+            self._free(worker)
 
     async def _free_worker(self) -> _Worker:
         if self._idle.empty() and self.n_waiting >= self.limits.waiting:
@@ -241,7 +292,7 @@ class WorkerPool:
         self.n_waiting += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                while (worker := await self._idle.get()).process.returncode is not None:
+                while not (worker := await self._idle.get()).is_alive or worker not in self._all:
                     self._replace(worker)  # it ended while nobody asked it anything
                 return worker
         except TimeoutError as error:
@@ -251,21 +302,37 @@ class WorkerPool:
 
     def _add(self, worker: _Worker) -> None:
         self._all.add(worker)
+        self._free(worker)
+        self._in_background(self._watch(worker))
+
+    def _free(self, worker: _Worker) -> None:
+        worker.at_work = False
         self._idle.put_nowait(worker)
 
+    async def _watch(self, worker: _Worker) -> None:
+        """Replace a worker as soon as it ends, whether somebody asks it or not."""
+        await worker.process.wait()
+        if not worker.at_work:
+            self._replace(worker)
+
     def _replace(self, worker: _Worker) -> None:
-        self._all.discard(worker)
-        self.n_replaced += 1
-        task = asyncio.create_task(self._start_instead_of(worker))
-        self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
+        if worker in self._all:
+            self._all.discard(worker)
+            self.n_replaced += 1
+            self._in_background(self._start_instead_of(worker))
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _start_instead_of(self, worker: _Worker) -> None:
         await worker.end()
+        assert self.folder is not None
         for pause in itertools.chain((0.0, 1.0, 10.0), itertools.repeat(60.0)):
             await asyncio.sleep(pause)
             try:
-                fresh, _ = await _Worker.start(self.settings)
+                fresh, _ = await _Worker.start(self.settings, self.folder)
             except (ServerError, OSError) as error:
                 logger.warning("a worker could not be started again: %s", error)
                 continue
@@ -311,7 +378,7 @@ def _load(settings: dict[str, Any]) -> Any:
         examples = resolve_dataset(settings["examples"], smiles=settings.get("smiles"), download=False)
     from gdlnn.server.answers import Answers
 
-    return Answers(model, Limits.from_json(settings["limits"]), examples)
+    return Answers(model, Limits.from_json(settings["limits"]), examples, settings["folder"])
 
 
 def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
@@ -327,6 +394,13 @@ def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
         return packed({"status": OK}, json.dumps(found, allow_nan=False).encode())
     except GDLNNError as error:
         return packed({"status": BAD_REQUEST, "error": str(error)})
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            logger.exception("%s: unexpected failure", header.get("do"))
+            return packed({"status": BROKEN, "error": "something went wrong; the server's log says what"})
+        logger.warning("no room for a client's file: %s", error.strerror)
+        reason = "the server has no room for the file; try again later, or send less"
+        return packed({"status": FULL, "error": reason})
     except Exception:
         logger.exception("%s: unexpected failure", header.get("do"))
         return packed({"status": BROKEN, "error": "something went wrong; the server's log says what"})

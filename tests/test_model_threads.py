@@ -1,0 +1,131 @@
+"""Fits in threads: the same bytes as alone, and nothing of the process is changed on the way."""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from gdlnn import GDLNNClassifier, MLPHead, Neighbourhoods, make_ba_2motifs
+from gdlnn.datasets.text import read_numbers
+from gdlnn.explain.streaming import stream_explanations
+from gdlnn.io.atomic import atomic_write
+from gdlnn.model import network
+from gdlnn.model.representation import stream_features
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOTIFS = make_ba_2motifs(40, seed=0)
+SEEDS = (0, 1, 2, 0, 1, 2)
+
+
+def bytes_of_fit(folder: Path, seed: int, name: str) -> bytes:
+    """Return the model file of a fit with dropout, soft labels and an ensemble."""
+    head = MLPHead(epochs=8, ensemble_size=2, soft_labels="forest")
+    file = folder / f"{name}-{seed}.gdlnn"
+    GDLNNClassifier(Neighbourhoods(), head, seed=seed, n_jobs=1, progress=False).fit(MOTIFS).save(file)
+    return file.read_bytes()
+
+
+def state_of_the_process() -> list[Any]:
+    """Return what a fit could disturb for others in this process.
+
+    Filters of warnings are left out: scikit-learn itself sets them around its parallel jobs.
+    """
+    return [
+        torch.random.get_rng_state().tolist(),
+        torch.get_num_threads(),
+        *ThreadPoolExecutor(1).map(lambda _: torch.get_num_threads(), [0]),  # in a new thread
+        torch.is_grad_enabled(),
+        torch.get_default_dtype(),
+        [str(part) for part in np.random.get_state()],  # noqa: NPY002 - the state that others use
+        random.getstate(),
+        np.geterr(),
+        dict(os.environ),
+    ]
+
+
+def test_fits_in_threads_give_the_bytes_of_fits_alone(tmp_path: Path) -> None:
+    torch.manual_seed(7)
+    before = state_of_the_process()
+    alone = {seed: bytes_of_fit(tmp_path, seed, "alone") for seed in set(SEEDS)}
+    assert state_of_the_process() == before
+    assert len(set(alone.values())) == len(alone)
+    with ThreadPoolExecutor(len(SEEDS)) as executor:
+        found = list(
+            executor.map(lambda n: bytes_of_fit(tmp_path, SEEDS[n], f"thread{n}"), range(len(SEEDS)))
+        )
+    assert found == [alone[seed] for seed in SEEDS]
+    assert state_of_the_process() == before
+
+
+def test_random_numbers_drawn_beside_a_fit_change_neither(tmp_path: Path) -> None:
+    alone = bytes_of_fit(tmp_path, 3, "alone")
+    with ThreadPoolExecutor(1) as executor:
+        fitting = executor.submit(bytes_of_fit, tmp_path, 3, "beside")
+        drawn = []
+        for _ in range(50):
+            torch.manual_seed(1)
+            drawn.append(torch.rand(1000).sum().item())
+        assert fitting.result() == alone
+    assert len(set(drawn)) == 1
+
+
+def test_fits_in_dask_threads_give_the_same_bytes(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    alone = {seed: bytes_of_fit(tmp_path, seed, "alone") for seed in set(SEEDS)}
+    with distributed.Client(
+        n_workers=1, threads_per_worker=4, processes=False, dashboard_address=None
+    ) as client:
+        futures = [
+            client.submit(bytes_of_fit, tmp_path, seed, f"dask{n}", pure=False)
+            for n, seed in enumerate(SEEDS)
+        ]
+        assert client.gather(futures) == [alone[seed] for seed in SEEDS]
+
+
+def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> None:
+    """Predicting and explaining on an executor of threads, which share torch with the caller."""
+    model = GDLNNClassifier(Neighbourhoods(), MLPHead(epochs=2), n_jobs=1, progress=False).fit(MOTIFS)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        before = state_of_the_process()
+        with ThreadPoolExecutor(2) as executor:
+            features = list(stream_features(model, MOTIFS.graphs, executor, batch_size=10))
+            list(stream_explanations(model, MOTIFS.graphs[:4], executor=executor, batch_size=2))
+        assert state_of_the_process() == before
+        np.testing.assert_array_equal(np.concatenate(features), model.transform(MOTIFS.graphs))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_threads_of_torch_are_limited_without_a_process_wide_setting() -> None:
+    assert network._thread_local_limits() is not None, "this torch lets a thread limit itself alone"
+
+
+def test_files_are_read_and_written_without_process_wide_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a setting of the whole process was changed")
+
+    (tmp_path / "numbers.txt").write_text("1\n2\n")
+    mask = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(warnings, "simplefilter", never)
+            patch.setattr(os, "umask", never)
+            assert read_numbers(tmp_path / "numbers.txt").tolist() == [[1], [2]]
+            with atomic_write(tmp_path / "out") as file:
+                file.write(b"x")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o640

@@ -1,0 +1,268 @@
+"""What strangers hand over: readers answer mutations of good files with our own errors and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib
+import io
+import json
+import random
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz.readers import READERS, sound_files
+from gdlnn import Graph, GraphDataset, MiningError, MissingExtraError, ProgramSet, Schema, mine
+from gdlnn.cli import main
+from gdlnn.datasets.load import read_split
+from gdlnn.errors import GDLNNError, GraphError, printable, require
+from gdlnn.explain import Explanation
+from gdlnn.graphs import Feature
+from gdlnn.io.journal import record
+from gdlnn.mining.results import TaskResult
+from reference.mining_cases import random_trees
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Iterator
+
+TREES = random_trees(12)
+ENDS = ("read", "refused")
+DEEP = "[" * 100_000
+STRANGE: list[Any] = [
+    None, True, False, 0, -1, 1, 2**31, 2**53 + 1, 2**63, 2**70, -(2**70), 1e30, 1e39, 1e308, -1e308,
+    float("nan"), float("inf"), 1.5, "", "no", "nan", "\0", "a\0", "\x1b[2J", "1_0", [], [[]], [None], {},
+    {"a": 1}, "x" * 1000, [2**70], ["a", 1],
+]  # fmt: skip
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield where a JSON value has parts."""
+    yield at
+    items: Any = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = list(enumerate(value))[:4]
+    for key, part in items:
+        yield from places(part, (*at, key))
+
+
+def with_part(value: Any, at: tuple[Any, ...], new: Any) -> Any:
+    """Return a JSON value with another part at a place."""
+    if not at:
+        return new
+    changed = copy.copy(value)
+    changed[at[0]] = with_part(value[at[0]], at[1:], new)
+    return changed
+
+
+@pytest.mark.parametrize("reader", list(READERS))
+def test_bytes_with_pieces_replaced(reader: str, n_cases: float) -> None:
+    """Cut, doubled, exchanged and replaced, at random."""
+    rng = random.Random(reader)
+    files = sound_files(reader)
+    for _ in range(int(25 * n_cases)):
+        data = bytearray(rng.choice(files))
+        for _ in range(rng.randint(1, 4)):
+            at, length = rng.randrange(len(data) + 1), rng.randrange(20)
+            piece = rng.choice(
+                [b"", b"nan", b"1e39", b"\0", b"-1", b"99999999999", b"\xff", b"{}", b'"', b"\n", b","]
+            )
+            data[at : at + length] = rng.choice([piece, bytes(data[at : at + length]) * 2, rng.randbytes(3)])
+        assert READERS[reader](bytes(data)) in ENDS
+
+
+@pytest.mark.parametrize("reader", [name for name in READERS if name not in ("tu", "sdf", "table", "gdl")])
+@given(st.data())
+def test_json_with_parts_exchanged(reader: str, data: st.DataObject) -> None:
+    """One part of the JSON of a sound file becomes something else: of another kind or out of range."""
+    sound = data.draw(st.sampled_from(sound_files(reader)))
+    text, put_back = json_of(reader, sound, data)
+    value = json.loads(text)
+    at = data.draw(st.sampled_from(list(places(value))))
+    new = data.draw(st.sampled_from(STRANGE))
+    assert READERS[reader](put_back(json.dumps(with_part(value, at, new)).encode())) in ENDS
+
+
+def json_of(reader: str, sound: bytes, data: st.DataObject) -> tuple[str, Any]:
+    """Return a JSON text inside a file, and a function that puts another one in its place."""
+    if sound[:2] == b"PK":
+        with zipfile.ZipFile(io.BytesIO(sound)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        name = "model.json" if "model.json" in members else "dataset.json"
+
+        def zipped(new: bytes) -> bytes:
+            buffer = io.BytesIO()
+            with zipfile.ZipFile(buffer, "w") as file:
+                for member, content in (members | {name: new}).items():
+                    file.writestr(member, content)
+            return buffer.getvalue()
+
+        return members[name].decode(), zipped
+    lines = sound.split(b"\n")
+    number = data.draw(
+        st.sampled_from([i for i, line in enumerate(lines) if b"{" in line and b"program " not in line])
+    )
+    head, _, _ = lines[number].partition(b"{")
+
+    def joined(new: bytes) -> bytes:
+        line = record(json.loads(new)).rstrip(b"\n") if reader.startswith("checkpoint") else head + new
+        return b"\n".join([*lines[:number], line, *lines[number + 1 :]])
+
+    def joined_safely(new: bytes) -> bytes:
+        return joined(new) if json.loads(new) is not None else b"\n".join(lines[:number])
+
+    return lines[number][len(head) :].decode(), joined_safely
+
+
+@pytest.mark.parametrize("reader", list(READERS))
+def test_the_files_that_are_changed_are_sound(reader: str) -> None:
+    for data in sound_files(reader):
+        assert READERS[reader](data) == "read"
+
+
+# --- one by one ---------------------------------------------------------------------------------------------
+
+
+def test_json_that_is_too_deep(tmp_path: Path) -> None:
+    deep = tmp_path / "deep"
+    deep.write_text(f"// gdlnn programs {DEEP}\n")
+    with pytest.raises(MiningError, match="nested less deeply"):
+        ProgramSet.load(deep)
+    with pytest.raises(GDLNNError, match="nested less deeply"):
+        Explanation.from_json(DEEP)
+    deep.write_text(DEEP)
+    with pytest.raises(GDLNNError, match="expected lists of rows"):
+        read_split(deep, 3)
+
+
+@pytest.mark.parametrize("path", ["", "nothing", "\0"])
+def test_a_set_of_programs_that_cannot_be_opened(path: str, tmp_path: Path) -> None:
+    with pytest.raises(MiningError):
+        ProgramSet.load(tmp_path / path)
+
+
+def test_values_of_results_in_checkpoints() -> None:
+    good = {
+        "task": 1, "program": {"nodes": [], "edges": []}, "score": 0.5, "support": "0", "mutations": 1,
+        "unresolved": 0, "tests": 1, "searches": 1, "unknown": 0, "seconds": 0.5,
+    }  # fmt: skip
+    assert TaskResult.from_json(good).task == 1
+    lies: list[dict[str, Any]] = [
+        *(
+            {name: -1}
+            for name in ("task", "mutations", "unresolved", "tests", "searches", "unknown", "seconds")
+        ),
+        *({"score": value} for value in (float("nan"), float("inf"), -0.5, 2.0, "1", None)),
+        *({"seconds": value} for value in (float("nan"), float("inf"), True, "1")),
+        *({"tests": value} for value in (2**70, True, 1.5)),
+        {"more": 1},
+    ]
+    for changes in lies:
+        with pytest.raises((ValueError, TypeError)):
+            TaskResult.from_json({**good, **changes})
+
+
+@pytest.mark.parametrize(
+    "data", [{}, [], None, {"node": 1}, {"node": [[]], "edge": [], "classes": []}, {"node": [{"name": 1}]}]
+)
+def test_a_schema_that_is_none(data: Any) -> None:
+    with pytest.raises(GraphError):
+        Schema.from_json(data)
+    with pytest.raises(GraphError, match="finite"):
+        Feature("f", "nominal", {float("nan"): "x"})
+
+
+def test_nothing_that_is_printed_moves_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
+    assert printable(f"a{evil}\n\tb") == "a\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\x202e\n\tb"
+    schema = Schema((Feature(f"f{evil}", "nominal", {1.0: evil}),), (), {0: evil, 1: "b"})
+    graphs = [Graph([[1.0]], [], name=evil, schema=schema), Graph([[2.0], [1.0]], [(0, 1)], schema=schema)]
+    data = GraphDataset(graphs * 6, [0, 1] * 6, schema, evil)
+    data.save(tmp_path / "d.gdlds")
+    for words in (
+        ["datasets", "info", str(tmp_path / "d.gdlds")],
+        [
+            "mine",
+            str(tmp_path / "d.gdlds"),
+            "-o",
+            str(tmp_path / "p.gdl"),
+            "--split",
+            "random",
+            "--part",
+            "all",
+        ],
+        ["mine", str(tmp_path / f"{evil}.csv"), "-o", str(tmp_path / "p.gdl")],
+        ["datasets", "info", str(tmp_path / "d.gdlds"), "--verbose"],
+    ):
+        with contextlib.suppress(SystemExit):
+            main(words)
+        said = capsys.readouterr()
+        assert said.out + said.err
+        assert not set("\x1b\x07\x9b\u202e") & set(said.out + said.err)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["mine", "d.gdlds"],
+        ["train", "d.gdlds"],
+        ["predict", "m", "d.gdlds"],
+        ["explain", "m", "d.gdlds", "--all"],
+    ],
+)
+def test_an_output_is_not_the_checkpoint(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    TREES.save("d.gdlds")
+    for checkpoint in ("X.json", "./X.json", str(tmp_path / "X.json")):
+        with pytest.raises(SystemExit) as end:
+            main([*words, "-o", "X.json", "--checkpoint", checkpoint])
+        assert end.value.code == 2
+        assert "X.json: the output would overwrite the checkpoint" in capsys.readouterr().err
+    assert not Path("X.json").exists()
+
+
+def test_a_library_that_cannot_be_loaded_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str) -> types.ModuleType:
+        raise error
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    error: Exception = ImportError("libX.so: failed to map segment: Cannot allocate memory")
+    with pytest.raises(MissingExtraError, match=r"numpy, which is installed but cannot be loaded: libX\.so"):
+        require("numpy.linalg", "chem", "Reading")
+    error = MemoryError()
+    with pytest.raises(MissingExtraError, match="cannot be loaded: memory ran out"):
+        require("numpy", "chem", "Reading")
+    error = ModuleNotFoundError("No module named 'nonesuch'")
+    with pytest.raises(MissingExtraError, match=r"nonesuch, which is not installed\. Install it with"):
+        require("nonesuch.part", "chem", "Reading")
+    assert "nonesuch" not in sys.modules
+
+
+def test_garbage_in_checkpoints_of_mining(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    mine(TREES, checkpoint=path)
+    header, first, *_ = path.read_bytes().splitlines(keepends=True)
+    sound = json.loads(first.partition(b" ")[2])
+    for changes in ({"score": float("nan")}, {"tests": -3}, {"support": "5,3"}, {"seconds": float("inf")}):
+        path.write_bytes(header + record({**sound, **changes}))
+        with pytest.raises(MiningError, match="is no result"):
+            mine(TREES, checkpoint=path)
+
+
+def test_temporary_files_are_not_left(tmp_path: Path) -> None:
+    """What the readers of this test use is removed again."""
+    before = set(Path(tempfile.gettempdir()).iterdir())
+    for reader in ("tu", "jsonl"):
+        READERS[reader](sound_files(reader)[0])
+    assert set(Path(tempfile.gettempdir()).iterdir()) == before
