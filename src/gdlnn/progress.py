@@ -133,7 +133,7 @@ class _StagedBar:
         return max(0.0, pace * (self._seconds - done) - (self._clock() - self._moved))
 
 
-TRUSTED = 0.2
+TRUSTED = 0.5
 """Share of the expected seconds after which the pace so far counts as much as the expectation."""
 
 

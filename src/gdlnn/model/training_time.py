@@ -56,18 +56,18 @@ if TYPE_CHECKING:
 
 SAMPLE_SHARE, FEWEST, MOST = 1 / 8, 200, 2000
 """The larger sample: its share of the training graphs, and its bounds."""
-BAR_SHARE, BAR_FEWEST, BAR_MOST = 1 / 32, 64, 400
+BAR_SHARE, BAR_FEWEST, BAR_MOST = 1 / 16, 100, 600
 """The same for the bar of a training that has begun, which must not take long."""
 EPOCHS_OF_ALL = 0.85
 """Share of the epochs that early stopping leaves, on average: see docs/model.md."""
 STEADY_SECONDS = 1.0
 """A sample that takes less says little of how time grows, and it is taken to grow in proportion."""
+LEVELLING = 0.5
+"""Growth of the number of matched programs per graph beyond the samples, beside that between them."""
 STEPS = 8
 """Training steps of one epoch in which the head is timed."""
 PROGRAMS_PER_TARGET = 0.5
 """Distinct programs that one descent adds, on average."""
-COMPARING = 1.5
-"""Power of the number of graphs that the time of comparing them with one another grows with."""
 MATCHED_SAMPLE, EXAMPLE_SAMPLE = 100, 100
 """Most validation graphs that are matched, and programs that examples are found for."""
 
@@ -193,7 +193,7 @@ class _Measured:
         sizes = [float(len(found)) for found in sets]
         density = [found.sparse_supports().nnz / found.info.n_graphs if len(found) else 0.0 for found in sets]
         columns = sizes[1] * self._growth ** self._exponent(sizes[0], sizes[1], 0.0, 1.0)
-        matched = density[1] * self._growth ** self._exponent(density[0], density[1], 0.0, 1.0)
+        matched = density[1] * self._growth ** (LEVELLING * self._exponent(density[0], density[1], 0.0, 1.0))
         most = columns if source.max_programs is None else float(source.max_programs)
         seconds = times[1].times(self._growth**growth)
         return seconds, sets[1], (min(columns, most), min(matched, most))
@@ -239,8 +239,7 @@ class _Measured:
             matching = self._matching(sampled, programs, val)
         if stops:
             stages[MATCHING] = matching
-        epochs = EPOCHS_OF_ALL if stops else 1.0
-        stages[HEAD] = self._fitting(sampled, programs, head, len(train), epochs)
+        stages[HEAD] = self._fitting(sampled, programs, head, len(train), n_val if stops else 0)
         stages[CALIBRATING] = Seconds(0, 0)
         if self._calibrates():
             if checked:
@@ -250,7 +249,7 @@ class _Measured:
                 if getattr(smaller, "ensemble_size", 1) > 2:
                     smaller.ensemble_size = 2
                 rows = round(len(train) * (1 - 1 / FOLDS))
-                stages[CALIBRATING] = self._fitting(sampled, programs, smaller, rows, 1.0).times(FOLDS)
+                stages[CALIBRATING] = self._fitting(sampled, programs, smaller, rows, 0).times(FOLDS)
         if train.reading is not None:
             stages[EXAMPLES] = self._examples(sampled, programs)
         stages[RECORDING] = self._recording(programs)
@@ -262,8 +261,11 @@ class _Measured:
         seconds, _ = self._timed(lambda: SeenGraphs.of(sample))
         if programs is None:
             return seconds.times(self._growth)
-        comparing, _ = self._timed(lambda: Domain.of(sample, programs, SeenValues.of(sample)))
-        return seconds.times(self._growth).plus(comparing.times(self._growth**COMPARING))
+        values = SeenValues.of(sample)
+        alone, _ = self._timed(lambda: Domain.of(sample, programs[:0], values))
+        compared, _ = self._timed(lambda: Domain.of(sample, programs, values))
+        pairs = max(0.0, compared.cpu - alone.cpu) * self._growth**2
+        return seconds.plus(alone).times(self._growth).plus(Seconds(pairs, pairs))
 
     def _calibrates(self) -> bool:
         """Say whether the head is asked about graphs that it was not trained on."""
@@ -282,9 +284,9 @@ class _Measured:
         return compiling.times(wider).plus(matching.times(wider * len(val) / len(part)))
 
     def _fitting(
-        self, sampled: _Sampled, programs: ProgramSet | None, head: Any, n_rows: int, epochs: float
+        self, sampled: _Sampled, programs: ProgramSet | None, head: Any, n_rows: int, n_val: int
     ) -> Seconds:
-        """Return the time of fitting a head; `epochs` is the share of its epochs that it is trained for."""
+        """Return the time of fitting a head to rows, which `n_val` rows stop early unless there are none."""
         width = max(1, round(sampled.n_columns) + sampled.n_pooled)
         if not isinstance(head, MLPHead):
             return self._fitting_other(programs, head, n_rows)
@@ -292,15 +294,21 @@ class _Measured:
         steps = min(STEPS, math.ceil(n_rows / head.batch_size))
         X = _made_table(min(n_rows, steps * head.batch_size), width, sampled, programs)
         y = np.arange(X.shape[0]) % len(self._model.classes_)
+        some = slice(0, math.ceil(X.shape[0] * n_val / n_rows))
+        held_out = (X[some], y[some]) if n_val else None
         short = clone(head).set_params(
-            linear_share=0.0, soft_labels=None, class_weight=None, early_stopping=False
+            linear_share=0.0, soft_labels=None, class_weight=None, early_stopping=n_val > 0
         )
         times = []
         for n_epochs in (1, 1, 4):  # the first warms up
             short.set_params(epochs=n_epochs)
-            times.append(self._timed(lambda: short.fit(X, y))[0].cpu)
+            times.append(self._timed(lambda: short.fit(X, y, held_out))[0].cpu)
         per_step = max(times[2] - times[1], 1e-6) / 3 / steps
-        total = per_step * math.ceil(n_rows / head.batch_size) * max(1, round(head.epochs * epochs))
+        total = (
+            per_step
+            * math.ceil(n_rows / head.batch_size)
+            * max(1, round(head.epochs * (EPOCHS_OF_ALL if n_val else 1.0)))
+        )
         if head.share_of_linear:
             total += self._fitting_linear(sampled, programs, n_rows)
         return Seconds(total, total)
