@@ -1,4 +1,8 @@
-"""Progress bars in terminals and notebooks; silent elsewhere."""
+"""Progress bars in terminals and notebooks; silent elsewhere.
+
+One bar shows at a time. A bar that is opened inside another does not show by itself: it moves the outer one
+within its current step or stage.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,18 @@ import importlib.util
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rich.console import Console
 
-Style = Literal["steps", "bytes", "rows", "tasks"]
+Style = Literal["steps", "bytes", "rows", "tasks", "stages"]
 REFRESH_SECONDS = 0.5
+FULL = 100
+"""Where a bar over stages ends."""
 
 
 @contextmanager
@@ -38,7 +45,7 @@ def progress_bar(
         Number of steps, if known, and how many are done already.
     style
         "steps" shows the time left, "bytes" sizes and speed, "rows" a spinner and the time so far, "tasks" a
-        bar and the time so far.
+        bar and the time so far, "stages" a percentage and the time left.
     says
         Text beside the bar.
     wanted
@@ -50,8 +57,12 @@ def progress_bar(
     ------
     A function that moves the bar, with any of the keywords `completed`, `advance`, `total` and `says`.
     """
-    console = _console() if wanted else None
-    if console is None:
+    around = _AROUND.get()
+    console = _console() if wanted and around is None else None
+    if around is not None:
+        with _inner_bar(around, total, completed, wanted=wanted) as update:
+            yield update
+    elif console is None:
         yield _ignore
     elif console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
         from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
@@ -61,13 +72,161 @@ def progress_bar(
         from rich.progress import Progress
 
         with Progress(*_columns(style), console=console, transient=transient) as bar:
-            task = bar.add_task(name, total=total, completed=completed, says=says)
+            task = bar.add_task(name, total=total, completed=completed, says=says, left=None)
             yield lambda **changes: bar.update(task, **changes)
 
 
 def is_watched() -> bool:
     """Say whether bars are shown."""
-    return _console() is not None
+    return _AROUND.get() is not None or _console() is not None
+
+
+# --- one bar over several stages ----------------------------------------------------------------------------
+
+
+class _Span(NamedTuple):
+    """A part of a bar over stages, from 0 to 1, for what happens inside it.
+
+    `stages` has the parts of the stages that follow one another inside, `words` what is under way.
+    """
+
+    bar: _StagedBar
+    start: float = 0.0
+    end: float = 1.0
+    words: str = ""
+    stages: Mapping[str, tuple[float, float]] = {}
+
+    def part(self, start: float, end: float, words: str = "") -> _Span:
+        """Return a part of this part."""
+        length = self.end - self.start
+        said = ", ".join(word for word in (self.words, words) if word)
+        return _Span(self.bar, self.start + start * length, self.start + end * length, said)
+
+    def move(self, share: float, says: str = "") -> None:
+        """Move the bar to a share of this part."""
+        position = self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
+        self.bar.move(position, f"{self.words}: {says}" if says else self.words)
+
+
+_AROUND: ContextVar[_Span | None] = ContextVar("_AROUND", default=None)
+
+
+class _StagedBar:
+    """The position of a bar over stages, which never goes back, and the time left."""
+
+    def __init__(
+        self, update: Callable[..., None], seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._update, self._seconds, self._position, self._clock = update, seconds, 0.0, clock
+        self._started = self._moved = clock()
+
+    def move(self, position: float, says: str) -> None:
+        """Move to a position from 0 to 1; one before the present changes the words alone."""
+        self._position = max(self._position, position)
+        self._moved = self._clock()
+        self._update(completed=round(FULL * self._position, 1), says=says, left=self.time_left)
+
+    def time_left(self) -> float:
+        """Return the seconds left: those expected, at the pace so far."""
+        done, trusted = self._position * self._seconds, TRUSTED * self._seconds
+        pace = (self._moved - self._started + trusted) / (done + trusted)
+        return max(0.0, pace * (self._seconds - done) - (self._clock() - self._moved))
+
+
+TRUSTED = 0.5
+"""Share of the expected seconds after which the pace so far counts as much as the expectation."""
+
+
+@contextmanager
+def staged_bar(name: str, seconds: Mapping[str, float], *, wanted: bool = True) -> Iterator[None]:
+    """Show one bar over several stages, see `stage`, for as long as the context lasts.
+
+    Parameters
+    ----------
+    name
+        What is being done.
+    seconds
+        What each stage is expected to take, in order. They decide where on the bar it begins and ends.
+    wanted
+        False shows nothing.
+    """
+    around = _AROUND.get()
+    total = max(sum(seconds.values()), 1e-9)
+    places: dict[str, tuple[float, float]] = {}
+    end = 0.0
+    for of, own in seconds.items():
+        places[of] = (end, end + own / total)
+        end += own / total
+    if around is not None:
+        with _inside(around._replace(stages=places)):
+            yield
+    elif not wanted or not is_watched():
+        yield
+    else:
+        with progress_bar(name, FULL, style="stages") as update:
+            bar = _StagedBar(update, total)
+            with _inside(_Span(bar, stages=places)):
+                yield
+            bar.move(1.0, "done")
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Name the stage under way; bars and `moved` inside move the bar around. Without one, do nothing."""
+    around = _AROUND.get()
+    if around is None:
+        yield
+        return
+    span = around.part(*around.stages.get(name, (0.0, 0.0)), name)
+    span.move(0.0)
+    with _inside(span):
+        yield
+    span.move(1.0)
+
+
+@contextmanager
+def portion(number: int, count: int) -> Iterator[None]:
+    """Give what is done inside one of `count` equal parts of the stage under way."""
+    around = _AROUND.get()
+    if around is None:
+        yield
+        return
+    with _inside(around.part(number / count, (number + 1) / count)):
+        yield
+
+
+def moved(done: float, total: float) -> None:
+    """Move the stage under way, if there is one."""
+    around = _AROUND.get()
+    if around is not None and total:
+        around.move(done / total)
+
+
+@contextmanager
+def _inside(span: _Span) -> Iterator[None]:
+    token = _AROUND.set(span)
+    try:
+        yield
+    finally:
+        _AROUND.reset(token)
+
+
+@contextmanager
+def _inner_bar(
+    around: _Span, total: float | None, completed: float, *, wanted: bool
+) -> Iterator[Callable[..., None]]:
+    """Give a function that moves the bar around as a bar of its own would move."""
+    state: dict[str, Any] = {"total": total, "completed": completed, "says": ""}
+
+    def update(*, advance: float = 0, **changes: Any) -> None:
+        state.update({"completed": state["completed"] + advance, **changes})
+        if wanted and state["total"]:
+            around.move(state["completed"] / state["total"], state["says"])
+
+    yield update
+
+
+# --- how bars are drawn -------------------------------------------------------------------------------------
 
 
 def _ignore(**_: Any) -> None:
@@ -85,7 +244,27 @@ def _columns(style: Style) -> tuple[Any, ...]:
     if style == "rows":
         both = rich.TextColumn("{task.description}: {task.fields[says]}")
         return rich.SpinnerColumn(), both, rich.TimeElapsedColumn()
+    if style == "stages":
+        percent = rich.TextColumn("{task.percentage:3.0f} %")
+        return name, rich.BarColumn(), percent, _time_left_column(), says
     return rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), says
+
+
+def _time_left_column() -> Any:
+    """Return a column that asks for the time left whenever it is drawn."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            left = task.fields["left"]
+            if left is None or task.finished:
+                return Text("")
+            minutes, seconds = divmod(round(left()), 60)
+            hours, minutes = divmod(minutes, 60)
+            return Text(f"{hours}:{minutes:02}:{seconds:02} left", style="progress.remaining")
+
+    return TimeLeft()
 
 
 class _Line:

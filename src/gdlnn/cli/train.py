@@ -15,6 +15,8 @@ from gdlnn.cli.train_tables import (
     label_columns,
     labelled_sets,
     row_weights,
+    split_parts,
+    tell_time,
     told_of_twins,
     told_scores,
     train_several,
@@ -38,8 +40,9 @@ LONGEST = 240
 def train(
     dataset: opt.Dataset,
     output: Annotated[
-        Path, opt.output("The model file to write; with several labels a folder for models and an index.")
-    ],
+        Path | None,
+        opt.output("The model file to write; with several labels a folder for models and an index."),
+    ] = None,
     vocabulary: Annotated[
         Literal["auto", "neighbourhoods", "mined"],
         typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts mean mined."),
@@ -108,6 +111,9 @@ def train(
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
     root: opt.Root = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say how long training takes; train and write nothing.")
+    ] = False,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
 ) -> None:
@@ -117,6 +123,8 @@ def train(
     """
     from gdlnn.model.calibration import checked_rule
 
+    if output is None and not estimate:
+        raise ModelError("-o: expected a model file to write, or --estimate, got neither")
     split, columns = _split_columns(split, split_column, weight_column, cv)
 
     def say(text: str) -> None:
@@ -125,9 +133,9 @@ def train(
 
     with opt.given_input(dataset) as source:
         labels = label_columns(source, label, encoding)
-        if len(labels) > 1:
+        if output is not None and len(labels) > 1:
             check_folder(output)
-        else:
+        elif output is not None:
             opt.check_output(output, source, checkpoint=checkpoint)
         reading = {
             "smiles": smiles,
@@ -153,6 +161,13 @@ def train(
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
         search["k"] = _number_of_programs(k)
+
+    if estimate or output is None:
+        if tuned:
+            raise ModelError("--estimate: expected no --paper, whose recipe trains many models")
+        model = _unfitted(vocabulary, search, head, options, checkpoint)
+        tell_time(sets, model, split, seed, cv, as_json=as_json)
+        return
 
     def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:
         def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:
@@ -198,15 +213,7 @@ def _trained(
     folds: dict[str, Any] = {}
     if cv is not None:
         folds = {"cv": cross_validated(data, cv, seed, fit, say)}
-    if split == "none" or cv is not None:
-        data.provenance = {**data.provenance, "split": "none", "seed": seed}
-        parts = {"train": data}
-    else:
-        parts = {
-            name: part
-            for name, part in zip(PARTS, data.split(split, seed), strict=True)
-            if name == "train" or len(part)
-        }
+    parts = split_parts(data, "none" if cv is not None else split, seed)
     say(_told_parts(data, parts))
     model = fit(parts)
     say(f"{len(model.programs_)} programs; {_told_choice(model)}")
@@ -217,7 +224,21 @@ def _trained(
     return model
 
 
-PARTS = ("train", "val", "test")
+def _unfitted(
+    vocabulary: Literal["auto", "neighbourhoods", "mined"],
+    search: dict[str, Any],
+    head: str,
+    options: dict[str, Any],
+    checkpoint: Path | None,
+) -> GDLNNClassifier:
+    """Return the model that the options ask for."""
+    from gdlnn.model import GDLNNClassifier, Mined
+
+    if search and vocabulary == "neighbourhoods":
+        named = ", ".join(f"--{name}" for name in search)
+        raise ModelError(f"--vocabulary neighbourhoods: expected no options of mining, got {named}")
+    source = Mined(**search) if search else vocabulary
+    return GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
 
 
 def _fit(
@@ -235,16 +256,12 @@ def _fit(
 
     `weights` is the column with the weights of rows.
     """
-    from gdlnn.model import GDLNNClassifier, Mined, tune
+    from gdlnn.model import GDLNNClassifier, tune
 
     if weights is not None and tuned:
         raise ModelError("--weight-column: expected no --paper, whose recipe has no weights")
     if not tuned:
-        if search and vocabulary == "neighbourhoods":
-            named = ", ".join(f"--{name}" for name in search)
-            raise ModelError(f"--vocabulary neighbourhoods: expected no options of mining, got {named}")
-        source = Mined(**search) if search else vocabulary
-        model = GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
+        model = _unfitted(vocabulary, search, head, options, checkpoint)
         weight = None if weights is None else row_weights(parts["train"], weights)
         return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
     if "val" not in parts:

@@ -18,6 +18,7 @@ from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon, whole, wrong
 from gdlnn.mining.tasks import choose_targets
+from gdlnn.progress import portion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,8 @@ def mine_in_bags(
         own = {**options, "targets": places, "checkpoint": _own_file(options["checkpoint"], number)}
         if options["time_limit"] is not None:
             own["time_limit"] = max(0.0, options["time_limit"] - (time.monotonic() - started))
-        programs = search(dataset.take(rows), **own)
+        with portion(number, len(parts)):
+            programs = search(dataset.take(rows), **own)
         found.append((rows, programs))
         stopped_by = programs.stopped_by
         if stopped_by is not None:

@@ -88,9 +88,9 @@ class Estimate:
         tasks, targets, graphs = f"{self.n_tasks:,}", f"{self.n_targets:,}", f"{self.n_graphs:,}"
         return (
             f"{tasks} descents from {targets} targets over {graphs} graphs; {self.n_sampled:,} were mined\n"
-            f"processor time: {_time(self.cpu_seconds)} (± {share:.0%}); the longest that was mined took "
-            f"{_time(self.longest_seconds)}\n"
-            f"workers: {self.n_workers:,} take {_time(self.wall_seconds)}\n"
+            f"processor time: {told_time(self.cpu_seconds)} (± {share:.0%}); the longest that was mined took "
+            f"{told_time(self.longest_seconds)}\n"
+            f"workers: {self.n_workers:,} take {told_time(self.wall_seconds)}\n"
             f"memory: at most {_bytes(self.memory_bytes)} here, {_bytes(self.worker_bytes)} for each worker "
             f"process, which is sent {_bytes(self.sent_bytes)}\n"
             f"checkpoint: {_bytes(self.checkpoint_bytes)}"
@@ -258,7 +258,8 @@ def _resident() -> int:
     return int(peak if sys.platform == "darwin" else peak * 1024)
 
 
-def _time(seconds: float) -> str:
+def told_time(seconds: float) -> str:
+    """Return a time in words."""
     for unit, size in (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"

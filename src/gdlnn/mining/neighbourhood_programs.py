@@ -19,6 +19,7 @@ from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
 from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, whole
+from gdlnn.progress import moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,6 +36,8 @@ FEW_GRAPHS = 500
 """With fewer training graphs a neighbourhood that two of them have is kept, else three must have it."""
 MOST_VALUES = 64
 """A numeric feature with more values, or with values that are not whole, is a quantity and left open."""
+FOUND, BUILT = 0.4, 0.75
+"""How much is done, for a progress bar, when the core has found all and when the programs are built."""
 logger = logging.getLogger(__name__)
 
 
@@ -82,8 +85,7 @@ def neighbourhoods(
     if not len(dataset):
         raise MiningError("neighbourhoods: expected at least one graph, got none")
     reach = whole("radius", radius, 0)
-    least = (2 if len(dataset) < FEW_GRAPHS else 3) if min_support == "auto" else min_support
-    least = whole("min_support", least, 1)
+    least = least_support(min_support, len(dataset))
     data = dataset
     if structure_is_wanted(structure, dataset.schema, dataset.n_node_features, MiningError):
         data = dataset.with_structure()
@@ -105,6 +107,7 @@ def neighbourhoods(
         MOST_NODES,
         n_threads_for(n_jobs),
     )
+    moved(FOUND, 1)
     programs, occurs = _programs(found, arrays, nodes, edges)
     encoded = as_graph_set(data.graphs)
     items = _distinct(programs, occurs, encoded, n_jobs)
@@ -122,6 +125,12 @@ def neighbourhoods(
         settings["ignore"] = list(names)
     labels, codes = ([], None) if data.y is None else checked_labels(data)
     return ProgramSet(items, SetInfo.of(data, labels, codes, settings, n_targets=len(data)), stats)
+
+
+def least_support(min_support: int | Literal["auto"], n_graphs: int) -> int:
+    """Return in how many of the graphs a neighbourhood must occur."""
+    least = (2 if n_graphs < FEW_GRAPHS else 3) if min_support == "auto" else min_support
+    return whole("min_support", least, 1)
 
 
 class _Values:
@@ -190,6 +199,8 @@ def _programs(
             if u in place and v in place
         ]
         programs.append(Program._trusted(described, tuple(inside)).canonical(arrays.directed))
+        if k % 100 == 0:
+            moved(FOUND + (BUILT - FOUND) * k / len(graph), 1)
         rows.append(occurs[graph_start[k] : graph_start[k + 1]].astype(np.int64))
     return programs, rows
 

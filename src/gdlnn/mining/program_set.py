@@ -16,6 +16,7 @@ from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.mining.settings import non_negative, whole
 from gdlnn.mining.supports import Support
+from gdlnn.progress import moved
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -448,10 +449,12 @@ class ProgramSet(Sequence[MinedProgram]):
                 f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
             )
         examples = Examples(dataset.graphs)
-        found = ((item, item.example or examples.find(item)) for item in self._items)
-        return self._with(
-            item if example is None else item.replace(example=example) for item, example in found
-        )
+        items = []
+        for number, item in enumerate(self._items):
+            example = item.example or examples.find(item)
+            items.append(item if example is None else item.replace(example=example))
+            moved(number, len(self._items))
+        return self._with(items)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row per program: words, label, score, support, SMARTS, GDL."""

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from gdlnn.errors import ModelError
+from gdlnn.progress import portion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -238,7 +239,7 @@ def cross_fitted(
     """
     n_classes = int(codes.max()) + 1
     said = np.zeros((len(codes), n_classes))
-    for rows in folds:
+    for number, rows in enumerate(folds):
         outside = np.ones(len(codes), dtype=bool)
         outside[rows] = False
         if len(np.unique(codes[outside])) < n_classes:
@@ -247,6 +248,7 @@ def cross_fitted(
         head = make_head()
         if getattr(head, "ensemble_size", 1) > 2:
             head.ensemble_size = 2
-        head.fit(table[np.flatnonzero(outside)][:, shown], codes[outside])
+        with portion(number, len(folds)):
+            head.fit(table[np.flatnonzero(outside)][:, shown], codes[outside])
         said[rows] = head.predict_proba(table[rows][:, shown])
     return said

@@ -49,6 +49,8 @@ from gdlnn.model.pooling import any_quantity
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.seen import SeenGraphs
+from gdlnn.model.training_stages import CALIBRATING, EXAMPLES, HEAD, MATCHING, RECORDING, Settled
+from gdlnn.model.training_time import expected_stages
 from gdlnn.model.vocabulary import (
     Mined,
     Neighbourhoods,
@@ -59,6 +61,7 @@ from gdlnn.model.vocabulary import (
     make_sources,
     union,
 )
+from gdlnn.progress import is_watched, stage, staged_bar
 
 if TYPE_CHECKING:
     import os
@@ -232,6 +235,16 @@ class GDLNNClassifier(GraphClassifier):
                 "fit: validation: expected no fraction, since the given programs know all graphs"
             )
         fraction = 0.0 if programs is not None else self.validation_fraction
+        settled = self._settle(data, validation, fraction)
+        watched = self.progress and is_watched()
+        expected = expected_stages(self, settled, mined=programs is None) if watched else {}
+        with staged_bar("training", expected, wanted=self.progress):
+            kept = np.isin(data.indices, settled.train.indices)
+            self._fit(settled, programs, None if weights is None else weights[kept])
+        return self
+
+    def _settle(self, data: GraphDataset, validation: Validation, fraction: float) -> Settled:
+        """Decide what follows from the data and the parameters before anything is found."""
         train, val = training_and_validation(data, validation, fraction, self.seed)
         if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
             train, val = train.with_structure(), None if val is None else val.with_structure()
@@ -244,7 +257,15 @@ class GDLNNClassifier(GraphClassifier):
         pooled = self._pools(train) and not (card and self.pooled == "auto")
         # A card of few programs is chosen among those that know nothing of labels, unless told otherwise.
         vocabulary = "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
-        sources = make_sources(vocabulary, train)
+        return Settled(train, val, make_sources(vocabulary, train), pooled)
+
+    def _fit(
+        self,
+        settled: Settled,
+        programs: ProgramSet | Sequence[ProgramSet] | None,
+        weights: FloatArray | None,
+    ) -> None:
+        train, val, sources, pooled = settled
         if programs is not None:
             given = _given(programs, train)
             self.programs_ = sources[0].columns(given) if len(sources) == 1 else union(given)
@@ -259,16 +280,15 @@ class GDLNNClassifier(GraphClassifier):
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
-        if weights is not None:
-            weights = weights[np.isin(data.indices, train.indices)]
         self._fit_head(train, val, sources, weights)
         if train.reading is not None:  # so that pictures show programs as parts of molecules
-            self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
-        self.seen_: SeenGraphs | None = SeenGraphs.of(train, val)
-        self.domain_ = Domain.of(train, self.programs_, self.seen_values_)
+            with stage(EXAMPLES):
+                self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
+        with stage(RECORDING):
+            self.seen_: SeenGraphs | None = SeenGraphs.of(train, val)
+            self.domain_ = Domain.of(train, self.programs_, self.seen_values_)
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
         logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
-        return self
 
     def _run_options(self) -> RunOptions:
         return RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
@@ -317,14 +337,16 @@ class GDLNNClassifier(GraphClassifier):
         codes = self._codes(train.y)
         if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
             assert val.y is not None
-            held_out = self.layer_.transform(val)
+            with stage(MATCHING):
+                held_out = self.layer_.transform(val)
             held_out = csr_array(held_out) if issparse(table) else held_out
-            self.head_.fit(table, codes, (held_out, self._codes(val.y)), row_weights=weights)
-        elif weights is not None:
-            self.head_.fit(table, codes, **self._weighting(weights))
+            fitting: dict[str, Any] = {"validation": (held_out, self._codes(val.y)), "row_weights": weights}
         else:
-            self.head_.fit(table, codes)
-        self._calibrate(table, codes, train, val, sources)
+            fitting = {} if weights is None else self._weighting(weights)
+        with stage(HEAD):
+            self.head_.fit(table, codes, **fitting)
+        with stage(CALIBRATING):
+            self._calibrate(table, codes, train, val, sources)
         if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
             self.programs_ = self.programs_.take(self.head_.keep_selected())
             layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)

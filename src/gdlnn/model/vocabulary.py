@@ -18,9 +18,11 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
 from gdlnn.mining.bags import bag_rows, n_bags
-from gdlnn.mining.neighbourhood_programs import smallest_of_equals
+from gdlnn.mining.hidden_features import find_hidden
+from gdlnn.mining.neighbourhood_programs import least_support, smallest_of_equals
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
+from gdlnn.progress import stage
 
 if TYPE_CHECKING:
     import os
@@ -52,6 +54,8 @@ MOST_COLUMNS = 10_000
 """Most neighbourhoods that become columns."""
 MANY_GRAPHS = 2000
 """With more training graphs "auto" leaves out the last ε, which then takes longer than the others."""
+NEIGHBOURHOODS = "finding neighbourhoods"
+"""The stage of training that finds neighbourhoods; those of mining are named by `mining_stage`."""
 logger = logging.getLogger(__name__)
 
 
@@ -105,9 +109,16 @@ class Mined(BaseEstimator):
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Mine once for each ε."""
         options = {name: getattr(self, name) for name in SEARCH_PARAMETERS}
-        if isinstance(self.ignore, str) and self.ignore == "auto":
-            options["ignore"] = hidden_by_default(train.schema)
+        options["ignore"] = self._ignored(train)
         return mine_epsilons(train, self.epsilon, options, run)
+
+    def _ignored(self, train: GraphDataset) -> Sequence[str]:
+        auto = isinstance(self.ignore, str) and self.ignore == "auto"
+        return hidden_by_default(train.schema) if auto else self.ignore
+
+    def as_mined(self, train: GraphDataset) -> GraphDataset:
+        """Return the training graphs without the features that programs do not speak of."""
+        return find_hidden(train, self._ignored(train)).hide(train)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: the union of the sets, of which the k best."""
@@ -135,7 +146,13 @@ class Neighbourhoods(BaseEstimator):
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Find the neighbourhoods; whether structure joins the features has been decided before."""
         options = self.get_params(deep=False)
-        return [labelled(neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options), train)]
+        with stage(NEIGHBOURHOODS):
+            found = neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)
+            return [labelled(found, train)]
+
+    def least_support(self, n_graphs: int) -> int:
+        """Return in how many of so many graphs a neighbourhood must occur."""
+        return least_support(self.min_support, n_graphs)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""
@@ -216,20 +233,26 @@ def mine_epsilons(
     sets = []
     for value in listed_epsilons(epsilon, len(train)):
         file = None if folder is None else folder / checkpoint_name(value)
-        programs = mine(
-            train,
-            epsilon=value,
-            checkpoint=file,
-            seed=run.seed,
-            n_jobs=run.n_jobs,
-            progress=run.progress,
-            **options,
-        )
+        with stage(mining_stage(value)):
+            programs = mine(
+                train,
+                epsilon=value,
+                checkpoint=file,
+                seed=run.seed,
+                n_jobs=run.n_jobs,
+                progress=run.progress,
+                **options,
+            )
         logger.info("ε = %s: %d programs from %d graphs", value, len(programs), len(train))
         sets.append(programs)
         if programs.stopped_by == "interrupt":
             raise KeyboardInterrupt
     return sets
+
+
+def mining_stage(epsilon: Epsilon) -> str:
+    """Return the name of the stage that mines with one ε."""
+    return f"mining, ε = {epsilon}"
 
 
 def checkpoint_name(epsilon: Epsilon) -> str:
