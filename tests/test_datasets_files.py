@@ -295,7 +295,8 @@ def test_info_and_convert(tmp_path: Path) -> None:
     assert "classes: 0: 15, 1: 15" in text
     data = json.loads(run("info", "synthetic:ba-2motifs:30:1", "--json"))
     assert data["graphs"] == 30
-    assert data["duplicates"] == {"groups": 0, "extra": 0, "conflicting": 0}
+    expected = {"groups": 0, "extra": 0, "conflicting": 0, "conflicting_rows": []}
+    assert data["duplicates"] == expected
     assert "cycle: 15, house: 15" in run("info", str(tmp_path / "toy.gdlds"))
     with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected \.gdlds, \.jsonl or a folder"):
         run("convert", "synthetic:ba-2motifs:30:1", str(tmp_path / "toy.xlsx"))

@@ -284,6 +284,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     quick().fit(MOTIFS).save(folder / "m.gdlnn")
     MOTIFS.save(folder / "d.gdlds")
+    make_ba_2motifs(n=16, seed=99).save(folder / "new.gdlds")  # a report is of graphs not trained on
     return folder
 
 
@@ -338,7 +339,7 @@ def test_a_signal_ends_a_command_in_order(
 OUTPUTS = {
     "model.gdlnn": ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o"],
     "programs.gdl": ["mine", "d.gdlds", "--part", "all", "-q", "-o"],
-    "report.html": ["report", "m.gdlnn", "d.gdlds", "--part", "all", "--graphs", "2", "-q", "-o"],
+    "report.html": ["report", "m.gdlnn", "new.gdlds", "--part", "all", "--graphs", "2", "-q", "-o"],
     "out.csv": ["predict", "m.gdlnn", "d.gdlds", "-o"],
     "out.json": ["explain", "m.gdlnn", "d.gdlds", "--all", "-o"],
     "out.gdlds": ["datasets", "convert", "d.gdlds"],

@@ -29,7 +29,7 @@ MEANT = {
 
 PROGRAM_MEMBERS = """
     parse from_graph from_json to_json to_text to_smarts describe canonical matches find witnesses count
-    arrays ends schema with_schema variables n_node_features n_edge_features
+    arrays check_widths ends schema with_schema variables n_node_features n_edge_features
 """
 
 

@@ -169,6 +169,7 @@ def test_attention_needs_a_width_for_its_heads() -> None:
 
 def test_without_pyg_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
+    monkeypatch.setattr("gdlnn.errors._is_installed", lambda package: package != "torch_geometric")
     with pytest.raises(
         MissingExtraError, match=r"The baseline gin needs torch_geometric.*gdlnn\[baselines\]"
     ):

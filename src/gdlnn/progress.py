@@ -104,7 +104,7 @@ class _Span(NamedTuple):
 
     def move(self, share: float, says: str = "") -> None:
         """Move the bar to a share of this part."""
-        position = self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
+        position = min(1.0, self.start + min(1.0, max(0.0, share)) * (self.end - self.start))
         self.bar.move(position, f"{self.words}: {says}" if says else self.words)
 
 

@@ -26,7 +26,6 @@ Row = tuple[int, list[str], str]
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".smi", ".smiles", ".xlsx", ".parquet")
 UTF8 = "utf-8"
 NOT_UTF8 = "if the table is in Latin-1, as older programs write it, say --encoding latin-1"
-_EXTRA = "tables"
 _MAX_SHEET = 4 << 30
 _BATCH = 4096
 logger = logging.getLogger(__name__)
@@ -267,7 +266,7 @@ def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
 
 
 def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
-    openpyxl = require("openpyxl", _EXTRA, "Reading Excel files")
+    openpyxl = require("openpyxl", "tables", "Reading Excel files")
     try:
         check_archive(path, _MAX_SHEET)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -292,8 +291,8 @@ def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def _open_parquet(path: Path) -> Table:
-    parquet = require("pyarrow.parquet", _EXTRA, "Reading Parquet files")
-    arrow = require("pyarrow", _EXTRA, "Reading Parquet files")
+    parquet = require("pyarrow.parquet", "tables", "Reading Parquet files")
+    arrow = require("pyarrow", "tables", "Reading Parquet files")
     damaged = (arrow.ArrowException, OSError, ValueError)
 
     def refused(error: Exception) -> DatasetError:
