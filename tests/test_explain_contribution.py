@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -177,3 +178,13 @@ def test_absent_programs_are_told_apart_where_they_weigh_as_much() -> None:
     e = model.explain(Graph([[1.0]] * 2, []), target=1)
     assert "absent, which speaks for it" in e.describe()
     assert e.absent[0].contribution > 0.5
+
+
+def test_a_sum_that_is_off_is_shown() -> None:
+    for head in ("mlp", "linear"):
+        assert all(e.missed is None for e in model_with(head).explain(TEST.graphs))
+    e = model_with("mlp").explain(TEST.graphs[0])
+    assert e.added is not None
+    off = replace(e, added=e.added + 0.5)
+    assert off.missed == pytest.approx(-0.5, abs=0.05)
+    assert "The contributions miss what the model says by -0.5" in off.describe()

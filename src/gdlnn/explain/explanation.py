@@ -252,7 +252,22 @@ class Explanation(NodeSubset):
             lines.append(f"  absent, which speaks {side} it ({item.contribution:+.2f}): {words}")
         if abs(self.others) >= 0.005:
             lines.append(f"  pooled features {self.others:+.2f}")
+        missed = self.missed
+        if missed is not None:
+            lines.append(f"  The contributions miss what the model says by {missed:+.2f} log odds.")
         return [*lines, self.subgraph_line()]
+
+    @property
+    def missed(self) -> float | None:
+        """By how much contributions miss the log odds beyond the baseline; None if by less than 1 % of them.
+
+        Integrated gradients are sums over points of a path, and no more exact than these are dense.
+        """
+        if self.baseline_probability is None or self.added is None:
+            return None
+        change = log_odds(self.target_probability) - log_odds(self.baseline_probability)
+        missed = change - (self.added + self.others)
+        return missed if abs(missed) > max(0.01 * abs(change), 0.005) else None
 
     def baseline_line(self) -> str:
         """Say what the model predicts without any pattern, and whether a pattern is the reason."""
@@ -460,6 +475,12 @@ def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:
     for part, n_rows in ((found.scores, n_nodes), (found.edge_scores, found.graph.n_edges)):
         if part is not None and len(part) != n_rows:
             raise ValueError(f"{len(part)} scores in place of {n_rows}")
+
+
+def log_odds(chance: float) -> float:
+    """Return the log odds of a probability; those of 0 and 1 are finite."""
+    kept = min(max(chance, 1e-12), 1 - 1e-12)
+    return math.log(kept) - math.log1p(-kept)
 
 
 def _optional(value: Any) -> float | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.explain.explainer import important, threshold_of
-from gdlnn.explain.explanation import LEAST_REASON, plain
+from gdlnn.explain.explanation import LEAST_REASON, log_odds, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,13 +75,8 @@ def moves(chance: float, whole: float, baseline: float | None, threshold: float 
     """
     if baseline is None or baseline <= threshold:
         return True
-    start = _log_odds(baseline)
-    return _log_odds(chance) - start >= max(LEAST_REASON, (_log_odds(whole) - start) / 2)
-
-
-def _log_odds(chance: float) -> float:
-    kept = min(max(chance, 1e-9), 1 - 1e-9)
-    return math.log(kept) - math.log1p(-kept)
+    start = log_odds(baseline)
+    return log_odds(chance) - start >= max(LEAST_REASON, (log_odds(whole) - start) / 2)
 
 
 def explain_smallest(
