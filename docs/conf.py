@@ -83,3 +83,6 @@ class GDLLexer(RegexLexer):
 def setup(app: Sphinx) -> None:
     """Make GDL known."""
     app.add_lexer("gdl", GDLLexer)
+
+# Attributes of one name in several classes, such as precision, are not worth a link each.
+suppress_warnings = ["ref.python"]
