@@ -78,6 +78,7 @@ def test_random_numbers_drawn_beside_a_fit_change_neither(tmp_path: Path) -> Non
     assert len(set(drawn)) == 1
 
 
+@pytest.mark.long
 def test_fits_in_dask_threads_give_the_same_bytes(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     alone = {seed: bytes_of_fit(tmp_path, seed, "alone") for seed in set(SEEDS)}

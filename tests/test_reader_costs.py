@@ -218,6 +218,7 @@ def growing_files(n: int) -> dict[str, tuple[str, str, bytes]]:
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_twice_the_file_takes_less_than_three_times_the_time(tmp_path: Path) -> None:
     sizes = (5_000, 10_000)
     jobs, names = [], []
