@@ -84,5 +84,6 @@ def setup(app: Sphinx) -> None:
     """Make GDL known."""
     app.add_lexer("gdl", GDLLexer)
 
+
 # Attributes of one name in several classes, such as precision, are not worth a link each.
 suppress_warnings = ["ref.python"]
