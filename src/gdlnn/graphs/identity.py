@@ -187,3 +187,10 @@ def _row_hashes(matrix: npt.NDArray[np.float64]) -> Hashes:
     for column in (matrix + 0.0).T:
         result = mix64(result + np.ascontiguousarray(column).view(np.uint64))
     return result
+
+
+def among(values: npt.NDArray[Any], known: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which values are among known ones, which rise."""
+    if not len(known):
+        return np.zeros(len(values), dtype=bool)
+    return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)

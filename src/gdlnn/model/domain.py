@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ModelError
-from gdlnn.graphs.identity import Columns, refined_colours
+from gdlnn.graphs.identity import Columns, among, refined_colours
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.model.pooling import features_with_values
 
@@ -243,10 +243,7 @@ class Domain:
         if known is None:
             return None
         colours, offsets = refined_colours(graphs, 1, self._columns)
-        if not len(known):
-            return np.zeros(len(graphs))
-        at = np.minimum(np.searchsorted(known, colours), len(known) - 1)
-        return _means(known[at] == colours, offsets)
+        return _means(among(colours, known), offsets) if len(known) else np.zeros(len(graphs))
 
     @property
     def _training(self) -> _TrainingMatches:

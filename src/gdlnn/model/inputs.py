@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError, GraphError, ModelError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+from gdlnn.graphs.identity import among
 from gdlnn.graphs.splits import held_out_rows
 from gdlnn.model.conversion import Conversion, is_alone
 
@@ -253,8 +254,7 @@ class SeenValues:
                 if kind != of:
                     continue
                 values = whole[:, column]
-                at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-                strange = known[at] != values if len(known) else np.ones(len(values), dtype=bool)
+                strange = ~among(values, known)
                 if strange.any():
                     owner = np.repeat(full, [len(tables[i]) for i in full])
                     for value in np.unique(values[strange]).tolist():

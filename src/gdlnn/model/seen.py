@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ModelError
-from gdlnn.graphs.identity import Columns, canonical_form, colour_sums, fingerprint, mix64, refined_colours
+from gdlnn.graphs.identity import (
+    Columns,
+    among,
+    canonical_form,
+    colour_sums,
+    fingerprint,
+    mix64,
+    refined_colours,
+)
 from gdlnn.graphs.molecules import hidden_by_default
 
 if TYPE_CHECKING:
@@ -66,9 +74,9 @@ class SeenGraphs:
 
     def contains(self, graphs: Sequence[Graph]) -> BoolArray:
         """Return which graphs were trained on; they have the features of the training graphs."""
-        seen = _among(self._screen(graphs), self._screens)
+        seen = among(self._screen(graphs), self._screens)
         rows = np.flatnonzero(seen)
-        seen[rows] = _among(self._hash(graphs[row] for row in rows.tolist()), self._hashes)
+        seen[rows] = among(self._hash(graphs[row] for row in rows.tolist()), self._hashes)
         return seen
 
     def _screen(self, graphs: Sequence[Graph]) -> Hashes:
@@ -129,10 +137,3 @@ def _columns(schema: Schema | None, n_node: int, n_edge: int) -> Columns:
         [column for column in range(n_node) if column >= len(nodes) or nodes[column].name not in hidden],
         [column for column in range(n_edge) if column >= len(edges) or edges[column].name not in hidden],
     )
-
-
-def _among(values: Hashes, known: Hashes) -> BoolArray:
-    """Return which values are among rising ones."""
-    if not len(known):
-        return np.zeros(len(values), dtype=bool)
-    return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)
