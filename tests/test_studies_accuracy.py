@@ -274,7 +274,7 @@ def test_splits_are_stored_and_refuse_other_data(tmp_path: Path) -> None:
     again, same = stored_split(data, "repeated", plan, file)
     assert mark == same
     assert [part.indices.tolist() for part in first] == [part.indices.tolist() for part in again]
-    assert again.test.split_source == "random, seed 2"
+    assert again.test.split_source == "random, seed 12"
     assert data_fingerprint(data) != data_fingerprint(other)
     with pytest.raises(DatasetError, match=r"split\.json: expected the split of this data set"):
         stored_split(other, "repeated", plan, file)

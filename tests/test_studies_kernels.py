@@ -14,6 +14,7 @@ from gdlnn.graphs.molecules import graph_molecule, molecule_graph, molecule_sche
 from gdlnn.studies.baselines import (
     FingerprintForestClassifier,
     MajorityClassifier,
+    PooledForestClassifier,
     WLClassifier,
     WLOAClassifier,
 )
@@ -125,6 +126,13 @@ def test_forest_on_fingerprints() -> None:
     np.testing.assert_array_equal(model.predict(data), clone(model).fit(data).predict(data))
     with pytest.raises(ModelError, match="expected molecules"):
         FingerprintForestClassifier().fit(make_ba_2motifs(n=4))
+
+
+def test_forest_on_pooled_features() -> None:
+    data = molecules()
+    model = PooledForestClassifier(n_trees=20, seed=1).fit(data)
+    assert model.score(data) > 0.8
+    np.testing.assert_array_equal(model.predict(data), clone(model).fit(data).predict(data))
 
 
 def test_majority() -> None:

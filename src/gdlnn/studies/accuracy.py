@@ -144,6 +144,7 @@ def compute_accuracy(task: Task, config: RunConfig) -> Result:
         return result
     scores = classification_scores(part.y, proba, model.classes_, predicted)
     result["metrics"] = {name: scores[name] for name in METRICS}
+    result["metrics"]["log_loss"] = log_loss(part.y, proba, model.classes_)
     result["truth"], result["predicted"] = part.y.tolist(), predicted.tolist()
     result["n_programs"] = len(model.programs_) if hasattr(model, "programs_") else None
     result["n_epochs"] = len(model.history_) if getattr(model, "history_", None) else None
@@ -206,7 +207,9 @@ def report(entries: Entries, protocol: Protocol, first: str = "gdlnn") -> str:
     """Return all tables of a protocol as one page of Markdown."""
     main = MAIN_METRIC[protocol]
     sections = {}
-    for metric in (main, *(name for name in METRICS if name != main)):
+    for metric in (main, *(name for name in TITLES if name != main)):
+        if all(entry.means.get(metric) is None for entry in entries.values()):
+            continue
         paper = metric == "accuracy" and protocol == "paper"
         sections[TITLES[metric]] = [metric_table(entries, metric, paper)]
     sections["Paired comparison"] = [comparison_table(entries, first, main)]
@@ -224,9 +227,10 @@ def metric_table(entries: Entries, metric: str, paper: bool = False) -> str:
     """Return methods × data sets of one metric, the best in bold; with `paper`, the paper's rows below."""
     datasets = datasets_in(entries)
     best = {}
+    choose = min if metric == "log_loss" else max
     for dataset in datasets:
         means = [entry.means.get(metric) for (name, _), entry in entries.items() if name == dataset]
-        best[dataset] = max((round(mean, 4) for mean in means if mean is not None), default=None)
+        best[dataset] = choose((round(mean, 4) for mean in means if mean is not None), default=None)
     rows = []
     for method in methods_of(entries):
         row = [_title(entries, method)]
@@ -243,13 +247,13 @@ def metric_table(entries: Entries, metric: str, paper: bool = False) -> str:
 
 
 def _shown(entry: Entry | None, metric: str) -> str:
-    """Return mean ± half-width in percent (MCC as it is), or why there is none."""
+    """Return mean ± half-width in percent (MCC and log loss as they are), or why there is none."""
     if entry is None:
         return "not run"
     mean = entry.means.get(metric)
     if mean is None:
         return "failed" if entry.reasons else "–"
-    factor, digits = (1, 3) if metric == "mcc" else (100, 1)
+    factor, digits = (1, 3) if metric in ("mcc", "log_loss") else (100, 1)
     half = entry.intervals.get(metric)
     text = f"{factor * mean:.{digits}f}"
     return text if half is None else f"{text} ± {factor * half:.{digits}f}"

@@ -129,6 +129,21 @@ def default_classifier(**flat: Any) -> Any:
     return _with_options(GDLNNClassifier(head=MLPHead(), decide=0.5), flat)
 
 
+def linear_classifier(**flat: Any) -> Any:
+    """Return GDLNN with ``head="linear"``, with options as for `default_classifier`."""
+    from gdlnn.model import GDLNNClassifier, MLPHead
+
+    head = MLPHead(hidden=(), ensemble_size=1, linear_share=0)
+    return _with_options(GDLNNClassifier(head=head, decide=0.5), flat)
+
+
+def scorecard_classifier(**flat: Any) -> Any:
+    """Return GDLNN with ``head="scorecard"``."""
+    from gdlnn.model import GDLNNClassifier
+
+    return GDLNNClassifier(head="scorecard", decide=0.5, **flat)
+
+
 def first_classifier(**flat: Any) -> Any:
     """Return the default of version 0.1, with options of search, head and classifier side by side.
 
@@ -199,6 +214,14 @@ METHODS: dict[str, Method] = {
             options=("n_jobs",),
         ),
         Method(
+            "pooled-rf",
+            "Pooled features + forest",
+            "gdlnn.studies.baselines.base",
+            "PooledForestClassifier",
+            space={"n_trees": (100, 500)},
+            options=("n_jobs",),
+        ),
+        Method(
             "pl4xgl",
             "PL4XGL",
             "gdlnn.model.pl4xgl",
@@ -210,6 +233,14 @@ METHODS: dict[str, Method] = {
             mining={"strategy": "sequential"},
         ),
         _gdlnn("gdlnn", "GDLNN", "default_classifier"),
+        _gdlnn("gdlnn-linear", "GDLNN, linear head", "linear_classifier"),
+        Method(
+            "gdlnn-scorecard",
+            "GDLNN, scorecard",
+            "gdlnn.studies.methods",
+            "scorecard_classifier",
+            options=("n_jobs", "progress"),
+        ),
         _gdlnn("gdlnn-v1", "GDLNN 0.1", "first_classifier", mining={}),
         _gdlnn(
             "gdlnn-paper",

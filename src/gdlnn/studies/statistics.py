@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from gdlnn.studies.store import Result
 
 N_FLIPS = 20_000
-TITLES = dict(zip(METRICS, ("Accuracy", "Balanced accuracy", "ROC-AUC", "MCC"), strict=True))
+TITLES = {
+    **dict(zip(METRICS, ("Accuracy", "Balanced accuracy", "ROC-AUC", "MCC"), strict=True)),
+    "log_loss": "Log loss",
+}
 """What tables and figures call the metrics."""
 
 
@@ -155,8 +158,8 @@ def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
         return Entry(dataset, method, [], reasons=reasons)
     most = max(cell["n_configurations"] for cell in fine)
     entry = Entry(dataset, method, [c for c in fine if c["n_configurations"] == most], reasons=reasons)
-    for metric in METRICS:
-        values = [cell["metrics"][metric] for cell in entry.cells]
+    for metric in TITLES:
+        values = [cell["metrics"].get(metric) for cell in entry.cells]  # version 0.1 kept no log loss
         known = [value for value in values if value is not None]
         entry.means[metric] = float(np.mean(known)) if known else None
         entry.intervals[metric] = t_interval(known) if known else None

@@ -4,7 +4,11 @@ The classifiers are scikit-learn classifiers over graphs with the interface of `
 `gdlnn.model`, since it shares its programs.
 """
 
-from gdlnn.studies.baselines.base import FingerprintForestClassifier, MajorityClassifier
+from gdlnn.studies.baselines.base import (
+    FingerprintForestClassifier,
+    MajorityClassifier,
+    PooledForestClassifier,
+)
 from gdlnn.studies.baselines.gnn import GATClassifier, GCNClassifier, GINClassifier, PoolingMLPClassifier
 from gdlnn.studies.baselines.kernels import WLClassifier, WLOAClassifier
 from gdlnn.studies.baselines.node_explainers import GNNExplainer, NodeExplanation, NodeIntegratedGradients
@@ -19,6 +23,7 @@ __all__ = [
     "MajorityClassifier",
     "NodeExplanation",
     "NodeIntegratedGradients",
+    "PooledForestClassifier",
     "PoolingMLPClassifier",
     "SubgraphX",
     "WLClassifier",

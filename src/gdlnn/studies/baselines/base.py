@@ -1,4 +1,4 @@
-"""Baseline, the base of all baselines, and the two simple ones: majority class and fingerprints."""
+"""Baseline, the base of all baselines, and the simple ones: majority class, forests on fixed features."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from gdlnn.model.inputs import (
     check_features,
     training_and_validation,
 )
+from gdlnn.model.pooling import PooledFeatures
 
 if TYPE_CHECKING:
     from gdlnn.graphs import Graph, GraphDataset, Schema
@@ -159,6 +160,40 @@ class FingerprintForestClassifier(Baseline):
     def _proba(self, graphs: list[Graph]) -> FloatArray:
         rows = fingerprints(graphs, self.schema_, self.radius, self.n_bits)
         return np.asarray(self.forest_.predict_proba(rows))
+
+
+@dataclass(eq=False, repr=False)
+class PooledForestClassifier(Baseline):
+    """A random forest on pooled node and edge features: what a graph is made of, without its structure.
+
+    Parameters
+    ----------
+    n_trees
+        Number of trees.
+    seed
+        Seed of the forest.
+    n_jobs
+        Threads.
+
+    Attributes
+    ----------
+    pooled_, forest_
+        The fitted features and the fitted forest.
+    """
+
+    n_trees: int = 500
+    seed: int = 0
+    n_jobs: int | None = 1
+
+    def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
+        from sklearn.ensemble import RandomForestClassifier
+
+        self.pooled_ = PooledFeatures().fit(train)
+        self.forest_ = RandomForestClassifier(self.n_trees, random_state=self.seed, n_jobs=self.n_jobs)
+        self.forest_.fit(self.pooled_.transform(train), codes)
+
+    def _proba(self, graphs: list[Graph]) -> FloatArray:
+        return np.asarray(self.forest_.predict_proba(self.pooled_.transform(graphs)))
 
 
 def fingerprints(
