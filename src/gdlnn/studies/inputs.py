@@ -42,7 +42,7 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 PARTS = ("train", "val", "test")
 N_FOLDS = 10
 FIRST_SPLIT = 11
-"""Seed of the first repeated split. Smaller seeds, and those from 301, were used while defaults were chosen."""
+"""Seed of the first repeated split; seeds below it, and those from 301, were used to choose defaults."""
 WAIT_SECONDS = 1.0
 """How often to check whether another run has finished mining the same programs."""
 
