@@ -125,3 +125,34 @@ def test_a_rare_class_gets_a_threshold_that_the_file_keeps(tmp_path: Path) -> No
     spread = again.uncertainty(again.represent(data))
     assert spread is not None
     assert ((spread >= 0) & (spread <= 0.5)).all()
+
+
+def test_weights_of_rows_reach_the_calibration() -> None:
+    """Rows of weight 0 change neither the cross-fitted heads nor the calibration."""
+    said, codes = np.tile([[0.3, 0.7], [0.8, 0.2]], (20, 1)), np.array([1, 0] * 20)
+    wrong = np.concatenate([said, said]), np.concatenate([codes, 1 - codes])
+    weights = np.repeat([1.0, 0.0], 40)
+    plain, weighted = Calibration.fit(said, codes), Calibration.fit(*wrong, row_weights=weights)
+    assert Calibration.fit(*wrong).scale < plain.scale
+    assert weighted.scale > plain.scale  # as many right rows, counted twice
+
+    seen = []
+
+    class Counting:
+        def fit(self, X: np.ndarray, y: np.ndarray, row_weights: np.ndarray) -> Counting:
+            seen.append((len(X), len(y), row_weights.tolist()))
+            return self
+
+        def predict_proba(self, X: np.ndarray) -> np.ndarray:
+            return np.full((len(X), 2), 0.5)
+
+    folds = [np.array([0, 1]), np.array([2, 3])]
+    cross_fitted(
+        Counting,
+        np.eye(4),
+        np.array([0, 1, 0, 1]),
+        folds,
+        lambda rows: np.ones(4, dtype=bool),
+        lambda rows: {"row_weights": rows / 10},
+    )
+    assert seen == [(2, 2, [0.2, 0.3]), (2, 2, [0.0, 0.1])]

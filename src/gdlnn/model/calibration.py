@@ -64,6 +64,7 @@ class Calibration:
         weights: FloatArray | None = None,
         *,
         shift: bool = True,
+        row_weights: FloatArray | None = None,
     ) -> Calibration:
         """Minimise the log loss of held-out rows, with a prior that keeps probabilities as they are.
 
@@ -75,13 +76,15 @@ class Calibration:
             Weights by class, where the head was trained with such.
         shift
             Whether the odds of two classes may be shifted too. Without it the most probable class stays.
+        row_weights
+            How much each row counts; None: all the same.
         """
         n_classes = probabilities.shape[1]
         if np.bincount(codes, minlength=n_classes).min() < FEWEST_PER_CLASS:
             return cls()
-        of_rows = (
-            np.ones(len(codes)) if weights is None else weights[codes] * len(codes) / weights[codes].sum()
-        )
+        of_rows = np.ones(len(codes)) if row_weights is None else row_weights
+        of_rows = of_rows if weights is None else of_rows * weights[codes]
+        of_rows = of_rows * (len(codes) / of_rows.sum())
         free = 2 if n_classes == 2 and shift else 1
 
         def loss(values: FloatArray) -> float:
@@ -223,6 +226,7 @@ def cross_fitted(
     codes: IntArray,
     folds: Sequence[IntArray],
     columns: Callable[[IntArray], BoolArray],
+    fitting: Callable[[IntArray], Mapping[str, Any]] = lambda _: {},
 ) -> FloatArray | None:
     """Return what heads trained on the other folds say of each row; None where a fold has all of a class.
 
@@ -236,6 +240,8 @@ def cross_fitted(
         The rows of each fold.
     columns
         Returns for the rows of a fold which columns the head may see.
+    fitting
+        Returns what else `fit` takes for some rows, such as their weights.
     """
     n_classes = int(codes.max()) + 1
     said = np.zeros((len(codes), n_classes))
@@ -249,6 +255,7 @@ def cross_fitted(
         if getattr(head, "ensemble_size", 1) > 2:
             head.ensemble_size = 2
         with portion(number, len(folds)):
-            head.fit(table[np.flatnonzero(outside)][:, shown], codes[outside])
+            others = np.flatnonzero(outside)
+            head.fit(table[others][:, shown], codes[others], **fitting(others))
         said[rows] = head.predict_proba(table[rows][:, shown])
     return said

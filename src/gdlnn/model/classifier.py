@@ -346,7 +346,7 @@ class GDLNNClassifier(GraphClassifier):
         with stage(HEAD):
             self.head_.fit(table, codes, **fitting)
         with stage(CALIBRATING):
-            self._calibrate(table, codes, train, val, sources)
+            self._calibrate(table, codes, train, val, sources, weights)
         if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
             self.programs_ = self.programs_.take(self.head_.keep_selected())
             layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)
@@ -369,6 +369,7 @@ class GDLNNClassifier(GraphClassifier):
         train: GraphDataset,
         val: GraphDataset | None,
         sources: Sequence[Source],
+        row_weights: FloatArray | None,
     ) -> None:
         """Fit the calibration, and choose the threshold, on graphs that the head was not trained on."""
         self.calibration_, self.decision_ = Calibration(), None
@@ -378,14 +379,14 @@ class GDLNNClassifier(GraphClassifier):
         cuts = len(counts) == 2 and rule != 0.5
         if not (changes or cuts) or not hasattr(self.head_, "predict_proba"):
             return
-        found = self._held_out(table, codes, train, val, sources)
+        found = self._held_out(table, codes, train, val, sources, row_weights)
         if found is None:
             return
-        said, truth = found
+        said, truth, of_rows = found
         if changes:
             weights = class_weights(self.head_, codes)
             shift = weights is not None or counts.min() < RARE * counts.sum()
-            self.calibration_ = Calibration.fit(said, truth, weights, shift=shift)
+            self.calibration_ = Calibration.fit(said, truth, weights, shift=shift, row_weights=of_rows)
             said = self.calibration_.apply(said)
         self.decision_ = choose_threshold(rule, said, truth, counts.tolist())
 
@@ -396,13 +397,14 @@ class GDLNNClassifier(GraphClassifier):
         train: GraphDataset,
         val: GraphDataset | None,
         sources: Sequence[Source],
-    ) -> tuple[FloatArray, npt.NDArray[np.int64]] | None:
-        """Return probabilities of graphs that their head has not seen, and the numbers of their classes."""
+        row_weights: FloatArray | None,
+    ) -> tuple[FloatArray, npt.NDArray[np.int64], FloatArray | None] | None:
+        """Return probabilities of graphs that their head has not seen, their classes and their weights."""
         if val is not None and len(val) >= MIN_VALIDATION:
             assert val.y is not None
             truth = self._codes(val.y)
             said = np.asarray(self.head_.predict_proba(self.layer_.transform(val)), dtype=np.float64)
-            return said[truth >= 0], truth[truth >= 0]
+            return said[truth >= 0], truth[truth >= 0], None
         if np.bincount(codes).min() < FEWEST_PER_CLASS:
             return None
         folds = calibration_folds(sources, train, self.seed)
@@ -412,8 +414,9 @@ class GDLNNClassifier(GraphClassifier):
             codes,
             folds,
             lambda rows: honest_columns(self.programs_, rows, table.shape[1]),
+            lambda rows: {} if row_weights is None else self._weighting(row_weights[rows]),
         )
-        return None if said_of_all is None else (said_of_all, codes)
+        return None if said_of_all is None else (said_of_all, codes, row_weights)
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the codes of labels, which are what the head is trained on; -1 for one not seen."""
