@@ -38,7 +38,7 @@ def run(options: Sequence[str] = ()) -> None:
         return
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("explain: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("explain: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     data = load_dataset("BACE", root, download=False)

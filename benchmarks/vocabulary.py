@@ -50,7 +50,7 @@ def run(words: Sequence[str] = ("--datasets", "MUTAG", "--splits", "2")) -> None
     options = parser.parse_args(list(words))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("vocabulary: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("vocabulary: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     seeds = range(FIRST_SEED, FIRST_SEED + options.splits)
     tasks = [(name, seed, root) for name in options.datasets for seed in seeds]

@@ -29,7 +29,7 @@ QUICK: dict[str, Any] = {"timeout": 0.4, "pause": 0.01}
 
 
 def tu_zip(name: str = "TOY", *, prefix: str = "", **changes: str | None) -> bytes:
-    """Make the zip of a small TU data set; a change to None leaves the file out."""
+    """Make the zip of a small TU dataset; a change to None leaves the file out."""
     files = {
         "A": "1, 2\n2, 1\n3, 4\n",
         "graph_indicator": "1\n1\n2\n2\n",

@@ -1,4 +1,4 @@
-"""Saved data sets, JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
+"""Saved datasets, JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def full() -> GraphDataset:
-    """Make a data set with everything a data set can have."""
+    """Make a dataset with everything a dataset can have."""
     schema = Schema(
         (Feature("atom", "nominal", {1: "C", 2: "N"}), Feature("weight")),
         (Feature("bond"),),
@@ -127,10 +127,10 @@ def _header(**changes: Any) -> Callable[[dict[str, bytes]], None]:
 
 def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
     path = tmp_path / "x.gdlds"
-    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved data set, got no such file"):
+    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved dataset, got no such file"):
         GraphDataset.load(path)
     path.write_text("words")
-    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved data set, got a damaged file"):
+    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved dataset, got a damaged file"):
         GraphDataset.load(path)
     full().save(path)
     path.write_bytes(path.read_bytes()[:-40])
@@ -248,7 +248,7 @@ def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("synthetic:ba-2motifs:many", "with whole numbers"),
         (
             str(tmp_path / "none.csv"),
-            r"none\.csv: expected a folder, a file or the name of a data set, got nothing",
+            r"none\.csv: expected a folder, a file or the name of a dataset, got nothing",
         ),
         (str(tmp_path), "expected one file NAME_A.txt"),
     ):

@@ -186,35 +186,35 @@ def test_what_a_data_set_holds() -> None:
 @pytest.mark.parametrize(
     ("graphs", "arguments", "message"),
     [
-        ([PATH], {"y": [1, 2]}, "data set 'd': y: expected 1 labels, one per graph, got shape (2,)"),
-        ([PATH], {"y": [[1]]}, "data set 'd': y: expected 1 labels, one per graph, got shape (1, 1)"),
-        ([PATH], {"ids": []}, "data set 'd': ids: expected 1 entries, one per graph, got 0"),
-        ([PATH], {"smiles": ["C", "N"]}, "data set 'd': smiles: expected 1 entries, one per graph, got 2"),
-        ([PATH], {"node_masks": []}, "data set 'd': node_masks: expected 1 entries, one per graph, got 0"),
+        ([PATH], {"y": [1, 2]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (2,)"),
+        ([PATH], {"y": [[1]]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (1, 1)"),
+        ([PATH], {"ids": []}, "dataset 'd': ids: expected 1 entries, one per graph, got 0"),
+        ([PATH], {"smiles": ["C", "N"]}, "dataset 'd': smiles: expected 1 entries, one per graph, got 2"),
+        ([PATH], {"node_masks": []}, "dataset 'd': node_masks: expected 1 entries, one per graph, got 0"),
         (
             [PATH],
             {"node_masks": [np.ones(2, bool)]},
-            "data set 'd': graph 0: node_masks: expected 3 values, one per node, got 2",
+            "dataset 'd': graph 0: node_masks: expected 3 values, one per node, got 2",
         ),
         (
             [PATH],
             {"edge_masks": [np.ones(3, bool)]},
-            "data set 'd': graph 0: edge_masks: expected 2 values, one per edge, got 3",
+            "dataset 'd': graph 0: edge_masks: expected 2 values, one per edge, got 3",
         ),
         (
             [PATH, Graph([[1.0, 2.0]], [])],
             {},
-            "data set 'd': graph 1: expected 1 node features, as in graph 0, got 2",
+            "dataset 'd': graph 1: expected 1 node features, as in graph 0, got 2",
         ),
         (
             [PATH, Graph([[1.0]], [(0, 0)], [[1.0]])],
             {},
-            "data set 'd': graph 1: expected 0 edge features, as in graph 0, got 1",
+            "dataset 'd': graph 1: expected 0 edge features, as in graph 0, got 1",
         ),
         (
             [PATH, Graph([[1.0]], [], directed=True)],
             {},
-            "data set 'd': graph 1: expected it undirected, as graph 0 is",
+            "dataset 'd': graph 1: expected it undirected, as graph 0 is",
         ),
     ],
 )  # fmt: skip
@@ -226,11 +226,11 @@ def test_bad_data_sets(graphs: list[Graph], arguments: dict[str, Any], message: 
 
 def test_bad_rows() -> None:
     data = GraphDataset([PATH, PATH], name="d")
-    with pytest.raises(GraphError, match="data set 'd': expected a mask of 2 values, got 3"):
+    with pytest.raises(GraphError, match="dataset 'd': expected a mask of 2 values, got 3"):
         data[np.array([True, False, True])]
-    with pytest.raises(IndexError, match="data set 'd': expected rows from 0 to 1, got 2"):
+    with pytest.raises(IndexError, match="dataset 'd': expected rows from 0 to 1, got 2"):
         data[[0, 2]]
-    with pytest.raises(GraphError, match="data set 'd': expected row numbers or a mask, got float64"):
+    with pytest.raises(GraphError, match="dataset 'd': expected row numbers or a mask, got float64"):
         data[np.array([0.5])]
 
 

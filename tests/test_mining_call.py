@@ -307,5 +307,5 @@ def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as
     assert found.info.fingerprint == mine(data, progress=False).info.fingerprint
     with pytest.raises(MiningError, match=r"ignore: expected features out of kind, noise, .*, got 'colour'"):
         mine(data, ignore=("colour",), progress=False)
-    with pytest.raises(MiningError, match="ignore: expected a data set whose schema"):
+    with pytest.raises(MiningError, match="ignore: expected a dataset whose schema"):
         mine(GraphDataset([Graph([[1.0]], []), Graph([[2.0]], [])], [0, 1]), ignore=("noise",))

@@ -137,7 +137,7 @@ def hostile_files() -> dict[str, tuple[str, str, bytes, int]]:
             "programs", "", program_file({}, "".join(map(bare_program, range(2_000))) + "node  z\n"), 0),
         "programs of empty objects": (
             "programs", "", b"// gdlnn programs " + EMPTY_OBJECTS % b"x" + b"\n", 0),
-        "data set of empty objects": (
+        "dataset of empty objects": (
             "dataset", ".gdlds", zipped(saved_set() | {"dataset.json": EMPTY_OBJECTS % b"gdlnn-dataset"}), 0),
         "lines of graphs": (
             "dataset", ".jsonl", json_lines(lambda _: {"nodes": [], "edges": []}, 10_000), 10_000),

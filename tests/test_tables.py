@@ -223,7 +223,7 @@ def test_the_only_column_with_smiles_in_its_name_is_taken(tmp_path: Path) -> Non
         resolve_dataset(str(tmp_path / "t.csv"))
 
 
-# --- the data sets of the paper, with what real tables have ------------------------------------------------
+# --- the datasets of the paper, with what real tables have ------------------------------------------------
 
 
 @pytest.mark.data

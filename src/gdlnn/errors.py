@@ -3,13 +3,13 @@
 ::
 
     GDLNNError
-    ├── GraphError (ValueError)          a graph or a data set that cannot be
+    ├── GraphError (ValueError)          a graph or a dataset that cannot be
     ├── ProgramError (ValueError)        a GDL program that cannot be
     │   └── GDLSyntaxError               GDL text that does not parse: line, column, caret
     ├── MatchError (ValueError)          programs and graphs that do not fit together
     ├── UnknownMatchError                the step budget ran out before the answer was known
-    ├── DatasetError (ValueError)        a file or a data set that cannot be read
-    │   └── DownloadError                a data set that cannot be fetched
+    ├── DatasetError (ValueError)        a file or a dataset that cannot be read
+    │   └── DownloadError                a dataset that cannot be fetched
     ├── MiningError (ValueError)         a mining call that cannot be, or a checkpoint of another run
     ├── ModelError (ValueError)          a model that cannot be trained, used, saved or loaded
     ├── ExplanationError (ValueError)    an explanation that cannot be made
@@ -50,7 +50,7 @@ class GDLNNError(Exception):
 
 
 class GraphError(GDLNNError, ValueError):
-    """A graph or a data set that cannot be."""
+    """A graph or a dataset that cannot be."""
 
 
 class ProgramError(GDLNNError, ValueError):
@@ -90,11 +90,11 @@ class UnknownMatchError(GDLNNError):
 
 
 class DatasetError(GDLNNError, ValueError):
-    """A file or a data set that cannot be read."""
+    """A file or a dataset that cannot be read."""
 
 
 class DownloadError(DatasetError):
-    """A data set that cannot be fetched."""
+    """A dataset that cannot be fetched."""
 
 
 class MiningError(GDLNNError, ValueError):

@@ -11,12 +11,12 @@ Commands.late = (
     ),
     LateCommand(
         "datasets",
-        "The data sets: list them, look at one, fetch it, convert it.",
+        "The datasets: list them, look at one, fetch it, convert it.",
         "Example: gdlnn datasets info MUTAG",
     ),
     LateCommand(
         "mine",
-        "Mine programs from a data set and write them as GDL text.",
+        "Mine programs from a dataset and write them as GDL text.",
         "Example: gdlnn mine MUTAG -o programs.gdl",
     ),
     LateCommand(
@@ -26,7 +26,7 @@ Commands.late = (
     ),
     LateCommand(
         "train",
-        "Train a model on a data set and write it into one file.",
+        "Train a model on a dataset and write it into one file.",
         "Example: gdlnn train mine.csv --smiles smiles --label active -o model.gdlnn",
     ),
     LateCommand(
@@ -51,7 +51,7 @@ Commands.late = (
     ),
     LateCommand(
         "evaluate",
-        "Studies: how good methods are on data sets, and what it costs.",
+        "Studies: how good methods are on datasets, and what it costs.",
         "Example: gdlnn evaluate accuracy --datasets MUTAG",
     ),
 )

@@ -22,19 +22,19 @@ from gdlnn.graphs.molecules import MoleculeReader
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-app = typer.Typer(help="The data sets: list them, look at one, fetch it, convert it.", no_args_is_help=False)
+app = typer.Typer(help="The datasets: list them, look at one, fetch it, convert it.", no_args_is_help=False)
 
 
 @app.callback(invoke_without_command=True)
 def datasets(context: typer.Context) -> None:
-    """List the data sets where no other command is given."""
+    """List the datasets where no other command is given."""
     if context.invoked_subcommand is None:
         list_datasets()
 
 
 @app.command("list", epilog="Example: gdlnn datasets list --json")
 def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
-    """List the data sets of the paper, their sizes, and whether they are at hand."""
+    """List the datasets of the paper, their sizes, and whether they are at hand."""
     rows = [
         {
             "name": source.name,
@@ -50,7 +50,7 @@ def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
     if as_json:
         opt.print_json(rows)
         return
-    header = ("data set", "graphs", "nodes", "edges", "classes", "at hand", "task")
+    header = ("dataset", "graphs", "nodes", "edges", "classes", "at hand", "task")
     cells = [
         (
             str(row["name"]),
@@ -64,7 +64,7 @@ def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
         for row in rows
     ]
     _table(header, cells)
-    typer.echo(f"\nMade on the spot: {SYNTHETIC}. Any other TU data set is fetched by its name.")
+    typer.echo(f"\nMade on the spot: {SYNTHETIC}. Any other TU dataset is fetched by its name.")
 
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -90,7 +90,7 @@ def info(
     encoding: opt.Encoding = "utf-8",
     as_json: opt.Json = False,
 ) -> None:
-    """Say what a data set is made of: sizes, features and their names, classes, splits and twins."""
+    """Say what a dataset is made of: sizes, features and their names, classes, splits and twins."""
     with opt.given_input(dataset) as source:
         data = resolve_dataset(
             source,
@@ -155,7 +155,7 @@ def download(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Fetch data sets into the cache; without a name, all nine of the paper."""
+    """Fetch datasets into the cache; without a name, all nine of the paper."""
     told = []
     for name in names or list(REGISTRY):
         source = source_of(name)
@@ -173,9 +173,7 @@ def convert(
     dataset: opt.Dataset,
     output: Annotated[
         Path,
-        typer.Argument(
-            help="NAME.gdlds (saved data set), NAME.jsonl (JSON Lines), or a folder to make (TU)."
-        ),
+        typer.Argument(help="NAME.gdlds (saved dataset), NAME.jsonl (JSON Lines), or a folder to make (TU)."),
     ],
     root: opt.Root = None,
     smiles: opt.Smiles = None,
@@ -191,7 +189,7 @@ def convert(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write a data set in another format."""
+    """Write a dataset in another format."""
     if output.suffix:  # else a folder to make, which must not be there yet
         opt.check_output(output, dataset)
     reading = MoleculeReader(features, fragments, standardize)

@@ -1,4 +1,4 @@
-"""`gdlnn demo`: the whole way on one data set, from graphs to a report; and the paper's Figure 1."""
+"""`gdlnn demo`: the whole way on one dataset, from graphs to a report; and the paper's Figure 1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def demo(
         str,
         typer.Argument(
             metavar="[DATASET]",
-            help=f"A data set; by default BA-2Motifs, made on the spot. {FIGURE_1}: the paper's example.",
+            help=f"A dataset; by default BA-2Motifs, made on the spot. {FIGURE_1}: the paper's example.",
         ),
     ] = SYNTHETIC,
     output: Annotated[Path, opt.output("The report to write.")] = Path("demo/report.html"),

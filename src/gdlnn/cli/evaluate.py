@@ -1,4 +1,4 @@
-"""`gdlnn evaluate`: studies of methods and explanations over data sets."""
+"""`gdlnn evaluate`: studies of methods and explanations over datasets."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from gdlnn.studies import RunConfig, StudyPlan
 
-app = typer.Typer(help="Studies: how good methods are on data sets, and what it costs.", no_args_is_help=True)
+app = typer.Typer(help="Studies: how good methods are on datasets, and what it costs.", no_args_is_help=True)
 
 ABLATION_DATASETS = "MUTAG,PTC_MR,ENZYMES,PROTEINS,BBBP,BACE"
 COST_METHODS = "gdlnn,gdlnn-smallest,gdlnn-paper,pl4xgl,subgraphx"
 DatasetsOption = Annotated[
-    str, typer.Option("--datasets", help="Data sets, separated by commas; 'all' for the nine of the paper.")
+    str, typer.Option("--datasets", help="Datasets, separated by commas; 'all' for the nine of the paper.")
 ]
 ProtocolOption = Annotated[
     Literal["paper", "repeated", "cv", "scaffold"],
@@ -40,7 +40,7 @@ JobsOption = Annotated[
 ]
 RunsOption = Annotated[int, typer.Option("--runs", min=1, help="Seeds on a split, or repeated splits.")]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", help="A folder with data sets, searched before GDLNN_DATA.")
+    Path | None, typer.Option("--data", help="A folder with datasets, searched before GDLNN_DATA.")
 ]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda: where networks are trained.")]
 DocumentOption = Annotated[
@@ -59,7 +59,7 @@ ExplainersOption = Annotated[
 ]
 SampleOption = Annotated[
     int,
-    typer.Option("--sample", min=0, help="Test graphs of each data set, drawn with the seed; 0 for all."),
+    typer.Option("--sample", min=0, help="Test graphs of each dataset, drawn with the seed; 0 for all."),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of sample, models and explanations.")]
 ProgramsOption = Annotated[
@@ -102,7 +102,7 @@ def accuracy(
     document: DocumentOption = None,
     tables_only: TablesOption = False,
 ) -> None:
-    """Compare methods on data sets: accuracy, balanced accuracy, ROC-AUC, MCC, cost.
+    """Compare methods on datasets: accuracy, balanced accuracy, ROC-AUC, MCC, cost.
 
     Every finished cell is a file in the folder of the results: a study that was stopped goes on without
     repeating any. Hyperparameters are chosen on the validation part alone.

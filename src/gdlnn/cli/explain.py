@@ -30,7 +30,7 @@ def explain(
     dataset: Annotated[
         str,
         typer.Argument(
-            metavar="DATASET|SMILES", help="A data set as for `gdlnn train`, or the SMILES of a molecule."
+            metavar="DATASET|SMILES", help="A dataset as for `gdlnn train`, or the SMILES of a molecule."
         ),
     ],
     index: Annotated[
@@ -42,7 +42,7 @@ def explain(
         typer.Option(
             "--global",
             help="Explain the model instead: for each class the few programs that cover most of its graphs. "
-            "Give graphs that were not trained on, by --part test or a data set of their own.",
+            "Give graphs that were not trained on, by --part test or a dataset of their own.",
         ),
     ] = False,
     technique: opt.Technique = None,
@@ -125,7 +125,7 @@ def explain(
 
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
-    """Return the molecule whose SMILES a word is; None for a data set, a file or anything else."""
+    """Return the molecule whose SMILES a word is; None for a dataset, a file or anything else."""
     from gdlnn.model.conversion import Conversion
 
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:

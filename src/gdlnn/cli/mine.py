@@ -1,4 +1,4 @@
-"""`gdlnn mine`: programs from a data set into a .gdl file."""
+"""`gdlnn mine`: programs from a dataset into a .gdl file."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def mine(
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("No bar, no summary, no table.")] = False,
 ) -> None:
-    """Mine programs from a data set and write them as GDL text.
+    """Mine programs from a dataset and write them as GDL text.
 
     Ctrl-C and --time-limit end with what is done, which is written and marked incomplete.
     """

@@ -38,7 +38,7 @@ Dataset = Annotated[
     typer.Argument(
         metavar="DATASET",
         help=f"A name, {SYNTHETIC}, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
-        "JSON Lines, a saved data set, or - for a table on standard input.",
+        "JSON Lines, a saved dataset, or - for a table on standard input.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `gdlnn train` wrote.")]
@@ -71,7 +71,7 @@ Standardize = Annotated[
 SPLIT_HELP = (
     "auto (as published, else stratified), paper, stratified, scaffold, random, time:COLUMN or column:COLUMN"
 )
-Split = Annotated[str, typer.Option(metavar="SPLIT", help=f"How to split the data set: {SPLIT_HELP}.")]
+Split = Annotated[str, typer.Option(metavar="SPLIT", help=f"How to split the dataset: {SPLIT_HELP}.")]
 SplitAsTrained = Annotated[
     str | None,
     typer.Option(metavar="SPLIT", help=f"How to split: {SPLIT_HELP}.", show_default="as in training"),
@@ -187,10 +187,10 @@ def read_as_trained(
     with_labels: bool = True,
     **given: Any,
 ) -> GraphDataset:
-    """Read a data set as the model's training set was read, and take a part of it, split the same way.
+    """Read a dataset as the model's training set was read, and take a part of it, split the same way.
 
     What is given comes before what the model remembers: columns, missing labels, threshold, duplicates, split
-    and seed. The data set that training split must be whole: labels are then read even where nobody asks.
+    and seed. The dataset that training split must be whole: labels are then read even where nobody asks.
     """
     known = model.provenance_
     given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given.get("encoding", "utf-8"))
@@ -227,7 +227,7 @@ def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str
 
 
 def without_duplicates(data: GraphDataset, duplicates: Duplicates) -> GraphDataset:
-    """Return the data set that --duplicates asks for."""
+    """Return the dataset that --duplicates asks for."""
     if duplicates == "keep":
         return data
     return data.drop_duplicates("drop" if duplicates == "drop-conflicting" else "first")
@@ -241,7 +241,7 @@ def _files(inputs: Iterable[str | Path]) -> Iterator[Path]:
 
 
 def part_of(data: GraphDataset, split: str, part: Part, seed: int) -> GraphDataset:
-    """Return a part of a data set, or all of it."""
+    """Return a part of a dataset, or all of it."""
     if part == "all" or split == "none":
         return data
     return dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]

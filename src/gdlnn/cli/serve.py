@@ -17,7 +17,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any that is free.")] = 8000,
     examples: Annotated[
-        str | None, typer.Option(metavar="DATASET", help="A data set whose first graphs the page offers.")
+        str | None, typer.Option(metavar="DATASET", help="A dataset whose first graphs the page offers.")
     ] = None,
     smiles: opt.Smiles = None,
     workers: Annotated[int, typer.Option(help="Processes that hold the model; one request each.")] = 2,

@@ -1,4 +1,4 @@
-"""`gdlnn train`: a model from a data set, and how good it is."""
+"""`gdlnn train`: a model from a dataset, and how good it is."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def train(
     split: Annotated[
         str,
         typer.Option(
-            metavar="SPLIT", help=f"How to split the data set: {opt.SPLIT_HELP}; none trains on all of it."
+            metavar="SPLIT", help=f"How to split the dataset: {opt.SPLIT_HELP}; none trains on all of it."
         ),
     ] = "auto",
     split_column: Annotated[
@@ -117,7 +117,7 @@ def train(
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
 ) -> None:
-    """Train a model on a data set and write it into one file.
+    """Train a model on a dataset and write it into one file.
 
     Rows that do not parse or have no label are skipped and counted.
     """
@@ -285,7 +285,7 @@ def _told_parts(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
     source = parts["train"].split_source or "all graphs"
     sizes = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
     skipped = f"; {len(data.skipped)} rows were not read" if data.skipped else ""
-    return f"{data.name or 'data set'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
+    return f"{data.name or 'dataset'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
 
 
 def _told_choice(model: GDLNNClassifier) -> str:

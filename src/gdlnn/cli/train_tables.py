@@ -56,7 +56,7 @@ def labelled_sets(
     of_labels: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> dict[str, GraphDataset]:
-    """Return a labelled data set for each label column; molecules are read once."""
+    """Return a labelled dataset for each label column; molecules are read once."""
     if len(labels) < 2:
         label = labels[0] if labels else None
         data = resolve_dataset(dataset, label=label, columns=columns, min_classes=2, **of_labels, **reading)
@@ -78,7 +78,7 @@ def _check_columns(data: GraphDataset, columns: Sequence[str]) -> None:
     for column in columns:
         if column not in data.columns:
             raise DatasetError(
-                f"{data.name or 'data set'}: expected a column {column!r}, got a data set without it; "
+                f"{data.name or 'dataset'}: expected a column {column!r}, got a dataset without it; "
                 "columns are read from tables and SDF files"
             )
 
@@ -106,7 +106,7 @@ def check_weights(sets: Mapping[str, GraphDataset], column: str | None) -> None:
 
 
 def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> GraphDataset:
-    """Return the data set without the duplicates that are not wanted, and tell of conflicting labels."""
+    """Return the dataset without the duplicates that are not wanted, and tell of conflicting labels."""
     twins = data.duplicates()
     if twins.conflicting and data.y is not None:
         rows = data.file_rows

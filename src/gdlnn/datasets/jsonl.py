@@ -32,11 +32,11 @@ _KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id",
 
 
 def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
-    """Read a data set of JSON Lines.
+    """Read a dataset of JSON Lines.
 
     Each line is an object: ``nodes`` (a list of feature lists, or of numbers for one feature), ``edges``
     (pairs from 0), and optionally ``edge_features``, ``directed``, ``label``, ``id``, ``name`` and
-    ``smiles``. A first line with ``"schema"`` or ``"dataset"`` names the features and the data set.
+    ``smiles``. A first line with ``"schema"`` or ``"dataset"`` names the features and the dataset.
     """
     file = Path(path)
     if not file.is_file():
@@ -257,7 +257,7 @@ def _texts(values: list[Any], key: str, file: str) -> list[str] | None:
 
 
 def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set as JSON Lines; the file appears once it is complete."""
+    """Write a dataset as JSON Lines; the file appears once it is complete."""
     header = {
         "dataset": dataset.name,
         "schema": None if dataset.schema is None else dataset.schema.to_json(),

@@ -68,17 +68,17 @@ def load_smiles(
     name: str | None = None,
     classes: Mapping[Any, str] | None = None,
 ) -> GraphDataset:
-    """Read a table of SMILES as a data set of molecules.
+    """Read a table of SMILES as a dataset of molecules.
 
     Parameters
     ----------
     path
         A table: .csv, .tsv, .txt or .smi, plain or .gz, .xlsx (the first sheet) or .parquet.
     smiles, label, id
-        The columns with the SMILES, the label and an identifier; without `label` the data set has no labels.
+        The columns with the SMILES, the label and an identifier; without `label` the dataset has no labels.
         Numbers from 1 for a table without a header line. `smiles` None: the column called smiles.
     features, fragments, standardize
-        How molecules become graphs, see `MoleculeReader`; models trained on the data set keep it.
+        How molecules become graphs, see `MoleculeReader`; models trained on the dataset keep it.
     on_error
         What to do with a row that does not parse or has no label: skip it (it is listed in ``.skipped``), or
         raise.
@@ -91,7 +91,7 @@ def load_smiles(
     encoding
         How the text of the table is encoded.
     name, classes
-        What to call the data set and its classes.
+        What to call the dataset and its classes.
     """
     table = open_table(Path(path), (smiles, label, id, *columns), encoding)
     smiles = table.smiles_column() if smiles is None else smiles
@@ -173,7 +173,7 @@ def load_sdf(
     columns: Sequence[str] = (),
     name: str | None = None,
 ) -> GraphDataset:
-    """Read an SDF file, plain or .gz, as a data set of molecules.
+    """Read an SDF file, plain or .gz, as a dataset of molecules.
 
     Hydrogens that the file lists become implicit, as in SMILES.
 
@@ -304,7 +304,7 @@ def _row(
 
 @dataclass(frozen=True)
 class _Gathering:
-    """Rows of a file on their way to a data set."""
+    """Rows of a file on their way to a dataset."""
 
     file: Path
     unit: str
@@ -326,7 +326,7 @@ class _Gathering:
         *,
         with_ids: bool | None,
     ) -> GraphDataset:
-        """Return the data set of the rows, without labels; `with_ids` None: if every row has one."""
+        """Return the dataset of the rows, without labels; `with_ids` None: if every row has one."""
         schema = self.reading.schema(classes)
         title = self.file.name.split(".")[0] if name is None else name
         graphs: list[Graph] = []

@@ -1,4 +1,4 @@
-"""Data sets with known motifs: BA-2Motifs, published and generated, and the ground truth of Mutagenicity."""
+"""Datasets with known motifs: BA-2Motifs, published and generated, and the ground truth of Mutagenicity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
     Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label
     0) or a house (label 1), joined to the base by one edge. Nodes are renumbered at random; the node
     feature is the degree. ``node_masks`` and ``edge_masks`` mark the motif. The name is
-    "synthetic:ba-2motifs", never that of the published data set.
+    "synthetic:ba-2motifs", never that of the published dataset.
 
     Parameters
     ----------

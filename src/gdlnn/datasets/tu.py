@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NODE_FILES = ("node_labels", "node_attributes")
 EDGE_FILES = ("edge_labels", "edge_attributes")
 SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt")
-"""The companions of a TU data set, as in NAME_A.txt; labels come before attributes."""
+"""The companions of a TU dataset, as in NAME_A.txt; labels come before attributes."""
 
 
 def tu_prefix(folder: Path) -> str | None:
@@ -36,7 +36,7 @@ def tu_prefix(folder: Path) -> str | None:
 
 
 def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDataset:
-    """Read a TU data set: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
+    """Read a TU dataset: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
 
     Node features are the node labels, then the node attributes, as they stand in the files; edge features
     likewise. Without node features, the degree is the only feature (a self-loop adds 1). Edges
@@ -48,7 +48,7 @@ def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDat
     folder
         The folder.
     min_classes
-        The fewest different labels to accept: 1 reads a data set with one class only.
+        The fewest different labels to accept: 1 reads a dataset with one class only.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -243,7 +243,7 @@ def _masks(arrays: GraphArrays, truth: BoolArray) -> tuple[list[BoolArray], list
 
 
 def save_tu(dataset: GraphDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a data set as a new TU folder with files of the same name; it appears once it is complete.
+    """Write a dataset as a new TU folder with files of the same name; it appears once it is complete.
 
     Leading nominal features become labels, all others attributes, so that reading gives the same order.
     The format has no place for names, ids and SMILES.

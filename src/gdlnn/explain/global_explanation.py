@@ -222,7 +222,7 @@ def explain_model(
         Held-out graphs: a test or validation set that the model was not trained on, or what the model has
         made of it. On training graphs every precision is too high.
     y
-        The labels; by default those of the data set. Without labels graphs count as what is predicted.
+        The labels; by default those of the dataset. Without labels graphs count as what is predicted.
     max_programs
         Most programs for each class.
     n_examples

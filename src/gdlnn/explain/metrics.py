@@ -433,7 +433,7 @@ def _sides(explanations: Sequence[Explanation]) -> dict[str, float | None]:
 def measure_model(
     model: Any, dataset: GraphDataset, explain: Callable[[Any, list[Graph]], list[Explanation]]
 ) -> Measures:
-    """Explain the graphs of a data set with `explain(model, graphs)`, take the time, and measure."""
+    """Explain the graphs of a dataset with `explain(model, graphs)`, take the time, and measure."""
     start = time.perf_counter()
     explanations = explain(model, dataset.graphs)
     seconds = time.perf_counter() - start

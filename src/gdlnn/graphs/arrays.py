@@ -39,7 +39,7 @@ class GraphArrays:
 
     @classmethod
     def of(cls, graphs: Sequence[Graph]) -> GraphArrays:
-        """Lay graphs end to end; they agree on features and direction, as those of a data set do."""
+        """Lay graphs end to end; they agree on features and direction, as those of a dataset do."""
         if not graphs:
             zero = np.zeros(1, dtype=np.int64)
             empty = np.zeros((0, 0))
@@ -195,7 +195,7 @@ class PackedGraphs(NamedTuple):
 
 
 def pack_graphs(graphs: Sequence[Graph]) -> PackedGraphs:
-    """Pack graphs that agree on features and direction, as those of a data set do."""
+    """Pack graphs that agree on features and direction, as those of a dataset do."""
     flat = GraphArrays.of(graphs)
     return PackedGraphs(tuple(flat.narrowed().values()), flat.directed)
 
@@ -243,7 +243,7 @@ class GraphSet:
     @cached_property
     def native(self) -> _core.GraphSet:
         """The graphs encoded for single searches and for mining."""
-        from gdlnn import _core  # only here, so that data sets can be read and written without the core
+        from gdlnn import _core  # only here, so that datasets can be read and written without the core
 
         return _core.GraphSet(*self.arrays)
 

@@ -1,6 +1,6 @@
 """Graph: one validated, immutable graph as NumPy arrays, and NodeSubset: some of its nodes.
 
-Data sets and conversions to other libraries live elsewhere.
+Datasets and conversions to other libraries live elsewhere.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def from_networkx(
     """Build a graph from a NetworkX graph; nodes are numbered in its order.
 
     Attributes are numbers or words; words become nominal features whose values keep their names. Graphs
-    of one data set need one coding of words: build them by `from_networkx_dataset`, or give the schema.
+    of one dataset need one coding of words: build them by `from_networkx_dataset`, or give the schema.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def from_networkx_dataset(
     schema: Schema | None = None,
     name: str = "",
 ) -> GraphDataset:
-    """Build a data set from NetworkX graphs, with one schema for all of them.
+    """Build a dataset from NetworkX graphs, with one schema for all of them.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def from_networkx_dataset(
     schema
         Names and codes to go by, those of the training graphs for instance; by default those found here.
     name
-        What to call the data set.
+        What to call the dataset.
     """
     read = [_NetworkX(graph) for graph in graphs]
     found = schema or _schema_of(read, node_features, edge_features)
@@ -235,7 +235,7 @@ def to_pyg(graph: Graph, y: Any = None) -> Any:
 def from_pyg_dataset(
     dataset: Iterable[Any], *, directed: bool = False, schema: Schema | None = None, name: str = ""
 ) -> GraphDataset:
-    """Build a data set from PyG ``Data`` objects; y is taken where every one of them has a single label."""
+    """Build a dataset from PyG ``Data`` objects; y is taken where every one of them has a single label."""
     items = list(dataset)
     graphs = [
         from_pyg(data, directed=directed, schema=schema, name=f"{name or 'graph'}/{i}")

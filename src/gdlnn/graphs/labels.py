@@ -111,10 +111,10 @@ class LabelReader:
 def labelled_by(
     dataset: GraphDataset, column: str, reader: LabelReader, min_classes: int, where: str
 ) -> GraphDataset:
-    """Return the rows of a data set that have a label in a column; see `GraphDataset.with_labels`."""
+    """Return the rows of a dataset that have a label in a column; see `GraphDataset.with_labels`."""
     from gdlnn.graphs.dataset import SkippedRow
 
-    place = f"{where or dataset.name or 'data set'}, column {column!r}"
+    place = f"{where or dataset.name or 'dataset'}, column {column!r}"
     cells = dataset.columns[column]
     found = reader.read(cells, place, min_classes)
     rows, smiles = dataset.file_rows.tolist(), dataset.smiles or [""] * len(dataset)

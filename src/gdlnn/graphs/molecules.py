@@ -105,7 +105,7 @@ def hidden_by_default(schema: Schema | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MoleculeReader:
-    """How molecules become graphs: kept with data sets and models, so that predicting reads as training did.
+    """How molecules become graphs: kept with datasets and models, so that predicting reads as training did.
 
     Parameters
     ----------

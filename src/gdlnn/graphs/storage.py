@@ -1,4 +1,4 @@
-"""A data set in one file: a zip of JSON and NumPy arrays, without pickle.
+"""A dataset in one file: a zip of JSON and NumPy arrays, without pickle.
 
 docs/datasets.md describes the format.
 """
@@ -39,7 +39,7 @@ MAX_CONTENT = 16 << 30
 
 
 def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set; the file appears once it is complete."""
+    """Write a dataset; the file appears once it is complete."""
     if dataset.y is not None and dataset.y.dtype.kind not in "biufU":
         raise GraphError(f"save: y: expected numbers or text, got values of type {dataset.y.dtype}")
     arrays = GraphArrays.of(dataset.graphs).narrowed()
@@ -80,7 +80,7 @@ def _npy(array: npt.NDArray[Any]) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> GraphDataset:
-    """Read a data set that `save` wrote; no code in the file is ever run."""
+    """Read a dataset that `save` wrote; no code in the file is ever run."""
     file = Path(path)
     try:
         members = read_members(file, MAX_CONTENT)
@@ -92,27 +92,27 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
         }
         return _assemble(header, arrays)
     except FileNotFoundError as error:
-        raise DatasetError(f"{file.name}: expected a saved data set, got no such file") from error
+        raise DatasetError(f"{file.name}: expected a saved dataset, got no such file") from error
     except DatasetError:
         raise
     except (
         *(BadArchiveError, ValueError, LookupError, TypeError, OSError, AttributeError),
         *(RecursionError, OverflowError, MemoryError),
     ) as error:
-        raise DatasetError(f"{file.name}: expected a saved data set, got a damaged file: {error}") from error
+        raise DatasetError(f"{file.name}: expected a saved dataset, got a damaged file: {error}") from error
 
 
 def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
     header = bounded_json.loads(members["dataset.json"])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DatasetError(f"{name}: expected a saved data set, got another kind of file")
+        raise DatasetError(f"{name}: expected a saved dataset, got another kind of file")
     if header.get("version") != VERSION:
         raise DatasetError(f"{name}: expected version {VERSION} of the format, got {header.get('version')}")
     return header
 
 
 def is_saved(path: Path) -> bool:
-    """Say whether a file looks like a saved data set."""
+    """Say whether a file looks like a saved dataset."""
     if not path.is_file() or not zipfile.is_zipfile(path):
         return False
     with (

@@ -31,7 +31,7 @@ IntArray = npt.NDArray[np.int64]
 FEWEST_BAGS = 4
 """What "auto" makes at least; half of the graphs of a bag should not be too few to learn from."""
 GRAPHS_OF_A_BAG = 400
-"""About how many graphs "auto" puts into a bag of a large data set."""
+"""About how many graphs "auto" puts into a bag of a large dataset."""
 
 
 def n_bags(bags: Bags, n_graphs: int) -> int:

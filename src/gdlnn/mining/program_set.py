@@ -50,11 +50,11 @@ class MinedProgram:
     program
         The program, in canonical form.
     label
-        The label of its targets, as in the data set; None for a program that was found without labels.
+        The label of its targets, as in the dataset; None for a program that was found without labels.
     score
         Matched graphs of the label over all matched graphs plus ε; 0 without a label.
     support
-        Which graphs of the data set it matches.
+        Which graphs of the dataset it matches.
     targets
         Rows of the graphs it was found in, rising.
     steps
@@ -102,7 +102,7 @@ class MinedProgram:
 
     @property
     def support(self) -> BoolArray:
-        """Which graphs of the data set it matches."""
+        """Which graphs of the dataset it matches."""
         mask = self._support.mask()
         mask.setflags(write=False)
         return mask
@@ -199,7 +199,7 @@ class SetInfo:
     Attributes
     ----------
     label_counts
-        The labels of the data set, in order, and how many graphs have each.
+        The labels of the dataset, in order, and how many graphs have each.
     settings
         The parameters of the call that decide its result.
     n_targets
@@ -234,7 +234,7 @@ class SetInfo:
         n_targets: int,
         complete: bool = True,
     ) -> SetInfo:
-        """Describe a data set and how programs were found in it.
+        """Describe a dataset and how programs were found in it.
 
         Parameters
         ----------

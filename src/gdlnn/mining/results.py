@@ -30,7 +30,7 @@ SAME_RESULTS_SINCE = "0.1.0"
 
 A version that changes the result of a call puts itself here."""
 _NAMES = {
-    "data": "the data set (its graphs, or which of them share a label)",
+    "data": "the dataset (its graphs, or which of them share a label)",
     "labels": "the labels",
     "version": "the version of gdlnn",
     "format": "the format of the file",

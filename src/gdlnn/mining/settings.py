@@ -114,7 +114,7 @@ def checked_labels(dataset: GraphDataset) -> tuple[list[Any], npt.NDArray[np.int
     if not len(dataset):
         raise MiningError("mine: dataset: expected at least one graph, got none")
     if dataset.y is None:
-        raise MiningError("mine: dataset: expected labels (y), got a data set without")
+        raise MiningError("mine: dataset: expected labels (y), got a dataset without")
     if dataset.y.dtype.kind == "f" and np.isnan(dataset.y).any():
         row = int(np.flatnonzero(np.isnan(dataset.y))[0])
         raise MiningError(f"mine: dataset: graph {row}: expected a label, got nan")

@@ -360,7 +360,7 @@ def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
 
 
 def _labelled(data: GraphDataset, judged: Sequence[tuple[bool, BoolArray]], rule: Rule) -> GraphDataset:
-    """Return a data set with the labels and truths of a rule."""
+    """Return a dataset with the labels and truths of a rule."""
     schema = replace(data.schema or Schema(), classes=CLASSES)
     return GraphDataset(
         [

@@ -47,7 +47,7 @@ class RunConfig:
     out
         The folder of the study.
     data
-        A folder to look for data sets in, or None.
+        A folder to look for datasets in, or None.
     device
         "auto", "cpu" or "cuda".
     n_jobs
@@ -80,7 +80,7 @@ class Task:
         saves a graph network, "predict" predicts the test set. "explain" scores explanations, "cost" times
         them, "motifs" keeps what is drawn of them.
     dataset, protocol, split
-        The data set and the name of its split.
+        The dataset and the name of its split.
     method
         A name in `METHODS`, in `VARIANTS` or, except for accuracy, in `EXPLAINERS`.
     configuration
