@@ -7,8 +7,8 @@
 
 *Old* is version 0.1's default. *New* has the same head and the same search, but asks nominal features for a
 value instead of an interval, hides features of molecules by default, and adds structure where nodes carry
-labels only. Both are fitted on the training part, and scored on the validation and test parts together and on
-the test part alone (from `MIN_VALIDATION` graphs on, the validation part stops the training early).
+labels only. Both are fitted on the training set, and scored on the validation and test sets together and on
+the test set alone. From `MIN_VALIDATION` graphs on, the validation set is used for early stopping.
 
 Every fit is one task for each ε and one for the head, in processes of one thread. Each fit becomes a line of
 `--out` once done, so that a run may be stopped at any time; `--summary` prints the table of such a file.
@@ -212,7 +212,7 @@ def summary(rows: Iterable[dict[str, Any]]) -> str:
     for row in rows:
         pairs[row["name"]][row["seed"]][row["conditions"]] = row
     header = [
-        "dataset", "splits", "accuracy old", "new", "difference", "of test parts", "ROC-AUC old", "new",
+        "dataset", "splits", "accuracy old", "new", "difference", "of test sets", "ROC-AUC old", "new",
         "difference", "mining CPU s old", "new", "fit CPU s old", "new", "programs old", "new",
     ]  # fmt: skip
     lines, differences = [], []

@@ -1,6 +1,6 @@
 """How fast explanations are: one graph and a batch of 200 on BACE, end to end, with each step's share.
 
-CPU time with one thread, so that a busy machine tells the same.
+CPU time with one thread, so that the result does not depend on the load of the machine.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
     python -m benchmarks mining --against PYTHON [--rounds N] [--datasets NAME …] [--targets N]
 
 The second form only compares the speed of this build with that of another one, in turns.
-Each figure is kept as JSON when it is there, and descents in a checkpoint as they come, so that a run
-that was stopped goes on. Figures of another build of the core are measured again.
+Finished figures are kept as JSON and finished descents in a checkpoint, so that a stopped run resumes.
+Figures of another build of the core are measured again.
 """
 
 from __future__ import annotations

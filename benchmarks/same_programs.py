@@ -7,7 +7,7 @@
 FOLDER holds files that `gdlnn mine NAME -o FILE` wrote, with any ``--epsilon``, ``--strategy``, ``--any``,
 ``--targets N``, ``--seed``, ``--restarts`` and ``--step-budget``: the dataset and these settings are read
 from each file. A file that says nothing about nominal features was mined with intervals on them. Programs are
-mined again from the training part and the files compared byte for byte, but for the version in the first line
+mined again from the training set and the files compared byte for byte, but for the version in the first line
 and the sentence above each program, as the words for a program may change. Exit code 1: some differ.
 """
 

@@ -63,7 +63,7 @@ def run(argv: Sequence[str] | None = None) -> None:
 
 
 def write_rows(path: Path, n: int, root: Path, seed: int = 0) -> None:
-    """Write a table of n molecules; those that RDKit refuses stand there as they are."""
+    """Write a table of n molecules, including those that RDKit refuses."""
     from rdkit import Chem, rdBase
 
     rdkit: Any = Chem

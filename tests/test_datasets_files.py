@@ -127,10 +127,10 @@ def _header(**changes: Any) -> Callable[[dict[str, bytes]], None]:
 
 def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
     path = tmp_path / "x.gdlds"
-    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved dataset, got no such file"):
+    with pytest.raises(DatasetError, match=r"x\.gdlds: no such file; expected a saved dataset"):
         GraphDataset.load(path)
     path.write_text("words")
-    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved dataset, got a damaged file"):
+    with pytest.raises(DatasetError, match=r"x\.gdlds: damaged dataset file"):
         GraphDataset.load(path)
     full().save(path)
     path.write_bytes(path.read_bytes()[:-40])
@@ -248,7 +248,7 @@ def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("synthetic:ba-2motifs:many", "with whole numbers"),
         (
             str(tmp_path / "none.csv"),
-            r"none\.csv: expected a folder, a file or the name of a dataset, got nothing",
+            r"none\.csv: no such file, folder or dataset",
         ),
         (str(tmp_path), "expected one file NAME_A.txt"),
     ):

@@ -162,11 +162,11 @@ def test_bad_tables(tmp_path: Path, content: str | bytes, options: dict[str, str
 
 
 def test_missing_and_damaged_tables(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"none\.csv: expected a table of SMILES, got no such file"):
+    with pytest.raises(DatasetError, match=r"none\.csv: no such file; expected a table of SMILES"):
         load_smiles(tmp_path / "none.csv")
     packed = gzip.compress(TABLE.encode())
     for data in (b"no gzip", packed[:-12], packed[:10] + b"\xff" + packed[11:]):
-        with pytest.raises(DatasetError, match=r"x\.csv\.gz: expected a gzip file"):
+        with pytest.raises(DatasetError, match=r"x\.csv\.gz: damaged gzip file"):
             load_smiles(write(tmp_path / "x.csv.gz", data))
 
 
@@ -212,7 +212,7 @@ def test_bad_sdf(tmp_path: Path) -> None:
         load_sdf(path)
     with pytest.raises(DatasetError, match=r"x\.sdf, record 1: .* is not read"):
         load_sdf(path, on_error="raise")
-    with pytest.raises(DatasetError, match=r"y\.sdf: expected an SDF file, got no such file"):
+    with pytest.raises(DatasetError, match=r"y\.sdf: no such file; expected an SDF file"):
         load_sdf(tmp_path / "y.sdf")
 
 

@@ -259,7 +259,7 @@ def test_what_a_schema_knows() -> None:
         ),
         (
             lambda: Feature("a", "nominal", {0: "C", 1: "C"}),
-            "feature 'a': the value name 'C' stands for two values",
+            "feature 'a': the value name 'C' is given to two values",
         ),
         (lambda: Schema((Feature("a"), Feature("a"))), "schema: two node features are called 'a'"),
         (lambda: Schema((), (Feature("a"), Feature("a"))), "schema: two edge features are called 'a'"),
@@ -299,7 +299,7 @@ def test_codes_of_labels() -> None:
             {"edges": [[0, 1], [1, 0]], "edge_offsets": [0, 2, 2]},
             r"^graph 0: edge 1 \(1, 0\): expected no parallel",
         ),
-        ({"node_offsets": [0, 3, 2]}, "^node_offsets: expected numbers rising from 0 to 4, got others$"),
+        ({"node_offsets": [0, 3, 2]}, "^node_offsets: expected increasing numbers from 0 to 4$"),
         ({"edge_offsets": [0, 2]}, "^edge_offsets: expected 3 numbers, as in node_offsets, got 2$"),
         ({"edge_features": [[1]]}, "^edge_features: expected 2 rows, one per edge, got 1$"),
     ],

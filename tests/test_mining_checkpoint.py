@@ -174,7 +174,7 @@ def test_a_sound_line_that_is_no_result_is_an_error(tmp_path: Path) -> None:
     body = b'{"task": 1}'
     with path.open("ab") as file:
         file.write(b"%08x %s\n" % (zlib.crc32(body), body))
-    with pytest.raises(MiningError, match="is no result"):
+    with pytest.raises(MiningError, match="is not a valid result"):
         mine(TREES, checkpoint=path)
 
 

@@ -89,4 +89,4 @@ def test_bad_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["mine", str(tmp_path / "trees.gdlds")])
     assert end.value.code == 2
-    assert "-o: expected a .gdl file to write, or --estimate" in capsys.readouterr().err
+    assert "choose a file to write with -o, or --estimate" in capsys.readouterr().err

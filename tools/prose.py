@@ -45,7 +45,7 @@ RULES = {
         ("data-set", r"\bdata[ -]sets?\b", "dataset"),
         ("part", r"\b(?:training|test|validation|train|held-out) parts?\b", "training set, test set"),
         ("cannot-be", r"\bcannot be(?=[.;,]|$)", "invalid"),
-        ("is-no", r"\b(?:is|are|was) no (?=\w+(?:[.;,:)]|$))", "is not a"),
+        ("is-no", r"(?<!there )\b(?:is|are|was) no (?=\w+(?:[.;,:)]|$))", "is not a"),
         ("from-before", r"\bfrom before\b", "the existing, the previous"),
         ("as-it-was", r"\b(?:is|are|stays?|as) (?:as )?(?:it|they) (?:was|were)\b", "unchanged"),
         ("goes-on", r"\bgo(?:es)? on where\b", "resumes where it stopped"),
@@ -155,19 +155,20 @@ def of_python(source: str) -> Iterator[Text]:
         else:
             continue
         if _is_prose(text):
-            yield from (Text(node.lineno, block) for block in re.split(r"\n\s*\n|\n(?=\s*[-•])", text))
+            yield from (Text(node.lineno, block) for block in re.split(r"\n\s*\n|\n(?=\s*[-•]|\w+:)", text))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     yield from _joined(
-        (token.start[0], token.string.lstrip("#! ")) for token in tokens if token.type == tokenize.COMMENT
+        (token.start[0], token.string.lstrip("#! "), bool(token.line[: token.start[1]].strip()))
+        for token in tokens
+        if token.type == tokenize.COMMENT
     )
 
 
 def of_cpp(source: str) -> Iterator[Text]:
     """Yield the comments of a C++ file."""
     lines = enumerate(source.splitlines(), start=1)
-    yield from _joined(
-        [(n, found[1].lstrip("/!< ")) for n, line in lines if (found := re.search(r"//(.*)", line))]
-    )
+    found = ((number, re.match(r"(.*?)//+[!<]?(.*)", line)) for number, line in lines)
+    yield from _joined((number, match[2].strip(), bool(match[1].strip())) for number, match in found if match)
 
 
 def of_html(source: str) -> Iterator[Text]:
@@ -182,11 +183,12 @@ def of_html(source: str) -> Iterator[Text]:
         line += run.count("\n")
 
 
-def _joined(comments: Iterable[tuple[int, str]]) -> Iterator[Text]:
+def _joined(comments: Iterable[tuple[int, str, bool]]) -> Iterator[Text]:
+    """Join the comments of lines that follow each other; a comment after code begins a new text."""
     block: list[str] = []
     first = last = -1
-    for line, text in comments:
-        if block and (line != last + 1 or not text or text.startswith(("- ", "* "))):
+    for line, text, after_code in comments:
+        if block and (after_code or line != last + 1 or not text or text.startswith(("- ", "* "))):
             yield Text(first, " ".join(block))
             block = []
         first = first if block else line

@@ -25,7 +25,7 @@ from gdlnn.progress import progress_bar
 
 ATTEMPTS = 4
 TIMEOUT = 30.0
-"""Seconds without a byte after which a connection counts as stalled."""
+"""Seconds without data after which a connection counts as stalled."""
 MAX_DOWNLOAD = 2 << 30
 MAX_EXTRACTED = 8 << 30
 _CHUNK = 1 << 16
@@ -154,8 +154,8 @@ def _in_words(error: Exception) -> str:
 
 def _failed(source: Source, url: str, reason: str) -> DownloadError:
     return DownloadError(
-        f"dataset {source.name}: {url} cannot be fetched: {reason}. Without a network, put "
-        f"{source.files_in_words()} into a folder {source.name} in the folder that GDLNN_DATA names"
+        f"dataset {source.name}: {url} cannot be downloaded: {reason}. To work offline, put "
+        f"{source.files_in_words()} into a folder {source.name} inside the folder named by GDLNN_DATA"
     )
 
 
@@ -213,9 +213,7 @@ def _unpack(source: Source, part: Path, folder: Path) -> None:
                 _extract(archive, member, source, folder)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         _refuse_no_room(error, folder.parent)  # no fault of the bytes, which are kept
-        raise DatasetError(
-            f"{source.file}: expected a zip file, got a damaged or another one: {error}"
-        ) from error
+        raise DatasetError(f"{source.file}: not a zip file, or damaged: {error}") from error
 
 
 def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Source, folder: Path) -> None:

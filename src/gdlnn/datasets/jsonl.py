@@ -40,7 +40,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     """
     file = Path(path)
     if not file.is_file():
-        raise DatasetError(f"{file.name}: expected a file of JSON Lines, got no such file")
+        raise DatasetError(f"{file.name}: no such file; expected JSON Lines")
     begin = _Beginning(file)
     graphs: list[Graph] = []
     values: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
@@ -185,7 +185,7 @@ def _check_keys(row: dict[str, Any], where: str) -> None:
     if unknown or "nodes" not in row or "edges" not in row:
         got = f"the key {unknown[0]!r}" if unknown else f"the keys {', '.join(sorted(row)) or '(none)'}"
         raise DatasetError(
-            f"{where}: expected nodes, edges and nothing but {', '.join(sorted(_KEYS))}, got {got}"
+            f"{where}: expected nodes, edges and otherwise only {', '.join(sorted(_KEYS))}, got {got}"
         )
 
 

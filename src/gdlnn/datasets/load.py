@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SAVED_SUFFIX = ".gdlds"
 READER_VERSION = 1
-"""Increased when readers give other graphs for the same files, so that these are read again."""
+"""Increased when readers return different graphs for the same files, so that caches are rebuilt."""
 logger = logging.getLogger(__name__)
 
 
@@ -38,7 +38,7 @@ def load_dataset(
 ) -> GraphDataset:
     """Load one of the nine datasets of the paper, or any other TU dataset by its name.
 
-    The files are searched for in `root`, in the folder that GDLNN_DATA names, and in the cache; then the same
+    The files are searched for in `root`, in the folder named by GDLNN_DATA, and in the cache; then the same
     places are searched for a saved dataset ``NAME.gdlds``. What is not found is downloaded into the cache.
 
     Parameters
@@ -113,9 +113,9 @@ def source_files(source: Source, folder: Path) -> list[Path]:
 
 
 def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
-    places = "the folder given as root" if root is not None else "the folder that GDLNN_DATA names"
+    places = "the folder given as root" if root is not None else "the folder named by GDLNN_DATA"
     return (
-        f"dataset {source.name}: not at hand, and download=False. Put {source.files_in_words()} "
+        f"dataset {source.name}: not found, and download=False. Put {source.files_in_words()} "
         f"(published at {source.base}/{source.file}) into a folder {source.name} in {places}"
     )
 
@@ -158,7 +158,7 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
         parts = {name: np.array(data[name], dtype=np.int64) for name in ("train", "val", "test")}
     except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
         raise DatasetError(
-            f"{path.name}: expected lists of rows under train, val and test, got something else: {error}"
+            f"{path.name}: expected lists of rows under train, val and test: {error}"
         ) from error
     rows = np.sort(np.concatenate(list(parts.values())))
     if not np.array_equal(rows, np.arange(n)):
@@ -209,7 +209,7 @@ def _load_parsed(name: str, key: str) -> GraphDataset | None:
     try:
         return storage.load(path)
     except DatasetError as error:
-        logger.info("cache: %s; the files are read anew", error)
+        logger.info("cache: %s; reading the files again", error)
         return None
 
 
@@ -222,4 +222,4 @@ def _save_parsed(name: str, key: str, dataset: GraphDataset) -> None:
             if old != path:
                 old.unlink(missing_ok=True)
     except OSError as error:
-        logger.info("cache: %s is not kept: %s", name, error.strerror)
+        logger.info("cache: cannot store %s: %s", name, error.strerror)

@@ -137,7 +137,7 @@ def parse_smiles(text: str) -> tuple[Any, str]:
     if not text:
         return None, "empty SMILES"
     if "\n" in text.strip():  # RDKit would take what follows for a name
-        return None, "more than one line; perhaps a quote is not closed"
+        return None, "more than one line; is a quote not closed?"
     with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():
         molecule = rd.MolFromSmiles(text)
         if molecule is None:
@@ -189,7 +189,7 @@ def load_sdf(
     """
     file = Path(path)
     if not file.is_file():
-        raise DatasetError(f"{file.name}: expected an SDF file, got no such file")
+        raise DatasetError(f"{file.name}: no such file; expected an SDF file")
     reading = MoleculeReader(features, fragments, standardize)
     further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
     rows = (sdf_row(*block, columns=further, id=id, reading=reading) for block in read_blocks(file))
@@ -258,7 +258,7 @@ def read_blocks(file: Path) -> Iterator[tuple[int, str, str]]:
             if any(line.strip() for line in lines):  # the last one may lack its end, and a Mol file has none
                 yield (number, *_block(lines, size))
     except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"{file.name}: expected an SDF file, got a damaged one: {error}") from error
+        raise DatasetError(f"{file.name}: damaged SDF file: {error}") from error
 
 
 def sdf_properties(file: Path) -> list[str]:
@@ -379,7 +379,7 @@ class _Gathering:
     def _raise(self, skipped: Sequence[SkippedRow]) -> None:
         if skipped and self.on_error == "raise":
             row, value, reason = skipped[0]
-            raise DatasetError(f"{self.file.name}, {self.unit} {row}: {value!r} is not read: {reason}")
+            raise DatasetError(f"{self.file.name}, {self.unit} {row}: {value!r} cannot be read: {reason}")
 
     def _report(self, skipped: Sequence[SkippedRow], n_read: int) -> None:
         _report_skipped(skipped, n_read, self.file.name, self.unit)

@@ -122,9 +122,9 @@ def read_array_pickle(path: Path) -> Any:
         try:
             return ArrayUnpickler(file, encoding="latin1").load()
         except pickle.UnpicklingError as error:
-            raise DatasetError(f"{path.name}: expected NumPy arrays and nothing else, got {error}") from error
+            raise DatasetError(f"{path.name}: expected only NumPy arrays, got {error}") from error
         except Exception as error:  # a damaged pickle may raise anything
-            raise DatasetError(f"{path.name}: expected a pickle, got a damaged one: {error}") from error
+            raise DatasetError(f"{path.name}: damaged pickle: {error}") from error
 
 
 def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
@@ -142,7 +142,7 @@ def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
         )
     adjacency, onehot = blocks[0] != 0, blocks[2]
     if not np.array_equal(adjacency, adjacency.transpose(0, 2, 1)):
-        raise DatasetError(f"{path.name}: expected symmetric matrices, got others")
+        raise DatasetError(f"{path.name}: expected symmetric adjacency matrices")
     n, size, _ = adjacency.shape
     graph, u, v = np.nonzero(np.triu(adjacency))
     arrays = GraphArrays(

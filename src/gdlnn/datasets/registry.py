@@ -50,9 +50,8 @@ class Source:
         """Return the files to put into the dataset's folder if it cannot be downloaded, in words."""
         if self.kind == "smiles":
             return self.file
-        return (
-            f"{', '.join(f'{self.tu_prefix}_{suffix}.txt' for suffix in REQUIRED)} and what comes with them"
-        )
+        required = ", ".join(f"{self.tu_prefix}_{suffix}.txt" for suffix in REQUIRED)
+        return f"{required} and the optional files that belong to them"
 
 
 def _tu(name: str, task: str, size: tuple[int, float, float, int]) -> Source:
@@ -74,15 +73,15 @@ REGISTRY: dict[str, Source] = {
         ),
         _tu("ENZYMES", "which of six classes is an enzyme of?", (600, 32.63, 62.14, 6)),
         _tu("PROTEINS", "is a protein an enzyme?", (1113, 39.06, 72.82, 2)),
-        _tu("PTC_MR", "does a compound give cancer to male rats?", (344, 14.29, 14.69, 2)),
-        _tu("NCI1", "does a compound slow lung cancer cells?", (4110, 29.87, 32.30, 2)),
+        _tu("PTC_MR", "does a compound cause cancer in male rats?", (344, 14.29, 14.69, 2)),
+        _tu("NCI1", "does a compound inhibit lung cancer cells?", (4110, 29.87, 32.30, 2)),
         Source(
             "BA-2Motifs", "ba-2motifs", BA_2MOTIFS_BASE, "BA-2motif.pkl", prefix="BA_2Motifs",
-            task="does a random graph carry a cycle or a house?", size=(1000, 25.00, 25.48, 2),
+            task="does a random graph contain a cycle or a house?", size=(1000, 25.00, 25.48, 2),
         ),
     )
 }  # fmt: skip
-"""The nine, in the order of the paper's table."""
+"""The nine datasets of the paper, in the order of its table."""
 
 _ALIASES = {"ptc": "PTC_MR", "ba2motif": "BA-2Motifs", "ba2motifs": "BA-2Motifs"}
 

@@ -99,9 +99,7 @@ def resolve_dataset(
         options = {**chosen, "on_error": on_error, "columns": columns, **of_labels}
         return _file(path, smiles, label, id, encoding, options)
     if path.suffix or len(path.parts) > 1:
-        raise DatasetError(
-            f"{path.name}: expected a folder, a file or the name of a dataset, got nothing there"
-        )
+        raise DatasetError(f"{path.name}: no such file, folder or dataset")
     return load_dataset(text, root, download)
 
 
@@ -198,7 +196,7 @@ class BatchedInput:
     columns
         The columns of a table, or the properties of an SDF file, whose cells the rows have.
     smiles, id
-        Which of them hold the SMILES and the identifier; None where the input is no table.
+        Which of them hold the SMILES and the identifier; None if the input is not a table.
     """
 
     name: str

@@ -59,7 +59,7 @@ class GraphArrays:
         nodes, node_offsets, edges, features, edge_offsets = arrays
         for name, array, dimensions in zip(ARRAYS, arrays, (2, 1, 2, 2, 1), strict=True):
             if array.ndim != dimensions or array.dtype.kind not in ("biuf" if dimensions == 2 else "iu"):
-                raise GraphError(f"{name}: expected numbers of {dimensions} dimension(s), got another array")
+                raise GraphError(f"{name}: expected a numeric array of {dimensions} dimension(s)")
         return cls(
             nodes.astype(np.float64),
             node_offsets.astype(np.int64),
@@ -93,7 +93,7 @@ class GraphArrays:
             ("edge_offsets", self.edge_offsets, len(self.edges)),
         ):
             if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
-                raise GraphError(f"{what}: expected numbers rising from 0 to {rows}, got others")
+                raise GraphError(f"{what}: expected increasing numbers from 0 to {rows}")
         if len(self.node_offsets) != len(self.edge_offsets):
             raise GraphError(
                 f"edge_offsets: expected {len(self.node_offsets)} numbers, as in node_offsets, "

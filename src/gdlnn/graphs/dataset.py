@@ -133,7 +133,7 @@ class GraphDataset:
                 raise GraphError(f"{where}: {what}: expected {n} entries, one per graph, got {len(column)}")
         if not self.graphs:
             return
-        # One pass tells whether anything differs; only then is it worth asking which graph it is.
+        # One pass checks whether anything differs; only then look for the graph that does.
         if len({(g.node_features.shape[1], g.edge_features.shape[1], g.directed) for g in self.graphs}) > 1:
             self._check_alike(where)
         self._check_masks(where)

@@ -20,7 +20,7 @@ Hashes = npt.NDArray[np.uint64]
 Columns = tuple[list[int], list[int]]
 """Some features of nodes and of edges, by column."""
 ROUNDS = 6
-"""Rounds of refinement: they tell nearly all molecules apart; canonical forms decide the rest."""
+"""Rounds of refinement: enough to distinguish nearly all molecules; canonical forms decide the rest."""
 
 
 def fingerprint(graphs: Sequence[Graph], *more: npt.NDArray[Any]) -> str:

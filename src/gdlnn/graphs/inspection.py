@@ -154,8 +154,8 @@ class Duplicates:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_graphs} graphs, {len(self.groups)} groups of twins, {self.n_extra} graphs too many, "
-            f"{len(self.conflicting)} groups with conflicting labels"
+            f"{self.n_graphs} graphs, {len(self.groups)} groups of duplicates, {self.n_extra} redundant "
+            f"graphs, {len(self.conflicting)} groups with conflicting labels"
         )
 
 

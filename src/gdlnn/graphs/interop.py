@@ -31,7 +31,7 @@ __all__ = [
     "to_rdkit",
 ]
 DEGREE = Feature("degree")
-"""What stands in for features where nodes have none."""
+"""The feature that is used if nodes have none."""
 
 
 def from_networkx(
@@ -150,7 +150,7 @@ def _encoded(rows: list[tuple[str, dict[str, Any]]], features: Sequence[Feature]
 
 def to_networkx(graph: Graph) -> Any:
     """Build a ``networkx.Graph`` or ``DiGraph``; attributes are called as in the schema, else x0, x1, …."""
-    nx = require("networkx", "networkx", "Turning a graph into a NetworkX graph")
+    nx = require("networkx", "networkx", "Converting a graph to NetworkX")
     node_names, edge_names = _names(graph)
     result = nx.DiGraph() if graph.directed else nx.Graph()
     for node, row in enumerate(graph.node_features.tolist()):
@@ -211,8 +211,8 @@ def _each_once(pairs: IntArray, features: FloatArray) -> tuple[IntArray, FloatAr
 
 def to_pyg(graph: Graph, y: Any = None) -> Any:
     """Build a PyTorch Geometric ``Data``; an undirected edge is listed in both directions, as PyG expects."""
-    torch = require("torch", "pyg", "Turning a graph into a PyG Data")
-    pyg = require("torch_geometric.data", "pyg", "Turning a graph into a PyG Data")
+    torch = require("torch", "pyg", "Converting a graph to PyTorch Geometric")
+    pyg = require("torch_geometric.data", "pyg", "Converting a graph to PyTorch Geometric")
     edges, features = graph.edges, graph.edge_features
     if not graph.directed:
         back = edges[:, 0] != edges[:, 1]

@@ -31,7 +31,7 @@ _WORDS = {
     "test": 2,
     "testing": 2,
 }
-"""What a column may call the parts, in any case."""
+"""Accepted names of the parts in a split column; case is ignored."""
 
 
 class Split(NamedTuple):
@@ -68,7 +68,7 @@ def split_rows(
         order = rng.permutation(len(dataset))
         return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], f"random, seed {seed}"
     if kind == "stratified" and dataset.y is None:
-        raise GraphError("split: a stratified split needs labels, and the dataset has none")
+        raise GraphError("split: a stratified split needs labels; the dataset has none")
     how = "stratified" if dataset.y is not None else "random"
     return _twins_together(dataset, counts, rng), f"{how}, seed {seed}"
 
@@ -89,7 +89,7 @@ def _twins_together(dataset: GraphDataset, counts: Sequence[int], rng: np.random
 
 
 def _column_rows(dataset: GraphDataset, column: str) -> list[IntArray]:
-    """Return the parts that a column of the table names."""
+    """Return the rows of each part that a column of the table names."""
     cells = _column(dataset, column, "column")
     codes = np.array([_WORDS.get(cell.lower(), -1) for cell in cells], dtype=np.int64)
     if (codes < 0).any():
@@ -98,7 +98,7 @@ def _column_rows(dataset: GraphDataset, column: str) -> list[IntArray]:
             f"{_row(dataset, at)}, column {column!r}: expected train, val or test, got {cells[at]!r}"
         )
     if not (codes == 0).any():
-        raise GraphError(f"column {column!r}: expected some rows to be train, got none")
+        raise GraphError(f"column {column!r}: expected at least one row marked train")
     return [np.flatnonzero(codes == part) for part in range(3)]
 
 
@@ -186,7 +186,7 @@ def _spread_classes(y: np.ndarray, rng: np.random.Generator) -> IntArray:
 def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
     """Give whole scaffolds, the largest first, to the first part that has room for them."""
     if dataset.smiles is None:
-        raise GraphError("split: a scaffold split needs SMILES, and the dataset has none")
+        raise GraphError("split: a scaffold split needs SMILES; the dataset has none")
     from gdlnn.graphs.molecules import scaffolds
 
     members: dict[int, list[int]] = {}

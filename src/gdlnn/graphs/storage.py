@@ -35,7 +35,7 @@ Kind = TypeVar("Kind")
 FORMAT = "gdlnn-dataset"
 VERSION = 1
 MAX_CONTENT = 16 << 30
-"""Most bytes a file may unpack to."""
+"""Maximum size of an unpacked file, in bytes."""
 
 
 def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
@@ -92,20 +92,20 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
         }
         return _assemble(header, arrays)
     except FileNotFoundError as error:
-        raise DatasetError(f"{file.name}: expected a saved dataset, got no such file") from error
+        raise DatasetError(f"{file.name}: no such file; expected a saved dataset") from error
     except DatasetError:
         raise
     except (
         *(BadArchiveError, ValueError, LookupError, TypeError, OSError, AttributeError),
         *(RecursionError, OverflowError, MemoryError),
     ) as error:
-        raise DatasetError(f"{file.name}: expected a saved dataset, got a damaged file: {error}") from error
+        raise DatasetError(f"{file.name}: damaged dataset file: {error}") from error
 
 
 def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
     header = bounded_json.loads(members["dataset.json"])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DatasetError(f"{name}: expected a saved dataset, got another kind of file")
+        raise DatasetError(f"{name}: not a saved dataset")
     if header.get("version") != VERSION:
         raise DatasetError(f"{name}: expected version {VERSION} of the format, got {header.get('version')}")
     return header
@@ -140,10 +140,10 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
         if any(
             not isinstance(name, str) and (key != "graph_names" or name is not None) for name in names or ()
         ):
-            raise GraphError(f"{key}: expected text, got other values")
+            raise GraphError(f"{key}: expected text")
     indices = arrays["indices"]
     if indices.shape != (flat.n_graphs,) or indices.dtype.kind not in "iu" or (indices < 0).any():
-        raise GraphError(f"indices: expected {flat.n_graphs} row numbers, got others")
+        raise GraphError(f"indices: expected {flat.n_graphs} row numbers")
     dataset = GraphDataset(
         flat.graphs(schema, header["graph_names"]),
         None if "y" not in arrays else label_array(arrays["y"], "labels"),
@@ -182,7 +182,7 @@ def _splits(names: Any, arrays: Mapping[str, npt.NDArray[Any]], n: int) -> dict[
             or rows.dtype.kind not in "iu"
             or (len(rows) and not 0 <= rows.min() <= rows.max() < n)
         ):
-            raise GraphError(f"split {name!r:.60}: expected rows from 0 to {n - 1}, got others")
+            raise GraphError(f"split {name!r:.60}: expected rows from 0 to {n - 1}")
         found[name] = rows.astype(np.int64)
     return found
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph, GraphDataset
 
 ATTEMPTS = 50
-"""Draws per program before a dataset counts as having too few different pieces."""
+"""Draws per program before a dataset counts as having too few distinct subgraphs."""
 
 
 def objective(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset, Schema
 
 MOST_SHOWN = 20
-"""Programs that a notebook shows."""
+"""Number of programs shown in a notebook."""
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -372,7 +372,7 @@ class ProgramSet(Sequence[MinedProgram]):
         return [item for item in self._items if row in item.targets]
 
     def take(self, rows: npt.ArrayLike) -> ProgramSet:
-        """Return some of the programs, by number, in the given order."""
+        """Return the programs with the given indices, in the given order."""
         return self._with(self._items[i] for i in np.asarray(rows, dtype=np.int64).tolist())
 
     def ranked(self) -> ProgramSet:
