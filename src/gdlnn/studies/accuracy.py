@@ -350,7 +350,7 @@ def ablation_table(entries: Entries) -> str:
             if cell is None:
                 row.append(_shown(entries.get((dataset, variant)), "accuracy"))
                 continue
-            # Comparisons are base less variant; the table tells what the change brings.
+            # Comparisons are base less variant; the table shows the effect of the change.
             differences.append(-cell.difference)
             row.append(_difference(-cell.difference, cell.corrected))
         rows.append([*row, f"{100 * np.mean(differences):+.1f}" if differences else "–"])

@@ -36,7 +36,7 @@ class Cost:
     Attributes
     ----------
     mining, mining_cpu
-        Of the programs, as it was when they were mined; 0 for networks.
+        Time of mining the programs, recorded when they were mined; 0 for networks.
     fit, fit_cpu, predict, predict_cpu, explain, explain_cpu
         Wall and CPU time; None if nothing went well.
     tuning
@@ -230,7 +230,7 @@ def _asked(costs: Costs) -> list[str]:
             ratios.append(f"{dataset} {as_published / own.explain_cpu:,.0f} ×")
     said = (
         "Our SubgraphX uses the same random orders for all parts of a graph and asks the network about every "
-        "coalition once, in large batches; the published one asks anew every time. Asked, of those drawn for "
+        "coalition once, in large batches; the published one repeats every query. Asked, of those drawn for "
         "one explanation"
     )
     words = [f"{said}: {'; '.join(shares)}."] if shares else []

@@ -78,7 +78,7 @@ class Task:
     kind
         "cell" fits a method and scores it on the test set, "trial" on the validation set. "network" fits and
         saves a graph network, "predict" predicts the test set. "explain" scores explanations, "cost" times
-        them, "motifs" keeps what is drawn of them.
+        them, "motifs" keeps what the figure needs.
     dataset, protocol, split
         The dataset and the name of its split.
     method

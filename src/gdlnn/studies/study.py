@@ -47,7 +47,7 @@ class Job:
 
 
 class StudyPlan(ABC):
-    """What one kind of study says: its cells, how one is computed, and how it is told.
+    """One kind of study: its cells, how a cell is computed, and how results are presented.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ def write_results(
     name
         Of the files, and of the marks in `document`.
     cells
-        What the tables are made of; where they come from is told below the tables.
+        The cells behind the tables; their sources are listed below the tables.
     text, rows
         The tables as Markdown and as CSV.
     draw

@@ -204,7 +204,7 @@ def fingerprints(
     Raises
     ------
     ModelError
-        If the graphs are no molecules.
+        If the graphs are not molecules.
     """
     if schema is None or schema.domain != "molecule":
         raise ModelError(
