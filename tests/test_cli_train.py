@@ -96,7 +96,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     known = load_model(model).seen_
     assert known is not None
     assert sum(row["seen"] == "yes" for row in rows) >= len(known) > 0
-    assert f"{sum(row['seen'] == 'yes' for row in rows)} graphs were trained on" in told
+    assert f"{sum(row['seen'] == 'yes' for row in rows)} graphs were in the training data" in told
     assert all((row["domain"] == "inside") == (row["domain_reason"] == "") for row in rows if row["label"])
     assert rows[10]["label"] == ""
     assert rows[10]["smiles"] == "C("

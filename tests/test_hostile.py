@@ -240,9 +240,9 @@ def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
             {"dataset.json": json.dumps({**header, "version": 2}).encode()},
             "expected version 1 of the format, got 2",
         ),
-        ({"dataset.json": json.dumps({**header, "format": "x"}).encode()}, "another kind of file"),
+        ({"dataset.json": json.dumps({**header, "format": "x"}).encode()}, "not a saved dataset"),
         ({"dataset.json": b"[" * 10**6}, "damaged"),
-        ({"dataset.json": b"{}"}, "another kind of file"),
+        ({"dataset.json": b"{}"}, "not a saved dataset"),
     ):
         with pytest.raises(DatasetError, match=words):
             GraphDataset.load(zipped(tmp_path / "changed", {**content, **changes}))

@@ -66,7 +66,7 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> Non
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
-        (GraphDataset(TREES.graphs), "expected labels"),
+        (GraphDataset(TREES.graphs), "the dataset has no labels"),
         (GraphDataset([]), "expected at least one graph, got none"),
         (TREES.graphs, "expected a GraphDataset, got "),
         (GraphDataset(TREES.graphs[:2], [1.0, float("nan")]), "graph 1: expected a label, got nan"),

@@ -258,7 +258,7 @@ def read_blocks(file: Path) -> Iterator[tuple[int, str, str]]:
             if any(line.strip() for line in lines):  # the last one may lack its end, and a Mol file has none
                 yield (number, *_block(lines, size))
     except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"{file.name}: damaged SDF file: {error}") from error
+        raise DatasetError(f"{file.name}: not an SDF file, or damaged: {error}") from error
 
 
 def sdf_properties(file: Path) -> list[str]:

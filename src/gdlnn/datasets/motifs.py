@@ -124,7 +124,7 @@ def read_array_pickle(path: Path) -> Any:
         except pickle.UnpicklingError as error:
             raise DatasetError(f"{path.name}: expected only NumPy arrays, got {error}") from error
         except Exception as error:  # a damaged pickle may raise anything
-            raise DatasetError(f"{path.name}: damaged pickle: {error}") from error
+            raise DatasetError(f"{path.name}: not a pickle, or damaged: {error}") from error
 
 
 def load_ba_2motifs_pickle(path: Path) -> GraphDataset:

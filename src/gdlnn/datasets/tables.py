@@ -287,7 +287,7 @@ def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
         OSError,
         SyntaxError,
     ) as error:
-        raise DatasetError(f"{path.name}: damaged Excel file: {error}") from error
+        raise DatasetError(f"{path.name}: not an Excel file, or damaged: {error}") from error
 
 
 def _open_parquet(path: Path) -> Table:
@@ -296,7 +296,7 @@ def _open_parquet(path: Path) -> Table:
     damaged = (arrow.ArrowException, OSError, ValueError)
 
     def refused(error: Exception) -> DatasetError:
-        return DatasetError(f"{path.name}: damaged Parquet file: {error}")
+        return DatasetError(f"{path.name}: not a Parquet file, or damaged: {error}")
 
     try:
         with parquet.ParquetFile(path) as file:

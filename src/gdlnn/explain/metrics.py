@@ -1,4 +1,4 @@
-"""Metrics of explanations, each with its formula in its docstring and in docs/explanations.md.
+"""Metrics of explanations, each with its formula in its docstring and in docs/explanations-metrics.md.
 
 - The paper's own: `sparsity` and `fidelity`, exactly as its appendix defines them.
 - As in PyTorch Geometric (GraphFramEx, GraphXAI): `fidelity_plus`, `fidelity_minus`, `characterization`,

@@ -99,7 +99,7 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
         *(BadArchiveError, ValueError, LookupError, TypeError, OSError, AttributeError),
         *(RecursionError, OverflowError, MemoryError),
     ) as error:
-        raise DatasetError(f"{file.name}: damaged dataset file: {error}") from error
+        raise DatasetError(f"{file.name}: not a saved dataset, or damaged: {error}") from error
 
 
 def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ FOUND = 0.5
 
 @dataclass(frozen=True)
 class Point:
-    """Explanations with one setting, as means over graphs; `docs/explanations.md` has the formulas.
+    """Explanations with one setting, as means over graphs; `docs/explanations-metrics.md` has the formulas.
 
     Attributes
     ----------
