@@ -77,7 +77,7 @@ test-wheel: ## The wheels of dist/ that this Python can use, in an empty environ
 test-matrix: ## The quick tests on every Python from 3.11 to 3.14 and with clang, as far as they are here
 	$(PYTHON) tools/matrix.py $(MATRIX_TESTS)
 
-fuzz: setup ## Fuzz the readers of GDL, TU folders, models, data sets, JSON Lines and tables with atheris, FUZZ_SECONDS each
+fuzz: setup ## Fuzz the readers of GDL, TU folders, models, datasets, JSON Lines and tables with atheris, FUZZ_SECONDS each
 	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(PIP) -c constraints.txt atheris
 	@for target in gdl tu model dataset jsonl table; do echo "== $$target" && (cd tests && ../$(BIN)/python -m fuzz $$target $(FUZZ_SECONDS)) || exit 1; done
 
@@ -93,13 +93,15 @@ sanitize: setup ## The core's own tests under ASan and UBSan
 	@$(BIN)/cmake --build build/sanitize > build/sanitize.log || { cat build/sanitize.log; exit 1; }
 	GDLNN_CASES=$(GDLNN_CASES) build/sanitize/core/core_tests
 
-lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile
+lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile, English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/clang-format --dry-run --Werror $$(find core -name '*.cpp' -o -name '*.hpp')
+	$(BIN)/codespell *.md docs src core tools benchmarks examples tests Makefile Dockerfile
+	$(BIN)/python tools/prose.py
 
 format: setup ## Put all sources into the house style
 	$(BIN)/ruff check --fix .

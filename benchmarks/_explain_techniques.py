@@ -41,7 +41,7 @@ def run(words: Sequence[str]) -> None:
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("explain: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("explain: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     start = time.perf_counter()
     train, val, test = load_dataset(options.study, root, download=False).split("paper")

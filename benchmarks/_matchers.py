@@ -133,7 +133,7 @@ class Rustworkx:
     def build(self, shape: Shape, *, is_program: bool) -> Any:
         """Return a rustworkx graph whose nodes and edges carry their numbers, negative in programs.
 
-        rustworkx hands the two of a comparison over in either order; the sign tells which is which.
+        rustworkx passes the two graphs of a comparison in either order; the sign shows which is which.
         """
         graph: Any = rustworkx.PyGraph()
         graph.add_nodes_from([~v if is_program else v for v in range(shape.n)])

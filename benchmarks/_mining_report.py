@@ -22,7 +22,7 @@ def report(found: Figures, command: str) -> str:
         memory = found["memory"]
         parts.append(
             f"Memory: {memory['name']} with {memory['threads']} threads peaks at {memory['peak_mb']:.0f} MB, "
-            f"Python and the data set included ({memory['n_targets']} targets)."
+            f"Python and the dataset included ({memory['n_targets']} targets)."
         )
     if "curve" in found:
         parts += ["## Cost against the number of graphs", _curve(found["curve"])]
@@ -42,7 +42,7 @@ def _met(value: float, aim: float, digits: int = 3) -> str:
 
 def _cost_table(costs: list[Figures], aims: dict[str, tuple[float, float]]) -> str:
     header = [
-        "data set", "graphs", "targets", "programs", "ms per target / aim", "median", "97 %", "largest",
+        "dataset", "graphs", "targets", "programs", "ms per target / aim", "median", "97 %", "largest",
         "whole set, s / aim", "tests", "unknown", "peak MB",
     ]  # fmt: skip
     rows = []
@@ -93,7 +93,7 @@ def _objective(found: list[Figures]) -> str:
             rows.append(
                 [figures["name"], str(row["k"]), f"{row['mined']:.4f}", spread, f"{figures['alike']:.4f}"]
             )
-    table = markdown_table(["data set", "k", "top k mined", "k random ones", "all graphs alike"], rows)
+    table = markdown_table(["dataset", "k", "top k mined", "k random ones", "all graphs alike"], rows)
     return (
         "The paper's objective per pair of graphs, on the training set, for the k best programs and for "
         "as many random connected pieces of training graphs with the same numbers of nodes (mean and range "

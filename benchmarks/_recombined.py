@@ -50,7 +50,7 @@ def write_table(path: Path, n: int, root: Path, seed: int = 0, share: float = 0.
 
 
 def _rdkit() -> tuple[Any, Any]:
-    """Return what is used of RDKit, silent and without its types, which are not all right."""
+    """Return the RDKit functions used here, silent and without RDKit's incomplete types."""
     from rdkit import Chem, rdBase
     from rdkit.Chem import BRICS
 

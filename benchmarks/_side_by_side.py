@@ -46,7 +46,7 @@ class Build:
         self.seconds: list[float] = []
 
     def wait(self) -> None:
-        """Wait until the data set is loaded."""
+        """Wait until the dataset is loaded."""
         self._answer()
 
     def mine(self) -> None:
@@ -95,9 +95,9 @@ def compare(name: str, root: str, epsilon: str, targets: int, other: str, rounds
 
 
 def report(names: Sequence[str], root: str, epsilon: str, targets: int, other: str, rounds: int) -> str:
-    """Measure all data sets and return the table."""
+    """Measure all datasets and return the table."""
     header = [
-        "data set", "targets", "rounds", "other build, s", "this build, s", "ratio of minima",
+        "dataset", "targets", "rounds", "other build, s", "this build, s", "ratio of minima",
         "of medians", "median of ratios",
     ]  # fmt: skip
     rows = [compare(name, root, epsilon, targets, other, rounds) for name in names]

@@ -29,7 +29,7 @@ class Effort(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Explanations of graphs: nodes as they come, scores of all nodes, and nodes at the size of the truth.
+    """Explanations of graphs: the nodes given, scores of all nodes, and nodes at the size of the truth.
 
     Without `at_size` the nodes with the largest scores are taken.
     """

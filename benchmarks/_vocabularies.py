@@ -1,6 +1,6 @@
 """What a plan of thousands of programs is worth: rates beside single searches, RDKit and igraph.
 
-A vocabulary is what a default model asks: the neighbourhoods of a data set. All on one thread, in CPU time.
+A vocabulary is what a default model asks: the neighbourhoods of a dataset. All on one thread, in CPU time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class VocabularyCase(NamedTuple):
 
 
 def load_vocabulary(name: str, root: Path) -> VocabularyCase:
-    """Find the neighbourhoods of a data set."""
+    """Find the neighbourhoods of a dataset."""
     data = load_dataset(name, root, download=False)
     found = neighbourhoods(data)
     schema = found.info.schema

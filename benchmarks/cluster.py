@@ -38,7 +38,7 @@ def run(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args([] if argv is None else list(argv))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("cluster: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("cluster: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     train = load_dataset(options.dataset, root, download=False).split("paper")[0]

@@ -7,8 +7,8 @@
 
 *Old* is version 0.1's default. *New* has the same head and the same search, but asks nominal features for a
 value instead of an interval, hides features of molecules by default, and adds structure where nodes carry
-labels only. Both are fitted on the training part, and scored on the validation and test parts together and on
-the test part alone (from `MIN_VALIDATION` graphs on, the validation part stops the training early).
+labels only. Both are fitted on the training set, and scored on the validation and test sets together and on
+the test set alone. From `MIN_VALIDATION` graphs on, the validation set is used for early stopping.
 
 Every fit is one task for each ε and one for the head, in processes of one thread. Each fit becomes a line of
 `--out` once done, so that a run may be stopped at any time; `--summary` prints the table of such a file.
@@ -49,7 +49,7 @@ NAMES = ("BBBP", "BACE", "MUTAG", "PTC_MR")
 SEEDS = range(301, 311)
 LARGE = ("BBBP", "BACE")
 FIRST_SEEDS = 4
-"""So many seeds of large data sets go before all others, the rest after them."""
+"""So many seeds of large datasets go before all others, the rest after them."""
 OLD, NEW = "old", "new"
 
 
@@ -83,7 +83,7 @@ def run(argv: Sequence[str] | None = None) -> None:
         return
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("conditions: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("conditions: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     rows = []
     for row in results(in_order(options.datasets, options.seeds), options.workers):
@@ -95,7 +95,7 @@ def run(argv: Sequence[str] | None = None) -> None:
 
 
 def in_order(names: Sequence[str], seeds: Sequence[int]) -> list[Fit]:
-    """Return all fits: the first seeds of large data sets, all of the others, further seeds."""
+    """Return all fits: the first seeds of large datasets, all of the others, further seeds."""
     large = [name for name in names if name in LARGE]
     small = [name for name in names if name not in LARGE]
     parts = ((large, seeds[:FIRST_SEEDS]), (small, seeds), (large, seeds[FIRST_SEEDS:]))
@@ -212,7 +212,7 @@ def summary(rows: Iterable[dict[str, Any]]) -> str:
     for row in rows:
         pairs[row["name"]][row["seed"]][row["conditions"]] = row
     header = [
-        "data set", "splits", "accuracy old", "new", "difference", "of test parts", "ROC-AUC old", "new",
+        "dataset", "splits", "accuracy old", "new", "difference", "of test sets", "ROC-AUC old", "new",
         "difference", "mining CPU s old", "new", "fit CPU s old", "new", "programs old", "new",
     ]  # fmt: skip
     lines, differences = [], []
@@ -233,7 +233,7 @@ def summary(rows: Iterable[dict[str, Any]]) -> str:
     if not lines:
         return "no split with both"
     overall = f"{100 * np.mean(differences):+.1f} points of accuracy"
-    return f"{markdown_table(header, lines)}\n\nMean difference over the data sets: {overall}."
+    return f"{markdown_table(header, lines)}\n\nMean difference over the datasets: {overall}."
 
 
 def _values(both: Sequence[dict[str, Any]], which: str, key: str) -> list[Any]:

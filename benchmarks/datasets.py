@@ -1,4 +1,4 @@
-"""How fast data sets are read: from text, from the cache, from SMILES, and beside PyG's TU reader."""
+"""How fast datasets are read: from text, from the cache, from SMILES, and beside PyG's TU reader."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def best(call: Callable[[], object]) -> float:
 def run() -> None:
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("datasets: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("datasets: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     print(f"{'':14}{'text, s':>10}{'cache, s':>10}{'graphs/s':>12}{'PyG, s':>10}{'ratio':>8}   aim")

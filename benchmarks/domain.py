@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DATA = {"BBBP": ("BBBP/BBBP.csv", "p_np"), "BACE": ("BACE/bace.csv", "Class")}
 """Files under `GDLNN_DATA`, and their columns of labels."""
-HEADER = "| data set | domain | test graphs | accuracy | balanced accuracy | ROC-AUC | majority class |"
+HEADER = "| dataset | domain | test graphs | accuracy | balanced accuracy | ROC-AUC | majority class |"
 
 
 def run(options: Sequence[str] = ("--seeds", "1", "--data", "BACE", "--limit", "300")) -> None:

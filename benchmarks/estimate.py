@@ -48,7 +48,7 @@ def run(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args([] if argv is None else list(argv))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("estimate: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("estimate: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     names = [*options.datasets, *([f"{options.molecules}"] if options.molecules else [])]
     found = []
@@ -132,7 +132,7 @@ def _worst_factor(lefts: list[tuple[float, float]], started: float, ended: float
 
 def _report(found: list[dict[str, Any]], command: str) -> str:
     head = ["# Estimates of training", "", f"Written by `{command}`. Seconds are CPU time.", ""]
-    names = ["data set", "seed", "graphs", "programs, estimated", "actual", "seconds, estimated", "actual"]
+    names = ["dataset", "seed", "graphs", "programs, estimated", "actual", "seconds, estimated", "actual"]
     names += ["factor", "estimating took", "epochs", "factor of the time left"]
     head += [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     rows = [

@@ -1,6 +1,6 @@
 """How fast explanations are: one graph and a batch of 200 on BACE, end to end, with each step's share.
 
-CPU time with one thread, so that a busy machine tells the same.
+CPU time with one thread, so that the result does not depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def run(options: Sequence[str] = ()) -> None:
         return
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("explain: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("explain: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     data = load_dataset("BACE", root, download=False)

@@ -1,6 +1,6 @@
-"""What the defaults of the head rest on: heads compared on splits that no reported figure uses.
+"""Compare heads on splits that no reported figure uses: the basis of the head's defaults.
 
-``python -m benchmarks.heads [NAME …]`` mines each training part (seeds 100 to 104) with the default ε, trains
+``python -m benchmarks.heads [NAME …]`` mines each training set (seeds 100 to 104) with the default ε, trains
 every head on it and counts right answers on the rest. Minutes for MUTAG and PTC_MR, longer for the others.
 """
 
@@ -46,7 +46,7 @@ def compare(name: str) -> None:
     right: dict[str, list[float]] = {title: [] for title in HEADS}
     for seed in SPLIT_SEEDS:
         train, val, test = data.split("random", seed=seed)
-        # Nothing is stopped early here, so that the validation part can be judged on too.
+        # No early stopping here, so that the validation set can be used for scoring too.
         assert val.y is not None
         assert test.y is not None
         rest = GraphDataset([*val.graphs, *test.graphs], np.concatenate([val.y, test.y]), data.schema)

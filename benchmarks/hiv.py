@@ -45,7 +45,7 @@ def run(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args([] if argv is None else list(argv))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("hiv: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("hiv: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     table = FOLDER / f"molecules-{options.molecules}.csv"
     data, programs = table.with_suffix(".gdlds"), table.with_suffix(f".{options.targets}.gdl")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TABLES = {"mutag": 1e6, "bbbp": 5e6}
 """Table to the aim in pairs a CPU second."""
 VOCABULARIES = {"BBBP": 20e6, "NCI1": 10e6}
-"""Data set to the aim in pairs a CPU second of its default vocabulary."""
+"""Dataset to the aim in pairs a CPU second of its default vocabulary."""
 PLAN_TO_TEXT = 20.0
 RATIO, TWO_THREADS, ENCODING_MB, ENCODING_S = 20.0, 1.7, 100.0, 1.0
 N_ENCODED = 4000
@@ -179,7 +179,7 @@ def thread_line(table: TruthTable) -> Line:
 
 
 def encoding_lines(graphs: Sequence[Graph]) -> list[Line]:
-    """Encode as many molecules as a large data set has."""
+    """Encode as many molecules as a large dataset has."""
     many = [graphs[i % len(graphs)] for i in range(N_ENCODED)]
     seconds = best(time.process_time, lambda: GraphSet(many).native, 3)
     megabytes = GraphSet(many).nbytes / 1e6
@@ -209,7 +209,7 @@ def run(argv: Sequence[str] | None = None) -> None:
         for name in VOCABULARIES:
             show(vocabulary_lines(_vocabularies.load_vocabulary(name, Path(root)), options.seconds))
     else:
-        print("vocabularies left out: GDLNN_DATA does not name the folder with the data sets")
+        print("vocabularies left out: GDLNN_DATA does not name the folder with the datasets")
     if options.vocabularies:
         return
     folder = os.environ.get("GDLNN_TRUTH")

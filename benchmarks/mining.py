@@ -1,4 +1,4 @@
-"""What mining costs on the nine data sets, how it grows with |D|, and the objective beside random programs.
+"""What mining costs on the nine datasets, how it grows with |D|, and the objective beside random programs.
 
 ::
 
@@ -6,8 +6,8 @@
     python -m benchmarks mining --against PYTHON [--rounds N] [--datasets NAME …] [--targets N]
 
 The second form only compares the speed of this build with that of another one, in turns.
-Each figure is kept as JSON when it is there, and descents in a checkpoint as they come, so that a run
-that was stopped goes on. Figures of another build of the core are measured again.
+Finished figures are kept as JSON and finished descents in a checkpoint, so that a stopped run resumes.
+Figures of another build of the core are measured again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from gdlnn import GraphDataset
 
-# Data set to the aims of design: seconds per target, and for the whole training set.
+# Dataset to the aims of design: seconds per target, and for the whole training set.
 AIMS = {
     "MUTAG": (0.003, 0.5),
     "PTC_MR": (0.001, 0.3),
@@ -52,9 +52,9 @@ AIMS = {
     "NCI1": (0.15, 480),
 }
 CURVE = ("NCI1", (8, 4, 2, 1), 100)
-"""Data set, parts of it, and the number of targets that all parts share."""
+"""Dataset, parts of it, and the number of targets that all parts share."""
 MEMORY = ("NCI1", 2, 200)
-"""Data set, threads, and targets whose peak of memory is measured."""
+"""Dataset, threads, and targets whose peak of memory is measured."""
 OBJECTIVE = ("MUTAG", "BBBP")
 TOP = (10, 30, 100)
 RESULTS = Path("build/benchmarks/mining")
@@ -62,11 +62,11 @@ QUICK_TARGETS = 20
 
 
 def run(argv: Sequence[str] | None = None) -> None:
-    """Measure; without arguments a few targets of each data set, and nothing is written."""
+    """Measure; without arguments a few targets of each dataset, and nothing is written."""
     options = _options(argv)
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("mining: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("mining: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     if options.against is not None:
         targets = options.targets or QUICK_TARGETS
@@ -106,7 +106,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks mining")
     parser.add_argument("--datasets", nargs="+", default=list(AIMS), choices=list(AIMS), metavar="NAME")
     parser.add_argument("--epsilon", default="0.1", help="ε, a number or such as 1%%")
-    parser.add_argument("--targets", type=int, help="so many targets of each data set, for a first look")
+    parser.add_argument("--targets", type=int, help="so many targets of each dataset, for a first look")
     parser.add_argument(
         "--jobs", type=int, default=1, help="threads; each descent counts its own processor time"
     )

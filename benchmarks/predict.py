@@ -4,7 +4,7 @@
 
     python -m benchmarks predict [--data NAME …]
 
-CPU time of one thread; figures of one graph are medians. Models are fitted to the whole data set first, which
+CPU time of one thread; figures of one graph are medians. Models are fitted to the whole dataset first, which
 takes a minute or so for each.
 """
 
@@ -108,11 +108,11 @@ def measure(name: str, root: str) -> None:
 
 def run(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks predict")
-    parser.add_argument("--data", nargs="+", default=list(NAMES), help="data sets, by name")
+    parser.add_argument("--data", nargs="+", default=list(NAMES), help="datasets, by name")
     options = parser.parse_args(argv or [])
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("left out: GDLNN_DATA does not name the folder with the data sets")
+        print("left out: GDLNN_DATA does not name the folder with the datasets")
         return
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     with threadpool_limits(1):

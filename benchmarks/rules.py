@@ -84,7 +84,7 @@ def run(words: Sequence[str] = ("--quick",)) -> None:
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("rules: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("rules: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     effort = Effort(options.seed, options.jobs, options.quick)
     kept = Kept(options.keep, f"seed {options.seed}, graphs {options.graphs}, quick {options.quick}")
@@ -179,7 +179,7 @@ def planted_problem(name: str, options: Any, molecules: GraphDataset | None) -> 
 
 
 def known_problem(data: GraphDataset, options: Any) -> Problem:
-    """Take a data set with a truth: NO2 and NH2 that are predicted mutagenic, motifs predicted right."""
+    """Take a dataset with a truth: NO2 and NH2 that are predicted mutagenic, motifs predicted right."""
     if options.quick:
         data = data.take(np.arange(len(data))[:: max(1, len(data) // QUICK["made"])])
     train, val, test = data.split("paper", options.seed)

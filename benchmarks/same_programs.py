@@ -5,9 +5,9 @@
     python -m benchmarks same_programs --before FOLDER [--only NAME …] [--jobs N]
 
 FOLDER holds files that `gdlnn mine NAME -o FILE` wrote, with any ``--epsilon``, ``--strategy``, ``--any``,
-``--targets N``, ``--seed``, ``--restarts`` and ``--step-budget``: the data set and these settings are read
+``--targets N``, ``--seed``, ``--restarts`` and ``--step-budget``: the dataset and these settings are read
 from each file. A file that says nothing about nominal features was mined with intervals on them. Programs are
-mined again from the training part and the files compared byte for byte, but for the version in the first line
+mined again from the training set and the files compared byte for byte, but for the version in the first line
 and the sentence above each program, as the words for a program may change. Exit code 1: some differ.
 """
 
@@ -43,7 +43,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     """Compare all files of a folder; without arguments there is nothing to compare."""
     root = os.environ.get("GDLNN_DATA")
     if argv is None or not root:
-        print("same_programs: needs --before FOLDER, and GDLNN_DATA with the data sets; nothing is compared")
+        print("same_programs: needs --before FOLDER, and GDLNN_DATA with the datasets; nothing is compared")
         return 0 if argv is None else 2
     options = _options(argv)
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
@@ -66,7 +66,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks same_programs")
     parser.add_argument("--before", type=Path, required=True, help="folder with files of an earlier build")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only files of these data sets")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only files of these datasets")
     parser.add_argument("--jobs", type=int, default=1, help="threads")
     return parser.parse_args(list(argv))
 

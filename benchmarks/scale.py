@@ -51,7 +51,7 @@ def run(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args([] if argv is None else list(argv))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("scale: GDLNN_DATA names no folder with the data sets; nothing is computed")
+        print("scale: GDLNN_DATA names no folder with the datasets; nothing is computed")
         return
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     train = load_dataset("BBBP", root, download=False).split("paper")[0]

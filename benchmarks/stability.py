@@ -4,7 +4,7 @@
 
     python -m benchmarks stability [--datasets BBBP BACE …] [--seeds 5] [--graphs 100] [-j 1]
 
-For each data set one split and a model for each seed, which changes the head and the bags that are mined.
+For each dataset one split and a model for each seed, which changes the head and the bags that are mined.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DATASETS = (
 
 
 class Row(NamedTuple):
-    """What was measured on one data set."""
+    """What was measured on one dataset."""
 
     name: str
     accuracy: float
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 def run(words: Sequence[str] = ("--datasets", "MUTAG", "--seeds", "2", "--graphs", "10")) -> None:
-    """Measure, and print one row per data set."""
+    """Measure, and print one row per dataset."""
     parser = argparse.ArgumentParser("python -m benchmarks stability")
     parser.add_argument("--datasets", nargs="+", default=list(DATASETS))
     parser.add_argument("--seeds", type=int, default=5)
@@ -55,9 +55,9 @@ def run(words: Sequence[str] = ("--datasets", "MUTAG", "--seeds", "2", "--graphs
     options = parser.parse_args(list(words))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("stability: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("stability: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
-    print("| data set | accuracy | Jaccard of nodes | same class | no reason | nodes | programs | fidelity |")
+    print("| dataset | accuracy | Jaccard of nodes | same class | no reason | nodes | programs | fidelity |")
     print("|---|---|---|---|---|---|---|---|")
     tasks = [(name, seed, root, options.graphs) for name in options.datasets for seed in range(options.seeds)]
     with ProcessPoolExecutor(options.jobs) as pool:
@@ -69,7 +69,7 @@ def run(words: Sequence[str] = ("--datasets", "MUTAG", "--seeds", "2", "--graphs
 
 
 def loaded(name: str, root: str) -> GraphDataset:
-    """Read a data set by name, or one that was saved in the folder."""
+    """Read a dataset by name, or one that was saved in the folder."""
     saved = Path(root) / f"{name}.gdlds"
     return GraphDataset.load(saved) if saved.is_file() else load_dataset(name, root, download=False)
 

@@ -40,7 +40,7 @@ def run(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args([] if argv is None else list(argv))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("stream: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("stream: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
@@ -63,7 +63,7 @@ def run(argv: Sequence[str] | None = None) -> None:
 
 
 def write_rows(path: Path, n: int, root: Path, seed: int = 0) -> None:
-    """Write a table of n molecules; those that RDKit refuses stand there as they are."""
+    """Write a table of n molecules, including those that RDKit refuses."""
     from rdkit import Chem, rdBase
 
     rdkit: Any = Chem

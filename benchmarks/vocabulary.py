@@ -5,7 +5,7 @@
     python -m benchmarks vocabulary [--datasets MUTAG PTC_MR …] [--splits 4] [-j 1]
 
 Random splits with seeds from 301, which no reported figure uses. "both": neighbourhoods and programs mined in
-bags; "masked": while the head is trained, a mined program is absent from the rows of its own bag, and counts
+bags. "masked": while the head is trained, a mined program is absent from the rows of its own bag and counts
 for more in the others, so that no column has seen the label of its row.
 """
 
@@ -50,7 +50,7 @@ def run(words: Sequence[str] = ("--datasets", "MUTAG", "--splits", "2")) -> None
     options = parser.parse_args(list(words))
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
-        print("vocabulary: GDLNN_DATA names no folder with the data sets; nothing is measured")
+        print("vocabulary: GDLNN_DATA names no folder with the datasets; nothing is measured")
         return
     seeds = range(FIRST_SEED, FIRST_SEED + options.splits)
     tasks = [(name, seed, root) for name in options.datasets for seed in seeds]

@@ -41,7 +41,7 @@ napoleon_use_ivar = True
 napoleon_attr_annotations = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-# Without them a page of unions stands in their place.
+# Without these aliases, signatures would show a page of unions.
 autodoc_type_aliases = {"npt.ArrayLike": "ArrayLike", "Validation": "Validation"}
 python_maximum_signature_line_length = 100
 

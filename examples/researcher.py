@@ -1,4 +1,4 @@
-"""A researcher's own TU data set: k folds, and how good predictions and explanations are on each.
+"""A researcher's own TU dataset: k folds, and how good predictions and explanations are on each.
 
     python examples/researcher.py FOLDER [FOLDS]
 

@@ -67,7 +67,7 @@ def _own_log_levels() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Folder with the nine data sets."""
+    """Folder with the nine datasets."""
     return _folder("GDLNN_DATA")
 
 

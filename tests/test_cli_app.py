@@ -114,5 +114,5 @@ def test_a_study_whose_cells_failed_is_exit_code_1(
         main(["evaluate", "accuracy", *words.split()])
     shown = capsys.readouterr()
     assert ended.value.code == 1
-    assert "failed; the reasons stand under the tables" in shown.err
+    assert "failed; the reasons are listed below the tables" in shown.err
     assert "Tables, figure and cells" in shown.out

@@ -108,9 +108,9 @@ def test_a_negative_seed_is_refused(name: str) -> None:
     [
         (
             ("train", "synthetic:ba-2motifs", "-o", "{taken}/m.gdlnn"),
-            "expected a folder to write into, got taken",
+            "cannot write there: taken is a file",
         ),
-        (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "expected a folder to write into, got taken"),
+        (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "cannot write there: taken is a file"),
         (("report", "m.gdlnn", "x", "--technique", "lyme"), "technique: expected one of contribution"),
         (("train", "synthetic:ba-2motifs", "-o", "m.gdlnn", "--k", "0"), "--k: expected all, a number or"),
         (

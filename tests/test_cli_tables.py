@@ -143,7 +143,7 @@ def test_a_smiles_is_explained(model: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.startswith("CCCCO: 6 or more (")
     run("explain", model, "CCCCN", "--json", "-j", 1)
     assert json.loads(capsys.readouterr().out)["prediction"] == 0
-    assert "no.csv: expected a folder, a file or the name" in failing(capsys, "explain", model, "no.csv")
+    assert "no.csv: no such file, folder or dataset" in failing(capsys, "explain", model, "no.csv")
 
 
 # --- several labels -----------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_a_column_says_what_is_held_out_and_another_how_much_rows_weigh(
     error = failing(capsys, *words, "--split-column", "part")
     assert "mine, row 8, column 'part': expected train, val or test, got 'trial'" in error
     assert "expected a column 'v'" in failing(capsys, *words, "--weight-column", "v")
-    assert "expected either" in failing(capsys, *words, "--split-column", "part", "--split", "random")
+    assert "not both" in failing(capsys, *words, "--split-column", "part", "--split", "random")
     assert out.read_bytes() == kept
 
 
@@ -250,7 +250,7 @@ def test_twins_with_different_labels_are_told_and_dropped(
     told = capsys.readouterr().out
     assert "1 groups of identical graphs have different labels" in told
     assert "row 1 (1), row 37 (0), row 39 (1): CCO" in told
-    assert "4 of 39 graphs are left out as duplicates" in told
+    assert "4 of 39 graphs are dropped as duplicates" in told
     assert load_model(out).programs_.info.n_graphs == 35
     assert load_model(out).provenance_["duplicates"] == "drop-conflicting"
 
@@ -264,7 +264,7 @@ def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.C
     assert found["model"]["accuracy"] > found["majority"]["accuracy"]
     assert set(found["deviation"]) >= {"accuracy", "roc_auc"}
     assert load_model(out).programs_.info.n_graphs == 36
-    assert "--cv: expected no --split" in failing(capsys, *words, "--split", "scaffold")
+    assert "leave out --split scaffold" in failing(capsys, *words, "--split", "scaffold")
 
 
 # --- alerts -------------------------------------------------------------------------------------------------

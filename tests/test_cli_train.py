@@ -76,7 +76,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     options = ["--label", "verdict", "--id", "key", "--epsilon", "0.1,10%", "-j", "1"]
     run(["train", str(table), *options, "--split", "none", "-o", str(model)])
     told = capsys.readouterr().out
-    assert "my: 10 graphs, split all graphs: train 10; 2 rows were not read" in told
+    assert "my: 10 graphs, split all graphs: train 10; 2 rows were skipped" in told
     assert "The strongest programs:" in told
     assert "m.gdlnn: written" in told
     assert load_model(model).classes_.tolist() == ["bad", "good"]
@@ -84,7 +84,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     run(["predict", str(model), str(table), "--id", "key", "-o", str(out), "-j", "1"])
     told = capsys.readouterr().out
     assert "out.csv: 12 rows: bad" in told
-    assert "1 rows were not read; the table says why" in told
+    assert "1 rows were skipped; the table gives the reasons" in told
     rows = rows_of(out)
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 13)]
     assert [row["id"] for row in rows if row["id"]] == list("abcdefghijl")
@@ -96,7 +96,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     known = load_model(model).seen_
     assert known is not None
     assert sum(row["seen"] == "yes" for row in rows) >= len(known) > 0
-    assert f"{sum(row['seen'] == 'yes' for row in rows)} graphs were trained on" in told
+    assert f"{sum(row['seen'] == 'yes' for row in rows)} graphs were in the training data" in told
     assert all((row["domain"] == "inside") == (row["domain_reason"] == "") for row in rows if row["label"])
     assert rows[10]["label"] == ""
     assert rows[10]["smiles"] == "C("
@@ -156,7 +156,7 @@ def test_bad_words_end_with_one_line(table: Path, capsys: pytest.CaptureFixture[
     train = ["train", str(table), "--label", "verdict"]
     assert "--epsilon: expected numbers" in failing([*train, *output, "--epsilon", "much"], capsys)
     assert "--k: expected all" in failing([*train, *output, "--k", "many"], capsys)
-    assert "got a folder" in failing([*train, "-o", str(folder)], capsys)
+    assert "is a folder" in failing([*train, "-o", str(folder)], capsys)
     assert "validation set" in failing([*train, *output, "--paper", "--split", "none"], capsys)
     foreign = folder / "foreign.gdlnn"
     foreign.write_bytes(b"what is this")

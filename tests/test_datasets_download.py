@@ -29,7 +29,7 @@ QUICK: dict[str, Any] = {"timeout": 0.4, "pause": 0.01}
 
 
 def tu_zip(name: str = "TOY", *, prefix: str = "", **changes: str | None) -> bytes:
-    """Make the zip of a small TU data set; a change to None leaves the file out."""
+    """Make the zip of a small TU dataset; a change to None leaves the file out."""
     files = {
         "A": "1, 2\n2, 1\n3, 4\n",
         "graph_indicator": "1\n1\n2\n2\n",
@@ -182,7 +182,7 @@ def test_a_server_that_always_stalls_is_given_up_and_a_later_run_resumes(server:
     data = server.files["TOY.zip"] = tu_zip()
     server.faults["TOY.zip"] = ["stall", "stall"]
     with pytest.raises(
-        DownloadError, match=r"the connection stalled, 2 times\. Without a network, put TOY_A\.txt"
+        DownloadError, match=r"the connection stalled, 2 times\. To work offline, put TOY_A\.txt"
     ):
         fetch(source_of("TOY"), base=server.base, attempts=2, **QUICK)
     assert [name.split("/")[0] for name in left(cache)] == ["partial"]
@@ -203,7 +203,7 @@ def test_the_rest_of_another_file_is_noticed(server: Server) -> None:
 
 def test_not_found_is_said_at_once(server: Server, cache: Path) -> None:
     with pytest.raises(
-        DownloadError, match=r"/MUTAG\.zip cannot be fetched: the server answered 404 Not Found"
+        DownloadError, match=r"/MUTAG\.zip cannot be downloaded: the server answered 404 Not Found"
     ):
         fetch(source_of("MUTAG"), base=server.base, **QUICK)
     assert len(server.requests) == 1
@@ -212,7 +212,7 @@ def test_not_found_is_said_at_once(server: Server, cache: Path) -> None:
 
 def test_no_server_at_all(cache: Path) -> None:
     with pytest.raises(
-        DownloadError, match=r"put BBBP\.csv into a folder BBBP in the folder that GDLNN_DATA names"
+        DownloadError, match=r"put BBBP\.csv into a folder BBBP inside the folder named by GDLNN_DATA"
     ):
         fetch(source_of("BBBP"), base="http://127.0.0.1:9", attempts=2, **QUICK)
     with pytest.raises(DownloadError, match="expected an http or https address"):
@@ -226,7 +226,7 @@ def test_no_server_at_all(cache: Path) -> None:
             "TOY",
             "TOY.zip",
             b"<html>sorry</html>",
-            r"TOY\.zip: expected a zip file, got a damaged or another one",
+            r"TOY\.zip: not a zip file, or damaged",
         ),
         (
             "TOY",
@@ -254,7 +254,12 @@ def test_no_server_at_all(cache: Path) -> None:
             r"MUTAG\.zip: expected MUTAG_edge_labels\.txt in it, got none",
         ),
         ("BBBP", "BBBP.csv", b"smiles,p_np\nC,1\n", r"BBBP\.csv: expected SHA-256"),
-        ("BA-2Motifs", "BA-2motif.pkl", b"junk", r"BA-2motif\.pkl: expected (a pickle|NumPy arrays)"),
+        (
+            "BA-2Motifs",
+            "BA-2motif.pkl",
+            b"junk",
+            r"BA-2motif\.pkl: (not a pickle|expected only NumPy arrays)",
+        ),
     ],
 )
 def test_wrong_bytes_leave_nothing(
@@ -343,7 +348,7 @@ def test_the_unpickler_admits_arrays_and_nothing_else(
 ) -> None:
     path = tmp_path / "x.pkl"
     path.write_bytes(pickle.dumps((np.zeros(3), content)))
-    with pytest.raises(DatasetError, match=r"x\.pkl: expected NumPy arrays and nothing else, got"):
+    with pytest.raises(DatasetError, match=r"x\.pkl: expected only NumPy arrays, got"):
         read_array_pickle(path)
     assert capsys.readouterr().out == ""
 
@@ -361,5 +366,5 @@ def test_arrays_of_another_shape(tmp_path: Path) -> None:
     one_way = np.zeros((1, 2, 2))
     one_way[0, 0, 1] = 1
     path.write_bytes(pickle.dumps((one_way, np.zeros(1), np.eye(2)[:1])))
-    with pytest.raises(DatasetError, match="expected symmetric matrices"):
+    with pytest.raises(DatasetError, match="expected symmetric adjacency matrices"):
         load_ba_2motifs_pickle(path)

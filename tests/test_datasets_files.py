@@ -1,4 +1,4 @@
-"""Saved data sets, JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
+"""Saved datasets, JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def full() -> GraphDataset:
-    """Make a data set with everything a data set can have."""
+    """Make a dataset with everything a dataset can have."""
     schema = Schema(
         (Feature("atom", "nominal", {1: "C", 2: "N"}), Feature("weight")),
         (Feature("bond"),),
@@ -127,25 +127,25 @@ def _header(**changes: Any) -> Callable[[dict[str, bytes]], None]:
 
 def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
     path = tmp_path / "x.gdlds"
-    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved data set, got no such file"):
+    with pytest.raises(DatasetError, match=r"x\.gdlds: no such file; expected a saved dataset"):
         GraphDataset.load(path)
     path.write_text("words")
-    with pytest.raises(DatasetError, match=r"x\.gdlds: expected a saved data set, got a damaged file"):
+    with pytest.raises(DatasetError, match=r"x\.gdlds: not a saved dataset, or damaged"):
         GraphDataset.load(path)
     full().save(path)
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(DatasetError, match="got a damaged file"):
+    with pytest.raises(DatasetError, match="not a saved dataset, or damaged"):
         GraphDataset.load(path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_header(format="other"), "got another kind of file"),
+        (_header(format="other"), "not a saved dataset$"),
         (_header(version=99), "expected version 1 of the format, got 99"),
         (_header(graph_names=["one"]), "expected 3 graph names, got 1"),
         (_header(ids=["one"]), "ids: expected 3 entries"),
-        (lambda m: m.pop("edges.npy"), "damaged file: 'edges'"),
+        (lambda m: m.pop("edges.npy"), "or damaged: 'edges'"),
         (
             lambda m: m.update({"edges.npy": _array(np.array([[0, 7], [0, 0]]))}),
             "expected nodes from 0 to 1, got node 7",
@@ -155,8 +155,8 @@ def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
             lambda m: m.update({"node_features.npy": _array(np.full((3, 2), np.nan))}),
             "expected a finite number, got nan",
         ),
-        (lambda m: m.update({"y.npy": pickle.dumps(3)}), "damaged file"),
-        (lambda m: m.update({"y.npy": _array(np.array([object()] * 3))}), "damaged file"),
+        (lambda m: m.update({"y.npy": pickle.dumps(3)}), "or damaged"),
+        (lambda m: m.update({"y.npy": _array(np.array([object()] * 3))}), "or damaged"),
     ],
 )
 def test_saved_data_is_checked(
@@ -248,7 +248,7 @@ def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("synthetic:ba-2motifs:many", "with whole numbers"),
         (
             str(tmp_path / "none.csv"),
-            r"none\.csv: expected a folder, a file or the name of a data set, got nothing",
+            r"none\.csv: no such file, folder or dataset",
         ),
         (str(tmp_path), "expected one file NAME_A.txt"),
     ):

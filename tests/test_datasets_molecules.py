@@ -119,7 +119,7 @@ def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pyte
     assert "valence" in reasons[1]
     assert reasons[2:] == ["empty SMILES", "no label"]
     assert "4 of 6 rows are not read" in caplog.text
-    with pytest.raises(DatasetError, match=r"x\.csv, row 2: 'C1CC' is not read: not a SMILES"):
+    with pytest.raises(DatasetError, match=r"x\.csv, row 2: 'C1CC' cannot be read: not a SMILES"):
         load_smiles(table, label="y", on_error="raise")
 
 
@@ -162,11 +162,11 @@ def test_bad_tables(tmp_path: Path, content: str | bytes, options: dict[str, str
 
 
 def test_missing_and_damaged_tables(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"none\.csv: expected a table of SMILES, got no such file"):
+    with pytest.raises(DatasetError, match=r"none\.csv: no such file; expected a table of SMILES"):
         load_smiles(tmp_path / "none.csv")
     packed = gzip.compress(TABLE.encode())
     for data in (b"no gzip", packed[:-12], packed[:10] + b"\xff" + packed[11:]):
-        with pytest.raises(DatasetError, match=r"x\.csv\.gz: expected a gzip file"):
+        with pytest.raises(DatasetError, match=r"x\.csv\.gz: not a gzip file, or damaged"):
             load_smiles(write(tmp_path / "x.csv.gz", data))
 
 
@@ -210,9 +210,9 @@ def test_bad_sdf(tmp_path: Path) -> None:
     path = write(tmp_path / "x.sdf", "nonsense\n$$$$\n")
     with pytest.raises(DatasetError, match=r"x\.sdf: expected at least one record that parses, got none of"):
         load_sdf(path)
-    with pytest.raises(DatasetError, match=r"x\.sdf, record 1: .* is not read"):
+    with pytest.raises(DatasetError, match=r"x\.sdf, record 1: .* cannot be read"):
         load_sdf(path, on_error="raise")
-    with pytest.raises(DatasetError, match=r"y\.sdf: expected an SDF file, got no such file"):
+    with pytest.raises(DatasetError, match=r"y\.sdf: no such file; expected an SDF file"):
         load_sdf(tmp_path / "y.sdf")
 
 

@@ -1,4 +1,4 @@
-"""The nine data sets of the paper: statistics, features, names, splits and ground truth."""
+"""The nine datasets of the paper: statistics, features, names, splits and ground truth."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_ground_truth_marks_edges_and_their_ends(write: Callable[..., Path]) -> 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"graph_labels": None}, r"TINY_graph_labels\.txt: expected this file beside TINY_A\.txt, got none"),
+        ({"graph_labels": None}, r"TINY_graph_labels\.txt: missing next to TINY_A\.txt"),
         ({"A": None}, r"TINY: expected one file NAME_A\.txt, got none"),
         ({"node_labels": "0\n1\n0\n"}, r"TINY_node_labels\.txt: expected 5 lines, one per node, .* got 3"),
         ({"edge_labels": "5\n"}, r"TINY_edge_labels\.txt: expected 6 lines, one per edge, .* got 1"),
@@ -168,7 +168,7 @@ def test_a_line_of_100_mb_takes_no_memory(write: Callable[..., Path]) -> None:
 
 
 def test_no_such_folder_and_several_data_sets(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"nowhere: expected a folder with NAME_A\.txt"):
+    with pytest.raises(DatasetError, match=r"nowhere: no such folder; expected one with NAME_A\.txt"):
         load_tu(tmp_path / "nowhere")
     for name in ("X", "Y"):
         (tmp_path / f"{name}_A.txt").write_text("")
@@ -178,12 +178,12 @@ def test_no_such_folder_and_several_data_sets(tmp_path: Path) -> None:
 
 def test_offline_the_error_says_what_to_put_where() -> None:
     with pytest.raises(
-        DatasetError, match=r"Put NCI1_A\.txt, .* into a folder NCI1 in the folder that GDLNN_DATA"
+        DatasetError, match=r"Put NCI1_A\.txt, .* into a folder NCI1 in the folder named by GDLNN_DATA"
     ):
         load_dataset("nci1", download=False)
     with pytest.raises(DatasetError, match=r"Put BBBP\.csv \(published at https://"):
         load_dataset("BBBP", download=False)
-    with pytest.raises(DatasetError, match=r"expected one of MUTAG, .*, or the name of another TU data set"):
+    with pytest.raises(DatasetError, match=r"expected one of MUTAG, .*, or the name of another TU dataset"):
         load_dataset("../MUTAG")
 
 
@@ -216,6 +216,6 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert all(
         np.asarray(a).tolist() == np.asarray(b).tolist() for a, b in zip(again.edge_masks, masks, strict=True)
     )
-    with pytest.raises(DatasetError, match="OUT: expected a folder that is not there yet"):
+    with pytest.raises(DatasetError, match="OUT: this folder already exists"):
         save_tu(dataset, tmp_path / "OUT")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []

@@ -91,10 +91,10 @@ def test_the_model_as_a_whole(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--all", "--global"), "--global: expected neither --index nor --all"),
-        (("--global", "-o", "out.svg"), "out.svg: expected a name in .html or .json for --global"),
-        ((), "expected either --index or --all, since there are 20 graphs"),
-        (("--all", "--index", 1), "expected either --index or --all"),
+        (("--all", "--global"), "--global explains the model; leave out --index and --all"),
+        (("--global", "-o", "out.svg"), "out.svg: --global writes .html or .json; choose another --output"),
+        ((), "choose --index or --all: there are 20 graphs"),
+        (("--all", "--index", 1), "choose --index or --all"),
         (("--index", 20), "--index: expected a row from 0 to 19, got 20"),
         (("--index", 0, "--technique", "lyme"), "technique: expected one of contribution"),
         (("--index", 0, "--target", "barn"), "--target: expected one of 0, 1, cycle, house, got 'barn'"),
@@ -103,8 +103,8 @@ def test_the_model_as_a_whole(
             ("--index", 0, "--n-features", "few"),
             "--n-features: expected a whole number, enough or smallest, got 'few'",
         ),
-        (("--index", 0, "-o", "out.png"), "out.png: expected a name in .html, .json or .svg"),
-        (("--all", "-o", "out.svg"), "out.svg: expected one row, since a picture shows one, got 20"),
+        (("--index", 0, "-o", "out.png"), "out.png: expected a name that ends in .html, .json or .svg"),
+        (("--all", "-o", "out.svg"), "out.svg: an SVG shows one graph, got 20"),
     ],
 )
 def test_bad_words(

@@ -172,7 +172,7 @@ def test_bad_input() -> None:
         fidelity([], [], [])
     with pytest.raises(ExplanationError, match="overlap: graph 0: expected a mask of 2 values, got 1"):
         overlap([[True]], [[True, False]])
-    with pytest.raises(ExplanationError, match="overlap: expected a graph with a truth, got none"):
+    with pytest.raises(ExplanationError, match="overlap: no graph has a ground truth"):
         overlap([[True]], [None])
     with pytest.raises(ExplanationError, match="stability: expected two runs or more"):
         stability([[]])

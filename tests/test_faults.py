@@ -36,7 +36,7 @@ def test_without_room_the_old_file_stays(tmp_path: Path) -> None:
     programs, out = mine(TREES), tmp_path / "p.gdl"
     programs.top(1).save(out)
     before = out.read_bytes()
-    with little_room(3000), pytest.raises(WriteError, match=r"p\.gdl: cannot be written: .*as it was"):
+    with little_room(3000), pytest.raises(WriteError, match=r"p\.gdl: cannot be written: .*unchanged"):
         programs.save(out)
     assert out.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["p.gdl"]
@@ -161,7 +161,7 @@ def test_an_input_is_not_written_over(
     with pytest.raises(SystemExit) as end:
         main([*words, "-o", f"./{words[-1]}"])
     assert end.value.code == 2
-    assert "expected another file to write than the input, got the same" in capsys.readouterr().err
+    assert "would overwrite the input; choose another --output" in capsys.readouterr().err
     assert (files / words[-1]).read_bytes() == before
 
 
@@ -182,7 +182,7 @@ def test_converting_does_not_write_over_what_it_reads(
         with pytest.raises(SystemExit) as end:
             main(["datasets", "convert", str(tmp_path / data), str(tmp_path / out)])
         assert end.value.code == code
-        told = "expected another file to write than the input" in capsys.readouterr().err
+        told = "would overwrite the input" in capsys.readouterr().err
         assert told == (code == 2) == ((tmp_path / out).read_bytes() == before)
 
 
@@ -248,7 +248,7 @@ with claimed(Path(sys.argv[1]), ["a"]):
         child = int(owner.stdout.readline())
         try:
             with (
-                pytest.raises(GDLNNError, match="another run is at a in this folder"),
+                pytest.raises(GDLNNError, match="another run is using a here"),
                 claimed(tmp_path, ["a"]),
             ):
                 pass
@@ -329,7 +329,7 @@ def test_a_signal_ends_a_command_in_order(
         main([*words, "-o", str(out)])
     assert end.value.code == code
     said = capsys.readouterr()
-    assert "stopped: no output was written" in said.err
+    assert "stopped: nothing was written" in said.err
     assert "Traceback" not in said.err
     assert out.read_text() == "from before"
     assert sorted(path.name for path in files.iterdir()) == listed
@@ -359,7 +359,7 @@ def test_no_output_is_half_written(
         main([*OUTPUTS[name], name])
     assert end.value.code == 2
     said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said == (f"error: {name}: cannot be written: File too large; the file that was there is as it was")
+    assert said == (f"error: {name}: cannot be written: File too large; the existing file is unchanged")
     assert out.read_text() == "from before"
     assert sorted(path.name for path in files.iterdir()) == listed
     out.unlink()
@@ -394,7 +394,7 @@ def test_mining_does_not_begin_where_nothing_can_be_written(
     with pytest.raises(SystemExit) as end:
         main(["mine", str(files / "d.gdlds"), "-o", str(files / "p.gdl")])
     assert end.value.code == 2
-    assert "p.gdl: expected a folder to write into" in capsys.readouterr().err
+    assert "p.gdl: cannot write there" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143)])
@@ -433,7 +433,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, 
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == code
-    assert b"p.gdl is incomplete. The same command goes on from the checkpoint." in said
+    assert b"p.gdl is incomplete. Run the same command again to resume from the checkpoint." in said
     assert not ProgramSet.load(out).complete
     subprocess.run(command, check=True)
     assert out.read_text() == mine(dataset, restarts=5, n_jobs=2).to_text()

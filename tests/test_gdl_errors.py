@@ -108,7 +108,7 @@ def test_with_a_schema(text: str, column: int, reason: str) -> None:
         ("program p {label 1}", 1, 18, "expected ':', got '1'"),
         ("program p {label: C}", 1, 19, "expected a number, a quoted string, false, true or '[', got 'C'"),
         ("program p {a: [[1]]}", 1, 16, "expected a number, a quoted string, false, true or ']', got '['"),
-        ("program p {a: 1, a: 2}", 1, 18, "expected each entry once, but 'a' stands twice"),
+        ("program p {a: 1, a: 2}", 1, 18, "expected each entry once, but 'a' is there twice"),
         (
             "program p node x\nprogram q edge (x, x)",
             2,

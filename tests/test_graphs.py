@@ -186,35 +186,35 @@ def test_what_a_data_set_holds() -> None:
 @pytest.mark.parametrize(
     ("graphs", "arguments", "message"),
     [
-        ([PATH], {"y": [1, 2]}, "data set 'd': y: expected 1 labels, one per graph, got shape (2,)"),
-        ([PATH], {"y": [[1]]}, "data set 'd': y: expected 1 labels, one per graph, got shape (1, 1)"),
-        ([PATH], {"ids": []}, "data set 'd': ids: expected 1 entries, one per graph, got 0"),
-        ([PATH], {"smiles": ["C", "N"]}, "data set 'd': smiles: expected 1 entries, one per graph, got 2"),
-        ([PATH], {"node_masks": []}, "data set 'd': node_masks: expected 1 entries, one per graph, got 0"),
+        ([PATH], {"y": [1, 2]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (2,)"),
+        ([PATH], {"y": [[1]]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (1, 1)"),
+        ([PATH], {"ids": []}, "dataset 'd': ids: expected 1 entries, one per graph, got 0"),
+        ([PATH], {"smiles": ["C", "N"]}, "dataset 'd': smiles: expected 1 entries, one per graph, got 2"),
+        ([PATH], {"node_masks": []}, "dataset 'd': node_masks: expected 1 entries, one per graph, got 0"),
         (
             [PATH],
             {"node_masks": [np.ones(2, bool)]},
-            "data set 'd': graph 0: node_masks: expected 3 values, one per node, got 2",
+            "dataset 'd': graph 0: node_masks: expected 3 values, one per node, got 2",
         ),
         (
             [PATH],
             {"edge_masks": [np.ones(3, bool)]},
-            "data set 'd': graph 0: edge_masks: expected 2 values, one per edge, got 3",
+            "dataset 'd': graph 0: edge_masks: expected 2 values, one per edge, got 3",
         ),
         (
             [PATH, Graph([[1.0, 2.0]], [])],
             {},
-            "data set 'd': graph 1: expected 1 node features, as in graph 0, got 2",
+            "dataset 'd': graph 1: expected 1 node features, as in graph 0, got 2",
         ),
         (
             [PATH, Graph([[1.0]], [(0, 0)], [[1.0]])],
             {},
-            "data set 'd': graph 1: expected 0 edge features, as in graph 0, got 1",
+            "dataset 'd': graph 1: expected 0 edge features, as in graph 0, got 1",
         ),
         (
             [PATH, Graph([[1.0]], [], directed=True)],
             {},
-            "data set 'd': graph 1: expected it undirected, as graph 0 is",
+            "dataset 'd': graph 1: expected it undirected, as graph 0 is",
         ),
     ],
 )  # fmt: skip
@@ -226,11 +226,11 @@ def test_bad_data_sets(graphs: list[Graph], arguments: dict[str, Any], message: 
 
 def test_bad_rows() -> None:
     data = GraphDataset([PATH, PATH], name="d")
-    with pytest.raises(GraphError, match="data set 'd': expected a mask of 2 values, got 3"):
+    with pytest.raises(GraphError, match="dataset 'd': expected a mask of 2 values, got 3"):
         data[np.array([True, False, True])]
-    with pytest.raises(IndexError, match="data set 'd': expected rows from 0 to 1, got 2"):
+    with pytest.raises(IndexError, match="dataset 'd': expected rows from 0 to 1, got 2"):
         data[[0, 2]]
-    with pytest.raises(GraphError, match="data set 'd': expected row numbers or a mask, got float64"):
+    with pytest.raises(GraphError, match="dataset 'd': expected row numbers or a mask, got float64"):
         data[np.array([0.5])]
 
 
@@ -259,7 +259,7 @@ def test_what_a_schema_knows() -> None:
         ),
         (
             lambda: Feature("a", "nominal", {0: "C", 1: "C"}),
-            "feature 'a': the value name 'C' stands for two values",
+            "feature 'a': the value name 'C' is given to two values",
         ),
         (lambda: Schema((Feature("a"), Feature("a"))), "schema: two node features are called 'a'"),
         (lambda: Schema((), (Feature("a"), Feature("a"))), "schema: two edge features are called 'a'"),
@@ -299,7 +299,7 @@ def test_codes_of_labels() -> None:
             {"edges": [[0, 1], [1, 0]], "edge_offsets": [0, 2, 2]},
             r"^graph 0: edge 1 \(1, 0\): expected no parallel",
         ),
-        ({"node_offsets": [0, 3, 2]}, "^node_offsets: expected numbers rising from 0 to 4, got others$"),
+        ({"node_offsets": [0, 3, 2]}, "^node_offsets: expected increasing numbers from 0 to 4$"),
         ({"edge_offsets": [0, 2]}, "^edge_offsets: expected 3 numbers, as in node_offsets, got 2$"),
         ({"edge_features": [[1]]}, "^edge_features: expected 2 rows, one per edge, got 1$"),
     ],

@@ -11,7 +11,7 @@ from gdlnn import GDLNNClassifier, GraphDataset, load_dataset
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif("GDLNN_DATA" not in os.environ, reason="needs the data sets"),
+    pytest.mark.skipif("GDLNN_DATA" not in os.environ, reason="needs the datasets"),
 ]
 SHARE = 0.07
 

@@ -135,7 +135,7 @@ def test_rdkit_both_ways() -> None:
     )
     carbon_dioxide = Graph([[1], [0], [1]], [[0, 1], [1, 2]], [[0], [0]], schema=schema)
     assert chem.MolToSmiles(to_rdkit(carbon_dioxide)) == "O=C=O"
-    with pytest.raises(GraphError, match="expected a graph of a molecule"):
+    with pytest.raises(GraphError, match="expected the graph of a molecule"):
         to_rdkit(random_graph(np.random.default_rng(0)))
     with pytest.raises(GraphError, match="expected the symbol of an element, got '7'"):
         to_rdkit(Graph([[7]], [], schema=Schema(schema.node, (), {}, "molecule")))
@@ -203,7 +203,9 @@ def test_conflicting_labels_are_reported_and_dropped() -> None:
     assert twins.groups == ((0, 2, 5), (1, 4))
     assert twins.conflicting == ((1, 4),)
     assert twins.n_extra == 3
-    assert str(twins) == "6 graphs, 2 groups of twins, 3 graphs too many, 1 groups with conflicting labels"
+    assert (
+        str(twins) == "6 graphs, 2 groups of duplicates, 3 redundant graphs, 1 groups with conflicting labels"
+    )
     assert dataset.drop_duplicates().indices.tolist() == [0, 3]
     assert dataset.drop_duplicates(conflicts="first").indices.tolist() == [0, 1, 3]
     assert GraphDataset([]).duplicates().groups == ()

@@ -103,7 +103,7 @@ def test_n_jobs() -> None:
     assert n_threads_for(-1) >= 1
     assert n_threads_for(-1000) == 1
     with pytest.raises(
-        MatchError, match="n_jobs: expected a positive number, or -1 for all processors, got 0"
+        MatchError, match="n_jobs: expected a positive number, or -1 for all CPU cores, got 0"
     ):
         match(ONE, TRIANGLE, n_jobs=0)
 

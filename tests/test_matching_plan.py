@@ -289,7 +289,7 @@ def test_the_empty_program_and_the_empty_graph() -> None:
     assert (len(nothing), nothing.by_program(), nothing.table().shape) == (2, [], (2, 0))
 
 
-# --- data sets --------------------------------------------------------------------------------------------
+# --- datasets --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.data

@@ -51,7 +51,7 @@ MANY = random_trees(400, nodes=24)
         ({"min_lift": "1"}, "min_lift: expected a number of at least 0, got '1'"),
         ({"step_budget": 0}, "step_budget: expected a whole number of at least 1, got 0"),
         ({"step_budget": 1.5}, "step_budget: expected a whole number of at least 1, got 1.5"),
-        ({"n_jobs": 0}, "n_jobs: expected a positive number, or -1 for all processors, got 0"),
+        ({"n_jobs": 0}, "n_jobs: expected a positive number, or -1 for all CPU cores, got 0"),
         ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
         ({"restarts": -1}, "restarts: expected a whole number of at least 0, got -1"),
         ({"time_limit": -1}, "time_limit: expected a number of at least 0, got -1"),
@@ -66,7 +66,7 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> Non
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
-        (GraphDataset(TREES.graphs), "expected labels"),
+        (GraphDataset(TREES.graphs), "the dataset has no labels"),
         (GraphDataset([]), "expected at least one graph, got none"),
         (TREES.graphs, "expected a GraphDataset, got "),
         (GraphDataset(TREES.graphs[:2], [1.0, float("nan")]), "graph 1: expected a label, got nan"),
@@ -307,5 +307,5 @@ def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as
     assert found.info.fingerprint == mine(data, progress=False).info.fingerprint
     with pytest.raises(MiningError, match=r"ignore: expected features out of kind, noise, .*, got 'colour'"):
         mine(data, ignore=("colour",), progress=False)
-    with pytest.raises(MiningError, match="ignore: expected a data set whose schema"):
+    with pytest.raises(MiningError, match="ignore: needs a dataset with a schema"):
         mine(GraphDataset([Graph([[1.0]], []), Graph([[2.0]], [])], [0, 1]), ignore=("noise",))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TREES = random_trees(30)
 KILLS, LONG_KILLS = 10, 50
 
-# What a killed and resumed process does: mine the saved data set, then write the file. Given a number of
+# What a killed and resumed process does: mine the saved dataset, then write the file. Given a number of
 # records and of seconds it kills itself when so many more are written and so much time has passed.
 SCRIPT = """
 import os, pathlib, signal, sys, threading, time
@@ -143,7 +143,7 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     labels = [label.upper() for label in TREES.y.tolist()]  # type: ignore[union-attr]
     with pytest.raises(MiningError, match="differs in the labels"):
         mine(GraphDataset(TREES.graphs, labels), checkpoint=tmp_path / "run")
-    with pytest.raises(MiningError, match="differs in the data set"):
+    with pytest.raises(MiningError, match="differs in the dataset"):
         mine(random_trees(30, seed=9), checkpoint=tmp_path / "run")
 
 
@@ -174,7 +174,7 @@ def test_a_sound_line_that_is_no_result_is_an_error(tmp_path: Path) -> None:
     body = b'{"task": 1}'
     with path.open("ab") as file:
         file.write(b"%08x %s\n" % (zlib.crc32(body), body))
-    with pytest.raises(MiningError, match="is no result"):
+    with pytest.raises(MiningError, match="is not a valid result"):
         mine(TREES, checkpoint=path)
 
 

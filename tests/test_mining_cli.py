@@ -83,7 +83,7 @@ def test_bad_options(
 
 def test_a_folder_is_no_output(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("mine", data, "-o", tmp_path) == 2
-    assert "expected a file to write, got a folder" in capsys.readouterr().err
+    assert "is a folder; expected a file to write" in capsys.readouterr().err
 
 
 def test_a_time_limit_writes_what_is_done(
@@ -93,7 +93,7 @@ def test_a_time_limit_writes_what_is_done(
     words = ("mine", data, "-o", out, "--part", "all", "--restarts", 8, "--checkpoint", tmp_path / "c")
     assert run(*words, "--time-limit", 0.02) == 0
     captured = capsys.readouterr()
-    assert "stopped by time limit: p.gdl is incomplete. The same command goes on" in captured.err
+    assert "stopped by time limit: p.gdl is incomplete. Run the same command again" in captured.err
     assert not ProgramSet.load(out).complete
     assert run(*words, "-q") == 0
     assert out.read_text() == mine(TREES, restarts=8).to_text()

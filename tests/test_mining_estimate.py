@@ -50,7 +50,7 @@ def test_the_sample_is_spread_over_the_sizes() -> None:
 
 
 def test_the_interval_covers_the_truth() -> None:
-    """Nine times out of ten, over many data sets whose costs grow with the size and are noisy."""
+    """Nine times out of ten, over many datasets whose costs grow with the size and are noisy."""
     rng = np.random.default_rng(0)
     inside = 0
     for _ in range(400):
@@ -89,4 +89,4 @@ def test_bad_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["mine", str(tmp_path / "trees.gdlds")])
     assert end.value.code == 2
-    assert "-o: expected a .gdl file to write, or --estimate" in capsys.readouterr().err
+    assert "choose a file to write with -o, or --estimate" in capsys.readouterr().err

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BATCHES = 10
 CASES = 30
-"""Random data sets per batch."""
+"""Random datasets per batch."""
 
 
 def tasks_of(case: MiningCase, seed: int | None) -> list[Task]:

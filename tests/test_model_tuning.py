@@ -121,7 +121,7 @@ def test_damaged_files_and_another_run(parts: tuple[GraphDataset, GraphDataset],
         assert cells[0].read_text() == sound
     with (
         claimed_elsewhere(tmp_path, "tune"),
-        pytest.raises(GDLNNError, match="another run is at tune in this folder"),
+        pytest.raises(GDLNNError, match="another run is using tune here"),
     ):
         tune(train, val, base(), directory=tmp_path, progress=False, **call)
     for content in ("[]", "{", ""):

@@ -137,7 +137,7 @@ def hostile_files() -> dict[str, tuple[str, str, bytes, int]]:
             "programs", "", program_file({}, "".join(map(bare_program, range(2_000))) + "node  z\n"), 0),
         "programs of empty objects": (
             "programs", "", b"// gdlnn programs " + EMPTY_OBJECTS % b"x" + b"\n", 0),
-        "data set of empty objects": (
+        "dataset of empty objects": (
             "dataset", ".gdlds", zipped(saved_set() | {"dataset.json": EMPTY_OBJECTS % b"gdlnn-dataset"}), 0),
         "lines of graphs": (
             "dataset", ".jsonl", json_lines(lambda _: {"nodes": [], "edges": []}, 10_000), 10_000),
@@ -277,7 +277,7 @@ def test_a_support_that_is_none(text: str) -> None:
 
 def test_json_within_limits() -> None:
     assert loads(b'{"a": [1, 2.5, "x"]}') == {"a": [1, 2.5, "x"]}
-    with pytest.raises(ValueError, match="nested less deeply"):
+    with pytest.raises(ValueError, match="nested too deeply"):
         loads(b"[" * 10**5)
     with pytest.raises(ValueError, match="lists and objects"):
         loads(b"[" + b"{}," * MB + b"{}]")

@@ -57,7 +57,7 @@ def test_report_writes_a_page_and_says_so(
     [
         (["report", "nothing.gdlnn", DATA], "nothing.gdlnn: expected a model file"),
         (["report", "MODEL", "nowhere.csv"], "nowhere.csv: expected"),
-        (["report", "MODEL", DATA, "-o", "FOLDER"], "expected a file to write, got a folder"),
+        (["report", "MODEL", DATA, "-o", "FOLDER"], "is a folder; expected a file to write"),
         (["report", "MODEL", DATA, "--technique", "magic"], "technique: expected one of"),
         (["demo", "nowhere.csv", "-o", "FOLDER/r.html"], "nowhere.csv: expected"),
     ],

@@ -134,11 +134,11 @@ def test_whole_molecules_find_themselves(molecules: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        (Program([("x", vector(NODE, {"chirality": (1, 1)}))]), "no words for chirality"),
-        (Program([("x", vector(NODE, {"radicals": (0, 0)}))]), r"node \w+: .* for radicals in \[0, 0\]"),
+        (Program([("x", vector(NODE, {"chirality": (1, 1)}))]), "cannot express chirality"),
+        (Program([("x", vector(NODE, {"radicals": (0, 0)}))]), r"node \w+: .* express radicals in \[0, 0\]"),
         (
             Program([("x", None), ("y", None)], [("x", "y", vector(EDGE, {"stereo": (1, 1)}))]),
-            "no words for stereo",
+            "cannot express stereo",
         ),
         (Program([("x", None)], [("x", "x", None)]), "no self-loops"),
         (Program(), "the empty program"),
@@ -163,7 +163,7 @@ def test_schemas_with_atoms_and_bonds_alone() -> None:
         [("n", [(atoms["N"],) * 2]), ("o", [(atoms["O"],) * 2])], [("n", "o", [(bonds["double"],) * 2])]
     )
     assert re.sub(r"[\[\]]", "", nitro.to_smarts(schema)) in ("#7=#8", "#8=#7")
-    with pytest.raises(ProgramError, match="expected the schema of molecules"):
+    with pytest.raises(ProgramError, match="expected a molecule schema"):
         nitro.to_smarts(Schema((Feature("atom"),)))
 
 

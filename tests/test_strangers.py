@@ -135,9 +135,9 @@ def test_the_files_that_are_changed_are_sound(reader: str) -> None:
 def test_json_that_is_too_deep(tmp_path: Path) -> None:
     deep = tmp_path / "deep"
     deep.write_text(f"// gdlnn programs {DEEP}\n")
-    with pytest.raises(MiningError, match="nested less deeply"):
+    with pytest.raises(MiningError, match="nested too deeply"):
         ProgramSet.load(deep)
-    with pytest.raises(GDLNNError, match="nested less deeply"):
+    with pytest.raises(GDLNNError, match="nested too deeply"):
         Explanation.from_json(DEEP)
     deep.write_text(DEEP)
     with pytest.raises(GDLNNError, match="expected lists of rows"):
@@ -256,7 +256,7 @@ def test_garbage_in_checkpoints_of_mining(tmp_path: Path) -> None:
     sound = json.loads(first.partition(b" ")[2])
     for changes in ({"score": float("nan")}, {"tests": -3}, {"support": "5,3"}, {"seconds": float("inf")}):
         path.write_bytes(header + record({**sound, **changes}))
-        with pytest.raises(MiningError, match="is no result"):
+        with pytest.raises(MiningError, match="is not a valid result"):
             mine(TREES, checkpoint=path)
 
 

@@ -180,7 +180,7 @@ def test_a_stopped_prediction_goes_on(
     checkpoint.write_bytes(b"".join(records[:3]) + records[3][:20])  # as a kill leaves it
     capsys.readouterr()
     assert run(*words) == 0
-    assert "(10 rows were done before)" in capsys.readouterr().out
+    assert "(10 rows were already done)" in capsys.readouterr().out
     assert out.read_bytes() == expected
     assert run(*words, "--smiles", "structure") == 2
     assert "differs in smiles (None there, 'structure' now)" in capsys.readouterr().err
@@ -232,7 +232,7 @@ def test_bad_rows_of_a_table_are_rows_with_a_reason(tmp_path: Path) -> None:
         "line 4: expected text, got binary data",
         "line 5: expected UTF-8 text, got invalid start byte",
         "line 6: expected a line of at most 1,048,576 bytes, got a longer one",
-        "more than one line; perhaps a quote is not closed",
+        "more than one line; is a quote not closed?",
     ]
     reasons = [row.reason for row in rows if row.graph is None][5:]
     told = [reason.split(", got")[0] for reason in reasons]

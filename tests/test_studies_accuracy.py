@@ -276,7 +276,7 @@ def test_splits_are_stored_and_refuse_other_data(tmp_path: Path) -> None:
     assert [part.indices.tolist() for part in first] == [part.indices.tolist() for part in again]
     assert again.test.split_source == "random, seed 12"
     assert data_fingerprint(data) != data_fingerprint(other)
-    with pytest.raises(DatasetError, match=r"split\.json: expected the split of this data set"):
+    with pytest.raises(DatasetError, match=r"split\.json: expected the split of this dataset"):
         stored_split(other, "repeated", plan, file)
     with pytest.raises(GDLNNError, match="protocol: expected one of paper, repeated, cv, scaffold, got 'no'"):
         plan_splits("no")  # type: ignore[arg-type]

@@ -98,7 +98,7 @@ def test_a_signal_ends_a_study_and_it_goes_on(
         patch.setattr(study, "run_task", second_time(stop, run_task))
         assert run(name, tmp_path) == code
     said = capsys.readouterr().err
-    assert "stopped: the same command goes on from what is done" in said
+    assert "stopped; run the same command again to resume" in said
     assert "Traceback" not in said
     assert signal.getsignal(signal.SIGTERM) is before
     assert not half_written(tmp_path)
@@ -145,9 +145,8 @@ def test_without_room_a_study_keeps_its_cells(tmp_path: Path, capsys: pytest.Cap
     capsys.readouterr()
     with little_room(300):
         assert run("accuracy", tmp_path) == 2  # nothing is left to do but the tables
-    assert (
-        "accuracy-repeated.md: cannot be written: File too large; the file that was there is as it was"
-        in (capsys.readouterr().err)
+    assert "accuracy-repeated.md: cannot be written: File too large; the existing file is unchanged" in (
+        capsys.readouterr().err
     )
     assert (tmp_path / "accuracy-repeated.md").read_text() == "from before"
 
@@ -156,7 +155,7 @@ def test_two_studies_do_not_do_the_same_cells(tmp_path: Path, capsys: pytest.Cap
     with claimed_elsewhere(tmp_path, "repeated synthetic:ba-2motifs:30:1 wl"):
         assert run("accuracy", tmp_path) == 2
         said = capsys.readouterr().err
-        assert "another run is at repeated synthetic:ba-2motifs:30:1 wl in this folder" in said
+        assert "another run is using repeated synthetic:ba-2motifs:30:1 wl here" in said
         assert run("cost", tmp_path) == 0
     assert run("accuracy", tmp_path) == 0
 
@@ -172,7 +171,7 @@ def test_claims_of_one_process_keep_each_other_out(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     with claimed(tmp_path, ["a"]):
         with (
-            pytest.raises(GDLNNError, match=f"^{tmp_path.name}: another run is at a in this folder"),
+            pytest.raises(GDLNNError, match=f"^{tmp_path.name}: another run is using a here"),
             claimed(Path(), ["b", "a"]),
         ):
             pass

@@ -198,7 +198,7 @@ def test_sheets_and_parquet(tmp_path: Path, suffix: str) -> None:
     assert batched.columns == ("Smiles", "y", "when")
     assert [row.cells for batch in batched.batches for row in batch.read()][1] == ("CCN", "0", "2021-05-06")
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(DatasetError, match=r"t\.(xlsx|parquet): expected an? \w+ file, got a damaged one"):
+    with pytest.raises(DatasetError, match=r"t\.(xlsx|parquet): not an? \w+ file, or damaged"):
         resolve_dataset(str(path))
 
 
@@ -223,7 +223,7 @@ def test_the_only_column_with_smiles_in_its_name_is_taken(tmp_path: Path) -> Non
         resolve_dataset(str(tmp_path / "t.csv"))
 
 
-# --- the data sets of the paper, with what real tables have ------------------------------------------------
+# --- the datasets of the paper, with what real tables have ------------------------------------------------
 
 
 @pytest.mark.data

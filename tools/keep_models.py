@@ -4,7 +4,7 @@
 
     python tools/keep_models.py
 
-writes tests/fixtures/vVERSION: small models of every kind, the data sets they are asked about, and what they
+writes tests/fixtures/vVERSION: small models of every kind, the datasets they are asked about, and what they
 say. A release does this once, and never again: later versions must read the files as they are.
 """
 

@@ -5,7 +5,7 @@
     python tools/matrix.py [TESTS …]
 
 Each combination has an environment of its own under build/matrix, with the known versions of constraints.txt.
-Ends with a table: passed, failed, or what is missing here. A combination that is missing is no failure.
+Ends with a table: passed, failed, or what is missing here. A missing combination does not count as a failure.
 """
 
 from __future__ import annotations

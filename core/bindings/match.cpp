@@ -32,8 +32,8 @@ class Witnesses {
         searcher_.bind(pattern_);
         searcher_.start(graph_, nullptr);
     }
-    // (answer, witness or None). A call takes a bounded time: after `unknown` the next one goes on
-    // where this one stopped, so that the caller can look for Ctrl-C in between.
+    // (answer, witness or None). A call takes a bounded time: after `unknown` the next one resumes
+    // where this one stopped, so that the caller can check for Ctrl-C in between.
     nb::tuple next(std::int64_t budget) {
         Answer answer = Answer::no;
         {

@@ -20,7 +20,7 @@ NB_MODULE(_core, m) {
     m.doc() =
         "The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.";
 #ifdef NDEBUG
-    // Models keep their compiled programs, and those that live until the process ends are no leak.
+    // Models keep their compiled programs until the process ends; that is not a leak.
     nanobind::set_leak_warnings(false);
 #endif
     gdlnn::bindings::register_match(m);

@@ -1,9 +1,9 @@
 // BitMatrix: a matrix of bits that can be read by row and by column.
 //
 // Owns the rows, the same bits transposed, and the number of set bits in each column, counted apart
-// for the first rows and for the rest. In mining a row is a graph, those of the target's label
-// first, and a column a mutation: the miner writes what it learns of a graph by row, and goes by
-// column through the graphs on which a mutation is still to be tested.
+// for the first rows and for the rest. In mining a row is a graph (those of the target's label come
+// first) and a column a mutation. The miner writes results for a graph by row, and reads by column
+// the graphs on which a mutation is still to be tested.
 #pragma once
 
 #include <cstddef>

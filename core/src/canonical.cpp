@@ -44,7 +44,7 @@ class Sequences {
     std::vector<std::size_t> ends_;
 };
 
-// One link per pair of vertices, whose code tells all edges between the two as seen from the owner;
+// One link per pair of vertices, whose code describes all edges between them seen from the owner;
 // loops become part of the vertex's colour.
 LinkGraph simple_graph(const ColouredGraph &graph) {
     enum Direction : std::int32_t { both, outward, inward };
@@ -95,8 +95,8 @@ struct Child {
     auto operator<=>(const Child &) const = default;
 };
 
-// Takes leaves off, layer by layer, until rings, a single vertex or a single link is left. What
-// hangs on a vertex is told by its colour, as in the tree isomorphism of Aho, Hopcroft and Ullman
+// Removes leaves, layer by layer, until rings, a single vertex or a single link is left. The colour
+// of a vertex encodes the removed subtrees, as in the tree isomorphism of Aho, Hopcroft and Ullman
 // (1974), so that trees need no search.
 class Peeler {
   public:

@@ -190,8 +190,8 @@ int Search::visit(Frame &frame, int v) {
     const int level = static_cast<int>(frames_.size()) - 1;
     const auto at = static_cast<std::size_t>(level);
     const bool found = !first_.order.empty();
-    // Equal traces lead to paths of one length, but for clashes of hashes: then the path is no
-    // better.
+    // Equal traces lead to paths of equal length, except for hash collisions: then the path does
+    // not count as better.
     const bool comparable = found && at < best_.trace.size();
     TraceComparison comparison(
         found && frame.on_first && at < first_.trace.size() ? &first_.trace[at] : nullptr,

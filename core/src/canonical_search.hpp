@@ -1,7 +1,7 @@
 // Canonical labelling of one connected simple graph by individualisation and refinement (McKay,
-// "Practical graph isomorphism", 1981; McKay and Piperno, "Practical graph isomorphism, II", 2014):
-// colour refinement, individualisation of one vertex after another, and pruning by traces and by
-// the automorphisms found on the way. The result is the greatest leaf of the search tree.
+// "Practical graph isomorphism", 1981; McKay and Piperno, "Practical graph isomorphism, II", 2014).
+// It refines colours, individualises one vertex after another, and prunes by traces and by the
+// automorphisms found on the way. The result is the greatest leaf of the search tree.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,7 @@ class ConflictAnalysis {
     Reasons open_reasons(int level);
     // Passes the reasons of the level after `level` up to it. Where they name x, the variable of
     // the level, they are added to its reasons (true: its next value may do); else they replace
-    // them (false: the failure stands whatever x is).
+    // them (false: the search fails whatever x is).
     bool pass_up(int level, int x);
     // Ends a level and forgets its refused values; its reasons stay for pass_up.
     void close_level(int level) { refused_.resize(refused_start_[idx(level)]); }

@@ -1,9 +1,9 @@
 // Descent: mining one program. From the program that describes its target exactly, mutations are
 // applied one after another.
 //
-// Owns the program, what mutations have left of it, and what is known of every graph through the
-// whole descent. Which mutations to ask about and to apply is decided by a strategy (greedy.hpp,
-// sequential.hpp); this class asks and applies.
+// Owns the program, its current state after the mutations so far, and the knowledge about every
+// graph. A strategy (greedy.hpp, sequential.hpp) decides which mutations to test and to apply; this
+// class tests and applies them.
 #pragma once
 
 #include <atomic>

@@ -202,9 +202,9 @@ template <int W> void Domains::undo(int level, int x) {
         set_bit(frontier_.data(), x);
 }
 
-// Smallest domain first is the fail-first principle of Haralick and Elliott (1980). Where the
-// search begins, or begins on another connected part, domain size over wipeouts is compared, after
-// dom/wdeg (Boussemart, Hemery, Lecoutre and Sais, "Boosting systematic search by weighting
+// Smallest domain first is the fail-first principle of Haralick and Elliott (1980). At the start of
+// the search, and of each further connected component, domain size over wipeouts is compared. This
+// follows dom/wdeg (Boussemart, Hemery, Lecoutre and Sais, "Boosting systematic search by weighting
 // constraints", 2004), with a weight per variable instead of one per constraint.
 template <int W> int Domains::choose(const std::vector<std::uint32_t> *wipeouts) const {
     const int w = W ? W : words_;

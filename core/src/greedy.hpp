@@ -48,9 +48,9 @@ class Lookahead {
 
 // Greedy: finds and applies the best mutation until every one lowers the score.
 //
-// The mutation with the highest bound is asked its open questions until it falls behind: lazy
+// The mutation with the highest bound is tested until another has a higher one. This is lazy
 // evaluation as in Minoux, "Accelerated greedy algorithms for maximizing submodular set functions"
-// (1978), with bounds from what is known of the graphs in place of submodularity.
+// (1978), with bounds from the knowledge about the graphs in place of submodularity.
 //
 // Owns the bound of every mutation and the order of ties.
 class Greedy {

@@ -1,11 +1,11 @@
 // Knowledge: what a descent has found out about every graph, so that few questions need a search.
 //
 // Owns, per graph, its state, its conflicts (as closures: the mutations that touch them) and the
-// mutations on which a search ran out of budget; over all graphs and mutations, the matches that
-// are known and the questions that are open. A program goes on failing on a graph until a mutation
-// touches every one of the graph's conflicts: to choose such mutations is to choose hitting sets of
-// conflicts, as in Reiter, "A theory of diagnosis from first principles" (1987). docs/mining.md
-// says why this is exact.
+// mutations on which a search ran out of budget. Over all graphs and mutations it owns the known
+// matches and the open questions. A program fails on a graph until a mutation touches every one of
+// the graph's conflicts. Choosing such mutations is choosing hitting sets of conflicts, as in
+// Reiter, "A theory of diagnosis from first principles" (1987). docs/mining.md says why this is
+// exact.
 //
 // Graphs are numbered with those of the target's label, the positive ones, first.
 #pragma once

@@ -9,7 +9,7 @@
 
 namespace gdlnn {
 
-// Cut vertices and bridges of what is left of a pattern: one depth-first pass with low points
+// Cut vertices and bridges of the current pattern: one depth-first pass with low points
 // (Tarjan, "Depth-first search and linear graph algorithms", 1972), without recursion.
 //
 // Owns the marks and the state of the pass.

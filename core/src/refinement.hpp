@@ -30,9 +30,9 @@ struct LinkGraph {
 // What a refinement did, step by step, in a form that does not depend on how vertices are numbered.
 using Trace = std::vector<std::uint64_t>;
 
-// Records the trace of a refinement, and compares it with those at the same level of the first and
-// of the best path while it goes on, so that a hopeless one can end early: pruning by traces after
-// McKay and Piperno (2014). Without such paths it only records.
+// Records the trace of a refinement. Meanwhile it compares the trace with those of the first and of
+// the best path at the same level, so that a hopeless refinement can end early: pruning by traces
+// after McKay and Piperno (2014). Without such paths it only records.
 class TraceComparison {
   public:
     TraceComparison() = default;

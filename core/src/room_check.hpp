@@ -40,7 +40,7 @@ int visit_component(const SearchProblem &problem, const Word *unplaced, int x,
 //
 // Owns, after each number of placed variables, a region of free nodes (the largest as a rule) and
 // the connected components of the unplaced variables. Both follow from those of one placement less;
-// they are valid as long as the placement they were made for, which a clock tells.
+// they are valid as long as the placement they were made for, which a clock shows.
 class RoomSurvey {
   public:
     explicit RoomSurvey(const Domains &domains) : domains_(domains) {}

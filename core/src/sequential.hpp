@@ -1,5 +1,5 @@
 // Sequential: the cheaper search after PL4XGL. Edges, then the intervals of whole edges and of
-// whole nodes, one pass each; on small data sets, the greedy search over edge drops and sides at
+// whole nodes, one pass each; on small datasets, the greedy search over edge drops and sides at
 // the end.
 //
 // Owns nothing but buffers.

@@ -16,7 +16,7 @@ struct Held {
     std::vector<Word> used; // the nodes of the witness
 };
 
-// One graph being shrunk. Owns what is left of it, and where in that each program is.
+// One graph being shrunk. Owns the remaining subgraph and the place of each program in it.
 class Shrinker {
   public:
     // A search looks for candidates among `all` alone, so that a copy of the graph with fewer nodes
@@ -76,7 +76,7 @@ class Shrinker {
         moved_.clear();
         for (std::size_t i = 0; i < held_.size(); ++i) {
             if (!test_bit(held_[i].used.data(), v))
-                continue; // the witness stands without v
+                continue; // the witness does not use v
             Held moved{held_[i].pattern, held_[i].slot, {}, {}};
             if (!find(moved)) {
                 set_bit(rest_.all.data(), v);

@@ -38,7 +38,7 @@ struct Links {
 };
 
 // Bridges by depth-first search and low points (Tarjan 1974), without recursion: a node lies on a
-// cycle where one of its edges is no bridge.
+// cycle if one of its edges is not a bridge.
 void mark_undirected_cycles(const Links &links, int n, int m, std::vector<std::uint8_t> &on_cycle) {
     std::vector<std::int32_t> depth(idx(n), -1), low(idx(n), 0), next(idx(n), 0), via(idx(n), -1),
         path;

@@ -23,7 +23,7 @@ class TargetProgram {
     void clear_node(int x) { node_cleared_[idx(x)] = 1; }
     void clear_edge(int e) { edge_cleared_[idx(e)] = 1; }
     // Writes nodes, edges and bounds of what is left; `variant` is one of the compiled program.
-    // Bounds that are no constraints, as they exclude nothing in the graph set, are written too
+    // Bounds that exclude nothing in the graph set, and so are not constraints, are written too
     // unless `only_constraints` is set.
     void write(const Variant &variant, bool only_constraints, MinedProgram &result) const;
 

@@ -1,4 +1,4 @@
-// The parts that others are made of: parallel_for does every item once and passes failures on, and
+// Building blocks of the core: parallel_for does every item once and passes failures on, and
 // a bit matrix agrees with a plain table.
 #include <algorithm>
 #include <stdexcept>

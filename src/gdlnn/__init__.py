@@ -1,4 +1,4 @@
-"""GDLNN: graph classification that can be read.
+"""GDLNN: interpretable graph classification.
 
 GDL programs are mined from graphs and say which patterns a graph contains; a small network on top classifies;
 an explanation is a subgraph. Names are loaded when first used, so that importing the package is quick.

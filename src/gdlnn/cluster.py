@@ -1,4 +1,4 @@
-"""Dask: connecting to clusters, and handing their workers the data that all jobs share. Loaded late.
+"""Connect to Dask clusters, and give their workers the data that all jobs share. Imported on first use.
 
 The shared data is a worker plugin: the scheduler keeps it and gives it once to every worker, also to those
 that join later, before the first job. Jobs lost with a worker are run again by Dask.
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from gdlnn.workers import Shared
 
 WAIT_SECONDS = 30
-"""How long a cluster may take to answer, and to have a first worker."""
+"""How long to wait for a cluster to answer and to have a first worker, in seconds."""
 
 
 def client_of(executor: Executor) -> Any:
-    """Return the Dask client of an executor, or None where it is of another kind."""
+    """Return the Dask client of an executor, or None if it is not a Dask executor."""
     module = sys.modules.get("distributed.cfexecutor")
     if module is None or not isinstance(executor, module.ClientExecutor):
         return None
@@ -38,13 +38,13 @@ def n_cluster_threads(client: Any) -> int:
 
 
 def died_with_workers(error: BaseException) -> bool:
-    """Say whether an error means that Dask gave up on a job because its workers died again and again."""
+    """Say whether an error means that Dask gave up on a job because its workers died repeatedly."""
     return type(error).__name__ == "KilledWorker"
 
 
 @contextmanager
 def broadcast(client: Any, shared: Shared, what: str) -> Iterator[None]:
-    """Give shared data to the workers of a cluster, also to those that join, while the context lasts."""
+    """Give shared data to all workers of a cluster, also to those that join, while the context lasts."""
     from gdlnn.cluster_plugin import SharedPlugin
 
     plugin = SharedPlugin(shared.key, shared.unpack, shared.payload)
@@ -54,7 +54,7 @@ def broadcast(client: Any, shared: Shared, what: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise WorkerError(
-            f"{what}: Dask: the workers cannot take the data; each of them needs gdlnn: {error!r}"
+            f"{what}: Dask: the workers cannot load the data; gdlnn must be installed on each: {error!r}"
         ) from error
     try:
         yield
@@ -102,7 +102,7 @@ def _local_cluster(distributed: Any, where: str) -> Any:
     n_workers = int(number) if number.isdecimal() else 0
     if not n_workers:
         raise WorkerError(f"--dask: expected local:N with a number of processes, got {where!r}")
-    # One thread each: a job holds the interpreter between searches, and memory is little.
+    # One thread each: between searches a job holds the GIL, and workers take little memory.
     with _deaf_children():
         return distributed.LocalCluster(
             n_workers=n_workers,
@@ -116,7 +116,7 @@ def _local_cluster(distributed: Any, where: str) -> Any:
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Let processes that start now ignore Ctrl-C, which a terminal sends to all; the caller ends them."""
+    """Make processes started now ignore Ctrl-C, which a terminal sends to all; the caller stops them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

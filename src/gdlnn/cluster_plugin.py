@@ -1,4 +1,4 @@
-"""The Dask plugin that gives a worker the data that all jobs share. Imported only if Dask is in use."""
+"""The Dask plugin that gives workers the data that all jobs share. Imported only if Dask is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SharedPlugin(WorkerPlugin):
-    """Shared data on its way to a worker."""
+    """Shared data to send to a worker."""
 
     def __init__(self, key: str, unpack: Callable[[bytes], Any], payload: bytes) -> None:
         self.key, self.unpack, self.payload = key, unpack, payload

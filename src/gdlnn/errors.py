@@ -3,18 +3,18 @@
 ::
 
     GDLNNError
-    ├── GraphError (ValueError)          a graph or a data set that cannot be
-    ├── ProgramError (ValueError)        a GDL program that cannot be
+    ├── GraphError (ValueError)          an invalid graph or dataset
+    ├── ProgramError (ValueError)        an invalid GDL program
     │   └── GDLSyntaxError               GDL text that does not parse: line, column, caret
     ├── MatchError (ValueError)          programs and graphs that do not fit together
     ├── UnknownMatchError                the step budget ran out before the answer was known
-    ├── DatasetError (ValueError)        a file or a data set that cannot be read
-    │   └── DownloadError                a data set that cannot be fetched
-    ├── MiningError (ValueError)         a mining call that cannot be, or a checkpoint of another run
+    ├── DatasetError (ValueError)        a file or a dataset that cannot be read
+    │   └── DownloadError                a dataset that cannot be downloaded
+    ├── MiningError (ValueError)         an invalid mining call, or a checkpoint of another run
     ├── ModelError (ValueError)          a model that cannot be trained, used, saved or loaded
     ├── ExplanationError (ValueError)    an explanation that cannot be made
     ├── WorkerError (RuntimeError)       workers of an executor that are gone or cannot be reached
-    ├── WriteError (OSError)             a file that cannot be written; what was there before is kept
+    ├── WriteError (OSError)             a file that cannot be written; an existing file is unchanged
     ├── ServerError (ValueError)         a request that cannot be answered, or a server that cannot start
     └── MissingExtraError (ImportError)  an optional dependency that is not installed
 """
@@ -34,9 +34,9 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """Return a text that does nothing to a terminal: control characters are written as escapes.
+    """Replace control characters by escapes, so that a text is safe to print to a terminal.
 
-    Names come from files, and may hold sequences that move the cursor, change titles or hide text. Line
+    Names come from files and may contain sequences that move the cursor, change titles or hide text. Line
     breaks and tabs stay.
     """
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
@@ -50,11 +50,11 @@ class GDLNNError(Exception):
 
 
 class GraphError(GDLNNError, ValueError):
-    """A graph or a data set that cannot be."""
+    """An invalid graph or dataset."""
 
 
 class ProgramError(GDLNNError, ValueError):
-    """A GDL program that cannot be."""
+    """An invalid GDL program."""
 
 
 class GDLSyntaxError(ProgramError):
@@ -63,11 +63,11 @@ class GDLSyntaxError(ProgramError):
     Attributes
     ----------
     reason
-        What was expected and what is there.
+        What was expected and what was found.
     line, column
-        The place, counted from 1.
+        Where the error is, counted from 1.
     source_line
-        The line of the text, or what lies around the place where the line is long.
+        The line of the text, shortened around the error if it is long.
     caret
         Position in ``source_line``, counted from 0.
     """
@@ -90,15 +90,15 @@ class UnknownMatchError(GDLNNError):
 
 
 class DatasetError(GDLNNError, ValueError):
-    """A file or a data set that cannot be read."""
+    """A file or a dataset that cannot be read."""
 
 
 class DownloadError(DatasetError):
-    """A data set that cannot be fetched."""
+    """A dataset that cannot be downloaded."""
 
 
 class MiningError(GDLNNError, ValueError):
-    """A mining call that cannot be, or a checkpoint of another run."""
+    """An invalid mining call, or a checkpoint of another run."""
 
 
 class ModelError(GDLNNError, ValueError):
@@ -118,7 +118,7 @@ class WorkerError(GDLNNError, RuntimeError):
 
 
 class WriteError(GDLNNError, OSError):
-    """A file that cannot be written; what was there before is kept."""
+    """A file that cannot be written; an existing file is unchanged."""
 
 
 class MissingExtraError(GDLNNError, ImportError):

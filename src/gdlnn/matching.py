@@ -1,4 +1,4 @@
-"""match() and ProgramPlan: batches of programs and graphs, all programs in one walk over each graph."""
+"""match() and ProgramPlan: match many programs against many graphs, in one walk over each graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 Graphs = GraphSet | GraphDataset | Graph | Iterable[Graph]
 
 MOST_WITNESSES = 60
-"""Most images of a program in a graph that are looked for."""
+"""Maximum number of images of a program searched for in one graph."""
 
 __all__ = ["GraphSet", "Matches", "ProgramPlan", "as_graph_set", "count_matches", "match", "n_threads_for"]
 
@@ -35,7 +35,7 @@ def as_graph_set(graphs: Graphs) -> GraphSet:
 
 
 def _fitting_set(programs: Sequence[Program], graphs: Graphs) -> GraphSet:
-    """Encode graphs, with the structure features that the programs' schema has and they lack."""
+    """Encode graphs, adding structure features that the programs' schema has and the graphs lack."""
     if isinstance(graphs, GraphSet):
         return graphs
     listed = [graphs] if isinstance(graphs, Graph) else list(graphs)
@@ -50,7 +50,7 @@ def n_threads_for(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise MatchError("n_jobs: expected a positive number, or -1 for all processors, got 0")
+        raise MatchError("n_jobs: expected a positive number, or -1 for all CPU cores, got 0")
     if n_jobs > 0:
         return n_jobs
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -69,7 +69,7 @@ def _raise_unknown(unknown: BoolArray, step_budget: int | None) -> None:
     graph, program = (int(i) for i in np.argwhere(unknown)[0])
     raise UnknownMatchError(
         f"{int(unknown.sum())} of {unknown.size} matches are unknown after {step_budget} steps, the first of "
-        f"program {program} on graph {graph}; raise step_budget, leave it out, or ask for return_unknown=True"
+        f"program {program} on graph {graph}; raise step_budget, leave it out, or pass return_unknown=True"
     )
 
 
@@ -83,7 +83,7 @@ class Matches:
     unknown_start, unknown
         The same for programs on which the step budget ran out.
     n_programs
-        How many programs were asked about.
+        Number of programs that were matched.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class ProgramPlan:
     programs
         The programs.
     like
-        Graphs of the kind that will be asked about: their numbers of features and directions.
+        Graphs of the kind to be matched: their numbers of features and whether they are directed.
     """
 
     def __init__(self, programs: Sequence[Program], like: GraphSet) -> None:
@@ -185,13 +185,13 @@ class ProgramPlan:
             self._plan(directed)
 
     def _plan(self, directed: bool) -> _core.Plan:
-        """Return the plan for directed or undirected graphs, compiled when first asked for."""
+        """Return the plan for directed or undirected graphs, compiled on first use."""
         if directed not in self._plans:
             self._plans[directed] = _core.Plan(self._batch, directed)
         return self._plans[directed]
 
     def _directions(self, graphs: GraphSet) -> list[bool]:
-        """Return the directions of graphs, which must have the features that the plan was compiled for."""
+        """Return whether each graph is directed; check that it has the features the plan was compiled for."""
         for what, any_row, expected, got in (
             ("node", graphs.has_nodes, self._widths[0], graphs.n_node_features),
             ("edge", graphs.has_edges, self._widths[1], graphs.n_edge_features),
@@ -240,7 +240,7 @@ class ProgramPlan:
         rows, columns
             One graph and one program per question; rows must not fall.
         most
-            Most images per question. They come in an order that does not depend on how nodes are numbered.
+            Maximum images per question. Their order does not depend on how nodes are numbered.
         n_jobs
             Threads.
         """
@@ -299,11 +299,11 @@ def match(
     graphs
         The graphs; a `GraphSet` is not encoded again.
     n_jobs
-        Threads; -1 means all processors. The answer does not depend on it.
+        Number of threads; -1 for all CPU cores. The result does not depend on it.
     step_budget
-        Most steps (assignments of a node to a variable) per pair; None: until the answer is known.
+        Maximum steps (assignments of a node to a variable) per pair; None for no limit.
     return_unknown
-        Also return where the budget ran out, instead of raising.
+        Also return where the budget ran out, instead of raising an error.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def count_matches(
     *,
     distinct: bool = False,
 ) -> IntArray:
-    """Count valuations, or with `distinct` the subgraphs they pick out: an int array, graphs × programs."""
+    """Count valuations, or with `distinct` the distinct subgraphs: an int array, graphs × programs."""
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)
     encoded = _fitting_set(listed, graphs)
     batch = fitted_batch(listed, encoded)

@@ -47,7 +47,7 @@ def progress_bar(
         "steps" shows the time left, "bytes" sizes and speed, "rows" a spinner and the time so far, "tasks" a
         bar and the time so far, "stages" a percentage and the time left.
     says
-        Text beside the bar.
+        Text next to the bar.
     wanted
         False shows nothing.
     transient
@@ -87,7 +87,7 @@ def is_watched() -> bool:
 class _Span(NamedTuple):
     """A part of a bar over stages, from 0 to 1, for what happens inside it.
 
-    `stages` has the parts of the stages that follow one another inside, `words` what is under way.
+    `stages` has the spans of the stages inside it, `words` names the current one.
     """
 
     bar: _StagedBar
@@ -121,20 +121,20 @@ class _StagedBar:
         self._started = self._moved = clock()
 
     def move(self, position: float, says: str) -> None:
-        """Move to a position from 0 to 1; one before the present changes the words alone."""
+        """Move to a position from 0 to 1; an earlier position changes only the text."""
         self._position = max(self._position, position)
         self._moved = self._clock()
         self._update(completed=round(FULL * self._position, 1), says=says, left=self.time_left)
 
     def time_left(self) -> float:
-        """Return the seconds left: those expected, at the pace so far."""
+        """Return the seconds left: the expected ones, scaled by the pace so far."""
         done, trusted = self._position * self._seconds, TRUSTED * self._seconds
         pace = (self._moved - self._started + trusted) / (done + trusted)
         return max(0.0, pace * (self._seconds - done) - (self._clock() - self._moved))
 
 
 TRUSTED = 0.5
-"""Share of the expected seconds after which the pace so far counts as much as the expectation."""
+"""Share of the expected time after which the observed pace has the same weight as the expectation."""
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def staged_bar(name: str, seconds: Mapping[str, float], *, wanted: bool = True) 
     name
         What is being done.
     seconds
-        What each stage is expected to take, in order. They decide where on the bar it begins and ends.
+        The expected time of each stage, in order, which sets where on the bar it begins and ends.
     wanted
         False shows nothing.
     """
@@ -172,7 +172,7 @@ def staged_bar(name: str, seconds: Mapping[str, float], *, wanted: bool = True) 
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Name the stage under way; bars and `moved` inside move the bar around. Without one, do nothing."""
+    """Begin a stage; bars and `moved` inside it move the enclosing bar. Without one, do nothing."""
     around = _AROUND.get()
     if around is None:
         yield
@@ -186,7 +186,7 @@ def stage(name: str) -> Iterator[None]:
 
 @contextmanager
 def portion(number: int, count: int) -> Iterator[None]:
-    """Give what is done inside one of `count` equal parts of the stage under way."""
+    """Assign the work inside to one of `count` equal parts of the current stage."""
     around = _AROUND.get()
     if around is None:
         yield
@@ -196,7 +196,7 @@ def portion(number: int, count: int) -> Iterator[None]:
 
 
 def moved(done: float, total: float) -> None:
-    """Move the stage under way, if there is one."""
+    """Move the current stage, if there is one."""
     around = _AROUND.get()
     if around is not None and total:
         around.move(done / total)
@@ -215,7 +215,7 @@ def _inside(span: _Span) -> Iterator[None]:
 def _inner_bar(
     around: _Span, total: float | None, completed: float, *, wanted: bool
 ) -> Iterator[Callable[..., None]]:
-    """Give a function that moves the bar around as a bar of its own would move."""
+    """Return a function that moves the enclosing bar."""
     state: dict[str, Any] = {"total": total, "completed": completed, "says": ""}
 
     def update(*, advance: float = 0, **changes: Any) -> None:
@@ -268,7 +268,7 @@ def _time_left_column() -> Any:
 
 
 class _Line:
-    """One line of text that a notebook rewrites in place: for notebooks without widgets."""
+    """One line of text that is rewritten in place, for notebooks without widgets."""
 
     def __init__(self, name: str, total: float | None, completed: int, says: str, handle: Any) -> None:
         self._name, self._total, self._done, self._says, self._handle = name, total, completed, says, handle
@@ -292,7 +292,7 @@ class _Line:
 
 
 def _console() -> Console | None:
-    """Return the console to draw on, or None where nobody watches."""
+    """Return the console to draw on, or None if there is no terminal or notebook."""
     if not sys.stderr.isatty() and "IPython" not in sys.modules:
         return None  # and rich need not be loaded
     from rich.console import Console

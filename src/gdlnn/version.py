@@ -1,4 +1,4 @@
-"""The version of the package, as files and workers are asked to agree on it."""
+"""The version of the package, which files and workers must match."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def package_version() -> str:
-    """Return the version of the package, or nothing where it is used without being installed."""
+    """Return the version of the package, or nothing if it is not installed."""
     try:
         return version("gdlnn")
     except PackageNotFoundError:

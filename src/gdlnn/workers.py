@@ -1,4 +1,4 @@
-"""Jobs on the workers of an executor: data that all jobs share is sent to each worker about once.
+"""Run jobs on an executor's workers; data that all jobs share is sent to each worker about once.
 
 Any `concurrent.futures.Executor` works. A job is first sent without the shared data; a worker that lacks it
 says so, and the job is sent again with it. Dask clusters get the data beforehand, see `cluster`.
@@ -27,13 +27,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_KEPT = 2
-"""How many shared values a worker keeps: the current one and the one before."""
+"""How many shared values a worker keeps: the current one and the previous one."""
 LOOK_SECONDS = 2.0
 """How often the number of workers is checked: they may join and leave."""
 AHEAD = 2
-"""Jobs under way for each thread of a worker, so that none waits for the next."""
+"""Jobs submitted per worker thread, so that no thread waits for the next."""
 POLL = 0.1
-"""Seconds between looks at the clock and at Ctrl-C."""
+"""Seconds between checks of the clock and of Ctrl-C."""
 BLAMES = 3
 """How often one job may be sent again after Dask blamed it for the death of its workers."""
 
@@ -99,7 +99,7 @@ class Workers:
     shared
         What all jobs get.
     what
-        Who asks, for messages.
+        The name of the caller, for messages.
     """
 
     def __init__(self, executor: Executor, shared: Shared, what: str) -> None:
@@ -125,7 +125,7 @@ class Workers:
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
             if self._client is not None:
-                with suppress(Exception):  # that the scheduler is gone is told by the jobs
+                with suppress(Exception):  # the jobs report that the scheduler is gone
                     self._n_threads = max(1, n_cluster_threads(self._client))
             else:
                 self._n_threads = getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
@@ -133,19 +133,19 @@ class Workers:
 
     @property
     def room(self) -> int:
-        """How many jobs to have under way: one each until the data is there, then a few more."""
+        """How many jobs to submit: one per thread until the data has arrived, then a few more."""
         return self.n_threads * AHEAD if self._warm else self.n_threads
 
     def submit(self, job: Callable[..., Any], *arguments: Any, with_data: bool = False) -> Future[Any]:
-        """Send a job: a function that can be imported, called with the shared data and the arguments."""
+        """Submit a job: an importable function, called with the shared data and the arguments."""
         sent = (self._shared.unpack, self._shared.payload) if with_data else None
         try:
             return self._executor.submit(run_job, self._shared.key, sent, job, arguments, **self._options)
-        except Exception as error:  # each executor says in its own way that it takes no more
+        except Exception as error:  # executors raise different errors when they accept no more jobs
             raise self._broken(error) from error
 
     def answer(self, future: Future[Any]) -> Any:
-        """Return what a finished job gave; an `Unknown` if it must be sent again with the data.
+        """Return the result of a finished job; an `Unknown` if it must be sent again with the data.
 
         Raises
         ------
@@ -169,12 +169,12 @@ class Workers:
         said = str(error) or type(error).__name__
         return WorkerError(
             f"{self._what}: executor: a worker ended before its work was done, or the scheduler ({said}); "
-            "with a checkpoint the same call goes on from what was finished"
+            "with a checkpoint the same call resumes from the finished jobs"
         )
 
 
 class WorkerDiedError(Exception):
-    """A job that was under way on several workers when they died."""
+    """A job that was running on several workers when they died."""
 
 
 @dataclass
@@ -184,7 +184,7 @@ class _Sent(Generic[Item]):
 
 
 class Done(Generic[Item, Result]):
-    """Jobs under way, given back as they end, in any order."""
+    """Submitted jobs, returned as they finish, in any order."""
 
     def __init__(self, workers: Workers, job: Callable[..., Result]) -> None:
         self._workers, self._job = workers, job
@@ -244,7 +244,7 @@ def ordered(
     items: Iterable[tuple[Any, ...]],
     what: str,
 ) -> Iterator[Result]:
-    """Yield the results of a job for every item, in the order of the items, a bounded number under way.
+    """Yield the result of a job for every item, in order, with a bounded number submitted at a time.
 
     Without an executor the jobs run in this process, with `value` as the shared data.
     """
@@ -266,7 +266,7 @@ def ordered(
                         done.send((number, job, item))
                 for (number, _, _), found in done.take(POLL):
                     if isinstance(found, WorkerDiedError):
-                        raise WorkerError(f"{what}: part {number}: its workers died again and again: {found}")
+                        raise WorkerError(f"{what}: part {number}: its workers died repeatedly: {found}")
                     waiting[number] = found
                 while given in waiting:
                     yield waiting.pop(given)

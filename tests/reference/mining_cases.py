@@ -1,4 +1,4 @@
-"""Random labelled data sets to mine, of graphs that resemble each other, so that programs match several."""
+"""Random labelled datasets to mine, of graphs that resemble each other, so that programs match several."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EPSILONS = (0.01, 0.1, 1.0, 5.0)
 
 @dataclass(frozen=True)
 class MiningCase:
-    """A data set with the settings it is mined with."""
+    """A dataset with the settings it is mined with."""
 
     seed: int
     graphs: list[Graph]

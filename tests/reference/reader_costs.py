@@ -64,7 +64,7 @@ def read_programs(path: Path) -> None:
 
 
 def read_dataset(path: Path) -> None:
-    """Read whatever the command line takes: a folder, a table, SDF, JSON Lines, a saved data set."""
+    """Read whatever the command line takes: a folder, a table, SDF, JSON Lines, a saved dataset."""
     from gdlnn.datasets.resolve import resolve_dataset
 
     resolve_dataset(str(path), label="y" if path.suffix == ".csv" else None, download=False)

@@ -11,7 +11,7 @@
 
 namespace gdlnn {
 
-// Graphs as concatenated arrays. Edges name nodes within their graph, an undirected edge stands
+// Graphs as concatenated arrays. Edges name nodes within their graph; an undirected edge is listed
 // once.
 struct GraphArrays {
     int n_graphs = 0;

@@ -99,7 +99,7 @@ class Miner {
     std::unique_ptr<Sequential> sequential_;
 };
 
-// Mines tasks on threads of its own; results are handed out as they come.
+// Mines tasks on its own threads; results are returned as tasks finish.
 class MiningJob {
   public:
     MiningJob(const MiningData &data, const MineParams &params, std::vector<MineTask> tasks,

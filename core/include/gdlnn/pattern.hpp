@@ -149,7 +149,7 @@ class Pattern {
     }
     void touch(Word *bits, int id) const;
 
-    // Switches off a constraint and all that cannot stand without it: what the mutation `id` does.
+    // Switches off a constraint and all that depend on it: the effect of the mutation `id`.
     void switch_off(Word *off, int id) const;
 
   private:
@@ -169,7 +169,7 @@ class Variant {
   public:
     // The whole pattern.
     void reset(const Pattern &pattern);
-    // Takes away a constraint and all that cannot stand without it.
+    // Removes a constraint and all that depend on it.
     void remove(int id);
     // Declares the sides removed so far the ones that cached domains know of.
     void settle_sides() { fill_words(words_.data() + changed_, var_words_, 0); }

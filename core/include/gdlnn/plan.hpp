@@ -1,7 +1,7 @@
-// Plan: a set of programs compiled once, to be matched against graphs together. It shares what
-// programs have in common: conditions of variables and edges are tested once per graph, screens
-// rule programs out by the pairs of conditions they need, and a program that contains another is
-// only tried where that one was found. docs/matching.md says what each part is worth.
+// Plan: a set of programs compiled once, to be matched against graphs together. Programs share
+// work: conditions of variables and edges are tested once per graph. Screens rule programs out by
+// the pairs of conditions they need. A program that contains another is only tried where that one
+// was found. docs/matching.md says how much each of these saves.
 #pragma once
 
 #include <atomic>
@@ -160,7 +160,7 @@ class Plan {
     int variable(int s) const { return variable_[static_cast<std::size_t>(s)]; }
     // The edges of a program between positions, for images.
     std::vector<std::pair<std::int32_t, std::int32_t>> position_edges(int p) const;
-    // The program as it was given.
+    // The program as given.
     ProgramArrays arrays(int p) const;
 
   private:

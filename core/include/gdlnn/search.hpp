@@ -49,8 +49,7 @@ class Searcher {
     Answer test(const EncodedGraph &graph, const Word *off, std::int64_t budget);
     // The same; after `no`, conflict() holds the touched mutations of a conflict.
     Answer test_with_conflict(const EncodedGraph &graph, const Word *off, std::int64_t budget);
-    // The same for a variant of the bound pattern, with what is known of the graph from earlier
-    // searches.
+    // The same for a variant of the bound pattern, with a cache of earlier searches in the graph.
     Answer test_with_conflict(const EncodedGraph &graph, const Variant &variant, DomainCache cache,
                               std::int64_t budget);
     const Word *conflict() const;

@@ -1,6 +1,6 @@
-// Shrink: of a graph, the part that is enough for some programs. Nodes go one at a time, in a given
-// order, while every program that matched still matches what is left. This is deletion filtering,
-// as Chinneck and Dravnieks (1991) find minimal infeasible sets of constraints.
+// Shrink: reduces a graph to a subgraph that some programs still match. Nodes are removed one at a
+// time, in a given order, while every program that matched still matches. This is deletion
+// filtering, as Chinneck and Dravnieks (1991) find minimal infeasible sets of constraints.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,7 @@ struct Structure {
     std::vector<std::uint8_t> on_cycle;
 };
 
-// Edges are pairs of nodes from 0 to n - 1; an undirected edge stands once.
+// Edges are pairs of nodes from 0 to n - 1; an undirected edge is listed once.
 Structure structure_of(int n, int m, const std::int64_t *edges, bool directed);
 
 } // namespace gdlnn

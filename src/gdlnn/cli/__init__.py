@@ -11,22 +11,22 @@ Commands.late = (
     ),
     LateCommand(
         "datasets",
-        "The data sets: list them, look at one, fetch it, convert it.",
+        "List, inspect, download and convert datasets.",
         "Example: gdlnn datasets info MUTAG",
     ),
     LateCommand(
         "mine",
-        "Mine programs from a data set and write them as GDL text.",
+        "Mine programs from a dataset and write them as GDL text.",
         "Example: gdlnn mine MUTAG -o programs.gdl",
     ),
     LateCommand(
         "explain",
-        "Explain predictions: the programs that decide, and where they are in the graph.",
+        "Explain predictions: which programs decide, and where they match.",
         "Example: gdlnn explain model.gdlnn MUTAG --index 3 -o why.html",
     ),
     LateCommand(
         "train",
-        "Train a model on a data set and write it into one file.",
+        "Train a model on a dataset and save it to one file.",
         "Example: gdlnn train mine.csv --smiles smiles --label active -o model.gdlnn",
     ),
     LateCommand(
@@ -36,22 +36,22 @@ Commands.late = (
     ),
     LateCommand(
         "report",
-        "Write what a model is made of, how good it is and why it decides as it does, as one HTML file.",
+        "Write an HTML report: the model's programs, its scores and explanations of its predictions.",
         "Example: gdlnn report model.gdlnn mine.csv --label active -o report.html",
     ),
     LateCommand(
         "alerts",
-        "Write the substructures that speak for a class: name, SMARTS, counts, precision, odds ratio.",
+        "Write structural alerts: the name, SMARTS, counts, precision and odds ratio of each.",
         "Example: gdlnn alerts model.gdlnn --data mine.csv -o alerts.csv",
     ),
     LateCommand(
         "serve",
-        "Serve a model: a page to ask it in a browser, and a JSON API.",
-        "Example: gdlnn serve model.gdlnn, then open the address it says",
+        "Serve a model: a web page and a JSON API.",
+        "Example: gdlnn serve model.gdlnn, then open the address it prints",
     ),
     LateCommand(
         "evaluate",
-        "Studies: how good methods are on data sets, and what it costs.",
+        "Run studies: compare methods on datasets by accuracy, explanations and cost.",
         "Example: gdlnn evaluate accuracy --datasets MUTAG",
     ),
 )

@@ -24,16 +24,16 @@ def alerts(
         typer.Option(
             "--data",
             metavar="DATASET",
-            help="The table of training, for counts on molecules that were held out; any with --part all.",
+            help="The training table, whose test set is counted; for other molecules add --part all.",
         ),
     ] = None,
     catalog: Annotated[
         Path | None, typer.Option(help="Also write an RDKit FilterCatalog, as FilterCatalog.Serialize does.")
     ] = None,
-    most: Annotated[int, typer.Option("-n", "--most", min=0, help="How many alerts; 0 for all.")] = 100,
-    target: Annotated[str | None, typer.Option(help="Only alerts for this class, by label or name.")] = None,
+    most: Annotated[int, typer.Option("-n", "--most", min=0, help="Number of alerts; 0 for all.")] = 100,
+    target: Annotated[str | None, typer.Option(help="Only alerts for this class (label or name).")] = None,
     split: opt.SplitAsTrained = None,
-    part: Annotated[opt.Part, typer.Option(help="Which part of the data to count on.")] = "test",
+    part: Annotated[opt.Part, typer.Option(help="Which part of the split to count on.")] = "test",
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the split.", show_default="as in training")
     ] = None,
@@ -45,10 +45,10 @@ def alerts(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write the substructures that speak for a class: name, SMARTS, counts, precision, odds ratio.
+    """Write structural alerts: the name, SMARTS, counts, precision and odds ratio of each.
 
-    Programs that match the same training molecules or have the same SMARTS are one alert. Without --data the
-    counts are those of training, which flatter: programs were chosen on these molecules.
+    Programs that match the same training molecules or have the same SMARTS become one alert. Without --data
+    the counts are from the training set and too optimistic: programs were chosen on these molecules.
     """
     from gdlnn.model import load_model
     from gdlnn.report.alerts import find_alerts

@@ -1,8 +1,7 @@
 """The app that commands are added to: options of every command, and how a command ends.
 
-Every command takes --verbose and --debug, before its name or after it. Errors that are no fault of the
-program become one line and exit code 2. SIGTERM and SIGHUP end a command as Ctrl-C does, without a
-half-written file.
+Every command takes --verbose and --debug, before its name or after it. Errors in the input become one line
+and exit code 2. SIGTERM and SIGHUP end a command as Ctrl-C does, without a half-written file.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 BAD_INPUT = 2  # exit code; the same as that of a wrong option
 INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
 STOPPED = (
-    "stopped: no output was written, and one from before is as it was. What a checkpoint holds is kept: "
+    "stopped: nothing was written; an existing output file is unchanged. What a checkpoint holds is kept: "
     "the same command goes on from it."
 )
 HANDLER = "gdlnn-verbose"
@@ -53,14 +52,14 @@ def _set_debug(value: bool) -> None:
 
 
 class _PrintableFormatter(logging.Formatter):
-    """Writes lines that do nothing to a terminal, whatever names they hold."""
+    """Escape control characters, since names from files may contain them."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
 
 
 def _log_to_stderr(value: bool) -> None:
-    """Send the package's log to standard error, once; the versions come first, for bug reports."""
+    """Send the package's log to standard error, with the versions first for bug reports."""
     logger = logging.getLogger("gdlnn")
     if not value or any(handler.name == HANDLER for handler in logger.handlers):
         return
@@ -89,7 +88,7 @@ VerboseOption = Annotated[
         "-v",
         "--verbose",
         callback=_log_to_stderr,
-        help="Tell on standard error what is done: what is read, split, mined, chosen, explained.",
+        help="Log each step to standard error.",
     ),
 ]
 DebugOption = Annotated[
@@ -146,7 +145,7 @@ class Stop:
 
 @contextmanager
 def _handled_signals() -> Iterator[Stop]:
-    """Treat SIGTERM and a lost terminal as Ctrl-C, whatever a command makes of that."""
+    """Treat SIGTERM and a lost terminal as Ctrl-C."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -158,11 +157,11 @@ def _handled_signals() -> Iterator[Stop]:
         mining = sys.modules.get("gdlnn.mining.miner")
         if callable(handler):
             handler(signal.SIGINT, frame)
-        # Shells ignore Ctrl-C for what scripts put in the background: then mining has no handler for it.
+        # Shells ignore Ctrl-C in background jobs of scripts: then mining has no handler for it.
         elif mining is None or not mining.ask_to_stop():
             raise KeyboardInterrupt
 
-    # `nohup` ignores SIGHUP, and so it stays.
+    # Keep `nohup` working.
     wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {n: signal.getsignal(n) for n in wanted}
     taken = [n for n in wanted if before[n] not in (None, signal.SIG_IGN)]
@@ -186,7 +185,7 @@ def _was_interrupted(end: SystemExit) -> bool:
 app = typer.Typer(
     name="gdlnn",
     cls=Commands,
-    help="Graph classification that can be read: programs mined from graphs, explanations as subgraphs.",
+    help="Interpretable graph classification: programs mined from graphs, explanations as subgraphs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     epilog="Example: gdlnn demo, then open demo/report.html in a browser.",
@@ -210,11 +209,11 @@ def options(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Take the options that stand before the command; all but --version may stand after it too."""
+    """Read the options given before the command; all but --version may also follow it."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line. Errors that are no fault of the program become one line and exit code 2."""
+    """Run the command line. Errors in the input become one line and exit code 2."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
         with _handled_signals() as stop:

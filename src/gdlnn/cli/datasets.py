@@ -1,4 +1,4 @@
-"""`gdlnn datasets`: what there is, what is at hand, fetch it, look at it, convert it."""
+"""`gdlnn datasets`: list, inspect, download and convert datasets."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from gdlnn.graphs.molecules import MoleculeReader
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-app = typer.Typer(help="The data sets: list them, look at one, fetch it, convert it.", no_args_is_help=False)
+app = typer.Typer(help="List, inspect, download and convert datasets.", no_args_is_help=False)
 
 
 @app.callback(invoke_without_command=True)
 def datasets(context: typer.Context) -> None:
-    """List the data sets where no other command is given."""
+    """List the datasets when no subcommand is given."""
     if context.invoked_subcommand is None:
         list_datasets()
 
 
 @app.command("list", epilog="Example: gdlnn datasets list --json")
 def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
-    """List the data sets of the paper, their sizes, and whether they are at hand."""
+    """List the datasets of the paper, their sizes, and whether they are already downloaded."""
     rows = [
         {
             "name": source.name,
@@ -50,7 +50,7 @@ def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
     if as_json:
         opt.print_json(rows)
         return
-    header = ("data set", "graphs", "nodes", "edges", "classes", "at hand", "task")
+    header = ("dataset", "graphs", "nodes", "edges", "classes", "at hand", "task")
     cells = [
         (
             str(row["name"]),
@@ -64,7 +64,7 @@ def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
         for row in rows
     ]
     _table(header, cells)
-    typer.echo(f"\nMade on the spot: {SYNTHETIC}. Any other TU data set is fetched by its name.")
+    typer.echo(f"\nGenerated: {SYNTHETIC}. Any other TU dataset is downloaded by name.")
 
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -90,7 +90,7 @@ def info(
     encoding: opt.Encoding = "utf-8",
     as_json: opt.Json = False,
 ) -> None:
-    """Say what a data set is made of: sizes, features and their names, classes, splits and twins."""
+    """Describe a dataset: sizes, features and their names, classes, splits and duplicates."""
     with opt.given_input(dataset) as source:
         data = resolve_dataset(
             source,
@@ -132,30 +132,32 @@ def info(
         sizes = ", ".join(f"{name} {len(rows)}" for name, rows in data.published_splits.items())
         typer.echo(f"published split: {sizes}")
     if data.edge_masks is not None:
-        typer.echo("ground truth: which nodes and edges matter is known")
-    typer.echo(f"twins: {len(twins.groups)} groups, {twins.n_extra} graphs too many", nl=False)
+        typer.echo("ground truth: the nodes and edges that decide are known")
+    typer.echo(f"twins: {len(twins.groups)} groups, {twins.n_extra} redundant graphs", nl=False)
     typer.echo(f", {len(twins.conflicting)} groups with conflicting labels")
     labels = np.asarray(data.y)
     for group in twins.conflicting:
         told = ", ".join(f"row {rows[i]}: {labels[i]}" for i in group)
         typer.echo(f"  {told}" + (f" ({data.smiles[group[0]]})" if data.smiles is not None else ""))
     if data.skipped:
-        typer.echo(f"rows that are not read: {len(data.skipped)}")
+        typer.echo(f"skipped rows: {len(data.skipped)}")
         for row in data.skipped[:10]:
             typer.echo(printable(f"  row {row.row}: {row.value}: {row.reason}"))
         if len(data.skipped) > 10:
-            typer.echo(f"  and {len(data.skipped) - 10} more, which --json lists")
+            typer.echo(f"  and {len(data.skipped) - 10}more; use --json to list all")
 
 
 @app.command(epilog="Example: gdlnn datasets download MUTAG PTC_MR")
 def download(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
-    force: Annotated[bool, typer.Option(help="Fetch what is at hand too.")] = False,
-    verify: Annotated[bool, typer.Option(help="Compare the files of the nine with their SHA-256.")] = True,
+    force: Annotated[bool, typer.Option(help="Download even if the files are already there.")] = False,
+    verify: Annotated[
+        bool, typer.Option(help="Check the files of the nine against their SHA-256 checksums.")
+    ] = True,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Fetch data sets into the cache; without a name, all nine of the paper."""
+    """Download datasets into the cache; without a name, all nine of the paper."""
     told = []
     for name in names or list(REGISTRY):
         source = source_of(name)
@@ -174,7 +176,7 @@ def convert(
     output: Annotated[
         Path,
         typer.Argument(
-            help="NAME.gdlds (saved data set), NAME.jsonl (JSON Lines), or a folder to make (TU)."
+            help="NAME.gdlds (saved dataset), NAME.jsonl (JSON Lines), or a new folder (TU format)."
         ),
     ],
     root: opt.Root = None,
@@ -187,12 +189,14 @@ def convert(
     features: opt.Features = "default",
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
-    drop_duplicates: Annotated[bool, typer.Option(help="Leave one graph of each group of twins.")] = False,
+    drop_duplicates: Annotated[
+        bool, typer.Option(help="Keep one graph of each group of isomorphic graphs.")
+    ] = False,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write a data set in another format."""
-    if output.suffix:  # else a folder to make, which must not be there yet
+    """Write a dataset in another format."""
+    if output.suffix:  # else a new folder, which must not exist
         opt.check_output(output, dataset)
     reading = MoleculeReader(features, fragments, standardize)
     with opt.given_input(dataset) as source:

@@ -1,4 +1,4 @@
-"""`gdlnn demo`: the whole way on one data set, from graphs to a report; and the paper's Figure 1."""
+"""`gdlnn demo`: every step on one dataset, from graphs to a report; and the paper's Figure 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIGURE_1 = "figure-1"
 N_GRAPHS = 300  # of BA-2Motifs: enough for a clear result, few enough for a minute
 MOST_TARGETS = 400
 LONGEST = 180
-"""Most characters of a program in words."""
+"""Maximum length of a program in words, in characters."""
 
 
 def demo(
@@ -30,12 +30,14 @@ def demo(
         str,
         typer.Argument(
             metavar="[DATASET]",
-            help=f"A data set; by default BA-2Motifs, made on the spot. {FIGURE_1}: the paper's example.",
+            help=f"A dataset; by default BA-2Motifs, generated. {FIGURE_1}: the paper's example.",
         ),
     ] = SYNTHETIC,
-    output: Annotated[Path, opt.output("The report to write.")] = Path("demo/report.html"),
-    graphs: Annotated[int, typer.Option(min=40, help="How many graphs of BA-2Motifs to make.")] = N_GRAPHS,
-    seed: Annotated[int, opt.seed("Seed of everything random.")] = 0,
+    output: Annotated[Path, opt.output("The HTML report to write.")] = Path("demo/report.html"),
+    graphs: Annotated[
+        int, typer.Option(min=40, help="How many graphs of BA-2Motifs to generate.")
+    ] = N_GRAPHS,
+    seed: Annotated[int, opt.seed("Random seed.")] = 0,
     jobs: opt.Jobs = -1,
     root: opt.Root = None,
     as_json: opt.Json = False,
@@ -50,7 +52,7 @@ def demo(
     data = _graphs(dataset, graphs, seed, root)
     steps.done(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
     train, val, test = data.split("stratified" if dataset == SYNTHETIC else "auto", seed)
-    steps.say(f"Split: {len(train)} to learn from, {len(val)} to stop early by, {len(test)} held out")
+    steps.say(f"Split: {len(train)} for training, {len(val)} for early stopping, {len(test)} held out")
     model = _fit(train, val, seed, jobs, steps)
     title = "BA-2Motifs" if dataset == SYNTHETIC else data.name
     made = _report(model, test, output, seed, title, steps)
@@ -61,19 +63,19 @@ def demo(
 
 
 class Steps:
-    """Tell steps as they are done, with the time each took."""
+    """Print each finished step with the time it took."""
 
     def __init__(self, *, silent: bool) -> None:
         self.silent = silent
         self.started = self.last = time.monotonic()
 
     def say(self, text: str) -> None:
-        """Tell something."""
+        """Print a line."""
         if not self.silent:
             typer.echo(text)
 
     def done(self, text: str) -> None:
-        """Tell what was done, and how long it took."""
+        """Print a finished step and how long it took."""
         now = time.monotonic()
         self.say(f"{text}  ({now - self.last:.1f} s)")
         self.last = now
@@ -90,7 +92,7 @@ def _graphs(dataset: str, n: int, seed: int, root: Path | None) -> GraphDataset:
         return make_ba_2motifs(n, seed)
     data = resolve_dataset(dataset, root=root)
     if data.y is None:
-        raise ModelError(f"{dataset}: expected labelled graphs, got none with a label")
+        raise ModelError(f"{dataset}: expected labelled graphs, got graphs without labels")
     return data
 
 
@@ -101,7 +103,7 @@ def _classes(data: GraphDataset) -> str:
 
 
 def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: Steps) -> GDLNNClassifier:
-    """Mine and train: programs alone, one ε, equal programs merged, so that all is quick and readable."""
+    """Mine and train with one ε, without pooled features, with equal programs merged: quick and readable."""
     from gdlnn.mining import mine
     from gdlnn.model import GDLNNClassifier, Mined, MLPHead
 
@@ -123,7 +125,7 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
         n_jobs=jobs,
     )
     model.fit(train, validation=val, programs=mined)
-    steps.done(f"Trained a small network on what {len(model.programs_)} different programs find")
+    steps.done(f"Trained a small network on the matches of {len(model.programs_)} distinct programs")
     return model
 
 
@@ -142,7 +144,7 @@ def _report(
 
 
 def _tell_deciders(made: dict[str, Any], steps: Steps) -> None:
-    """Tell the program that decides most for each class, and how one graph is explained."""
+    """Print the strongest program of each class, and the explanation of one graph."""
     names = {item["label"]: item["name"] for item in made["classes"]}
     words = {row["index"]: row["words"] for row in made["programs"]}
     steps.say("\nWhat decides:")
@@ -162,7 +164,7 @@ def _tell_deciders(made: dict[str, Any], steps: Steps) -> None:
 def _where(card: dict[str, Any]) -> str:
     n_programs = sum(program["witness"] is not None for program in card["programs"])
     if not n_programs:
-        return "what it does not contain"
+        return "the programs it does not contain"
     return f"{n_programs} programs on {len(card['nodes'])} of its {card['picture']['n_nodes']} nodes"
 
 
@@ -183,7 +185,7 @@ FIGURE_PROGRAMS = {
 
 
 def _show_figure_1() -> None:
-    """Show how programs turn graphs into representations that can be read."""
+    """Show how programs turn graphs into readable representations."""
     from rich.console import Console
     from rich.table import Table
 
@@ -197,7 +199,7 @@ def _show_figure_1() -> None:
         console.print(str(program), markup=False, highlight=False)
         console.print(program.describe(directed=True), style="italic", markup=False, highlight=False)
 
-    table = Table(title="\nWhat the programs find", title_justify="left")
+    table = Table(title="\nWhich programs match", title_justify="left")
     for column in ("graph", "nodes", "edges", "label", *programs, "representation"):
         table.add_column(column)
     for name, (features, edges, label) in FIGURE_GRAPHS.items():
@@ -212,4 +214,4 @@ def _show_figure_1() -> None:
             f"⟨{', '.join(str(float(found)) for found in row)}⟩",
         )
     console.print(table)
-    console.print("\nGraphs of one label get one representation: that is what a classifier builds on.")
+    console.print("\nGraphs with the same label get the same representation; a classifier builds on that.")

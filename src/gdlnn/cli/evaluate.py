@@ -1,4 +1,4 @@
-"""`gdlnn evaluate`: studies of methods and explanations over data sets."""
+"""`gdlnn evaluate`: studies of methods and explanations over datasets."""
 
 from __future__ import annotations
 
@@ -20,34 +20,41 @@ if TYPE_CHECKING:
 
     from gdlnn.studies import RunConfig, StudyPlan
 
-app = typer.Typer(help="Studies: how good methods are on data sets, and what it costs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Run studies: compare methods on datasets by accuracy, explanations and cost.", no_args_is_help=True
+)
 
 ABLATION_DATASETS = "MUTAG,PTC_MR,ENZYMES,PROTEINS,BBBP,BACE"
 COST_METHODS = "gdlnn,gdlnn-smallest,gdlnn-paper,pl4xgl,subgraphx"
 DatasetsOption = Annotated[
-    str, typer.Option("--datasets", help="Data sets, separated by commas; 'all' for the nine of the paper.")
+    str, typer.Option("--datasets", help="Datasets, separated by commas; 'all' for the nine of the paper.")
 ]
 ProtocolOption = Annotated[
     Literal["paper", "repeated", "cv", "scaffold"],
-    typer.Option(help="One split and five seeds; five random splits; ten folds; a split by scaffolds."),
+    typer.Option(help="One split and five seeds, five random splits, ten folds, or a scaffold split."),
 ]
-OutOption = Annotated[Path, typer.Option("--out", help="The folder of the results; a study goes on from it.")]
+OutOption = Annotated[
+    Path, typer.Option("--out", help="Folder for the results; a stopped study resumes from it.")
+]
 JobsOption = Annotated[
     int | None,
     typer.Option(
-        "--jobs", min=1, help="Processes, and threads of mining; by default one for every processor."
+        "--jobs", min=1, help="Number of processes, and of mining threads; by default one per CPU core."
     ),
 ]
-RunsOption = Annotated[int, typer.Option("--runs", min=1, help="Seeds on a split, or repeated splits.")]
+RunsOption = Annotated[
+    int, typer.Option("--runs", min=1, help="Number of seeds per split, or of repeated splits.")
+]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", help="A folder with data sets, searched before GDLNN_DATA.")
+    Path | None, typer.Option("--data", help="A folder with datasets, searched before GDLNN_DATA.")
 ]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda: where networks are trained.")]
 DocumentOption = Annotated[
-    Path | None, typer.Option("--document", help="A Markdown file to put the tables into, between its marks.")
+    Path | None,
+    typer.Option("--document", help="A Markdown file in which to update the tables, between its markers."),
 ]
 TablesOption = Annotated[
-    bool, typer.Option("--tables-only", help="Run nothing; write tables of what is there.")
+    bool, typer.Option("--tables-only", help="Run nothing; write the tables from existing results.")
 ]
 ExplainersOption = Annotated[
     str,
@@ -59,20 +66,24 @@ ExplainersOption = Annotated[
 ]
 SampleOption = Annotated[
     int,
-    typer.Option("--sample", min=0, help="Test graphs of each data set, drawn with the seed; 0 for all."),
+    typer.Option(
+        "--sample", min=0, help="Number of test graphs per dataset, drawn with the seed; 0 for all."
+    ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of sample, models and explanations.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the sample, the models and the explanations.")
+]
 ProgramsOption = Annotated[
     Path | None,
     typer.Option(
         "--programs",
-        help="The folder of an accuracy study, whose mined programs and chosen configurations are used; by "
-        "default the folder of the results.",
+        help="Folder of an accuracy study whose mined programs and chosen configurations are reused; by "
+        "default the results folder.",
     ),
 ]
 LimitOption = Annotated[
     float | None,
-    typer.Option("--limit", min=0.1, help="Seconds after which a cell is given up and marked so."),
+    typer.Option("--limit", min=0.1, help="Seconds after which a cell is abandoned and marked as such."),
 ]
 
 
@@ -88,11 +99,11 @@ def accuracy(
     protocol: ProtocolOption = "paper",
     grid: Annotated[
         Literal["quick", "paper"],
-        typer.Option(help="One documented configuration of each method, or its space in the paper."),
+        typer.Option(help="One documented configuration per method, or the paper's search space."),
     ] = "quick",
     configurations: Annotated[
         int | None,
-        typer.Option(min=1, help="With --grid paper: so many configurations, drawn with a fixed seed."),
+        typer.Option(min=1, help="With --grid paper: try this many configurations, drawn with a fixed seed."),
     ] = None,
     out: OutOption = Path("results"),
     jobs: JobsOption = None,
@@ -102,10 +113,10 @@ def accuracy(
     document: DocumentOption = None,
     tables_only: TablesOption = False,
 ) -> None:
-    """Compare methods on data sets: accuracy, balanced accuracy, ROC-AUC, MCC, cost.
+    """Compare methods on datasets: accuracy, balanced accuracy, ROC-AUC, MCC, cost.
 
-    Every finished cell is a file in the folder of the results: a study that was stopped goes on without
-    repeating any. Hyperparameters are chosen on the validation part alone.
+    Every finished cell is saved in the results folder, so a stopped study resumes without repeating any.
+    Hyperparameters are chosen on the validation set only.
 
     Example: gdlnn evaluate accuracy --datasets synthetic:ba-2motifs --methods majority,mlp,gin,pl4xgl,gdlnn
     """
@@ -131,7 +142,7 @@ def ablation(
     document: DocumentOption = None,
     tables_only: TablesOption = False,
 ) -> None:
-    """Change one choice of the paper's recipe at a time: ε, k, connected, counts, pooled, search, programs.
+    """Change one setting of the paper's recipe at a time: ε, k, connected, counts, pooled, search, programs.
 
     Example: gdlnn evaluate ablation --datasets MUTAG,PTC_MR --out results
     """
@@ -161,9 +172,9 @@ def explain(
 ) -> None:
     """Compare explanations: sparsity against fidelity, and agreement with the truth where it is known.
 
-    GDLNN and its LIME name 5 to 1000 programs, or the smallest part that is enough; explainers of GIN name a
-    tenth to nine tenths of the nodes, PL4XGL its one program. A cell is a file: a study that was stopped goes
-    on without repeating any.
+    GDLNN and its LIME name 5 to 1000 programs, or the smallest sufficient subgraph; explainers of GIN name a
+    tenth to nine tenths of the nodes, PL4XGL its one program. Finished cells are saved, so a stopped study
+    resumes without repeating any.
 
     Example: gdlnn evaluate explain --datasets MUTAG --sample 10 --methods gdlnn,pl4xgl,subgraphx
     """
@@ -191,10 +202,10 @@ def cost(
     document: DocumentOption = None,
     tables_only: TablesOption = False,
 ) -> None:
-    """Take the time of fitting, predicting and explaining, all on the processor, one thread for each cell.
+    """Measure the time of fitting, predicting and explaining, all on the CPU, one thread per cell.
 
-    An explanation names 5 programs, is the smallest that is enough, or has a fifth of the nodes. With as many
-    processes as processors they get into each other's way a little: --jobs 1 gives the calmest clock.
+    An explanation names 5 programs, is the smallest sufficient one, or has a fifth of the nodes. Parallel
+    processes slow each other down a little: --jobs 1 gives the most reliable times.
 
     Example: gdlnn evaluate cost --datasets MUTAG --sample 5 --jobs 1
     """
@@ -210,18 +221,20 @@ def cost(
 
 @app.command()
 def motifs(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The picture, an SVG file.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The SVG file to write.")] = Path(
         "motifs.svg"
     ),
-    graphs: Annotated[int, typer.Option("--graphs", min=20, help="Graphs of BA-2Motifs to make.")] = 1000,
+    graphs: Annotated[
+        int, typer.Option("--graphs", min=20, help="Number of BA-2Motifs graphs to generate.")
+    ] = 1000,
     count: Annotated[
         int,
-        typer.Option(min=0, help="Count the motifs found too, in so many test graphs of each class."),
+        typer.Option(min=0, help="Also count the motifs found in this many test graphs of each class."),
     ] = 0,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:
-    """Draw a cycle and a house of BA-2Motifs as GDLNN, SubgraphX and PL4XGL explain them, side by side.
+    """Draw how GDLNN, SubgraphX and PL4XGL explain a cycle and a house of BA-2Motifs, side by side.
 
     Example: gdlnn evaluate motifs -o motifs.svg
     """
@@ -247,7 +260,7 @@ def _config(
     programs: Path | None = None,
     limit: float | None = None,
 ) -> RunConfig:
-    """Return where and with what a study runs; by default with a process for every processor."""
+    """Return the configuration of a study; by default it uses one process per CPU core."""
     from gdlnn.studies.store import RunConfig
 
     if programs is not None and not (programs / "programs").is_dir():
@@ -294,7 +307,7 @@ def _run_explanations(
 
 
 def _run(plan: StudyPlan, config: RunConfig) -> int:
-    """Run a study; lock its cells in the folder, so that no other study computes the same.
+    """Run a study; lock its cells in the folder so that no other study computes the same ones.
 
     Returns
     -------
@@ -304,12 +317,12 @@ def _run(plan: StudyPlan, config: RunConfig) -> int:
     from gdlnn.studies.study import Study
 
     claims = [f"{plan.lock} {dataset} {method}" for dataset in plan.datasets for method in plan.methods]
-    logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # twins need no mention on every split
+    logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)  # do not warn about duplicates on every split
     with claimed(Path(config.out), claims), _shown_progress() as report:
         try:
             return Study(plan, config, report).run()
         except KeyboardInterrupt:
-            typer.echo("stopped: the same command goes on from what is done", err=True)
+            typer.echo("stopped; run the same command again to resume", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -328,5 +341,5 @@ def _finish(text: str, where: str, failed: int) -> None:
     typer.echo(text)
     typer.echo(where)
     if failed:
-        typer.echo(f"{failed} cell(s) failed; the reasons stand under the tables", err=True)
+        typer.echo(f"{failed} cell(s) failed; the reasons are listed below the tables", err=True)
         raise typer.Exit(1)

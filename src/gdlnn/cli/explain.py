@@ -1,4 +1,4 @@
-"""`gdlnn explain`: why a saved model says what it says, as text, a page, JSON or a picture."""
+"""`gdlnn explain`: explain a saved model's predictions as text, a page, JSON or a picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".html", ".json", ".svg")
 AT_ONCE = 200
-"""Explanations after which progress is told."""
+"""Progress is reported after this many explanations."""
 
 
 def explain(
@@ -30,19 +30,20 @@ def explain(
     dataset: Annotated[
         str,
         typer.Argument(
-            metavar="DATASET|SMILES", help="A data set as for `gdlnn train`, or the SMILES of a molecule."
+            metavar="DATASET|SMILES", help="A dataset as for `gdlnn train`, or the SMILES of a molecule."
         ),
     ],
     index: Annotated[
-        list[int] | None, typer.Option("--index", "-i", help="Row to explain, from 0; may be repeated.")
+        list[int] | None,
+        typer.Option("--index", "-i", help="Row to explain, counted from 0; may be repeated."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Explain every graph.")] = False,
     overall: Annotated[
         bool,
         typer.Option(
             "--global",
-            help="Explain the model instead: for each class the few programs that cover most of its graphs. "
-            "Give graphs that were not trained on, by --part test or a data set of their own.",
+            help="Explain the model instead: for each class, a few programs that cover most of its graphs. "
+            "Use graphs the model was not trained on: --part test, or another dataset.",
         ),
     ] = False,
     technique: opt.Technique = None,
@@ -54,16 +55,16 @@ def explain(
         ),
     ] = "5",
     target: Annotated[
-        str | None, typer.Option(help="The class to explain, by label or name; else the predicted one.")
+        str | None, typer.Option(help="The class to explain (label or name); by default the predicted class.")
     ] = None,
     output: Annotated[
         Path | None,
-        opt.output("NAME.html (a page), NAME.json, or NAME.svg (one picture)."),
+        opt.output("NAME.html, NAME.json, or NAME.svg (for one graph)."),
     ] = None,
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished explanations")] = None,
     dask: Annotated[str | None, opt.dask("Explain")] = None,
     split: opt.SplitAsTrained = None,
-    part: Annotated[opt.Part, typer.Option(help="Which part of the split the rows are of.")] = "all",
+    part: Annotated[opt.Part, typer.Option(help="Which part of the split to explain.")] = "all",
     seed: Annotated[int, opt.seed()] = 0,
     jobs: opt.Jobs = -1,
     smiles: opt.Smiles = None,
@@ -74,15 +75,15 @@ def explain(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Explain predictions: the programs that decide, and where they are in the graph.
+    """Explain predictions: which programs decide, and where they match.
 
-    Without --output the explanations are printed, with --json as JSON; with it, --json prints where they are.
+    Explanations are printed, as JSON with --json. With --output, --json prints the paths of the files.
     """
     from gdlnn.explain.streaming import stream_explanations
     from gdlnn.model import load_model
 
     if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise ExplanationError(f"{output.name}: expected a name in .html, .json or .svg")
+        raise ExplanationError(f"{output.name}: expected a name that ends in .html, .json or .svg")
     if output is not None:
         opt.check_output(output, model, dataset, checkpoint=checkpoint)
     wanted = _n_features(n_features)
@@ -99,7 +100,9 @@ def explain(
         return
     rows = _rows(data, index, every)
     if output is not None and output.suffix.lower() == ".svg" and len(rows) != 1:
-        raise ExplanationError(f"{output.name}: expected one row, since a picture shows one, got {len(rows)}")
+        raise ExplanationError(
+            f"{output.name}: an SVG shows one graph, got {len(rows)}; choose one with --index or write .html"
+        )
     graphs = [data.graphs[i] for i in rows]
     with opt.executor_of(dask) as executor:
         coming = stream_explanations(
@@ -125,7 +128,7 @@ def explain(
 
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
-    """Return the molecule whose SMILES a word is; None for a data set, a file or anything else."""
+    """Parse a word as SMILES; return None for a dataset, a file or anything else."""
     from gdlnn.model.conversion import Conversion
 
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
@@ -150,9 +153,9 @@ def _explain_model(
     from gdlnn.explain import explain_model
 
     if given:
-        raise ExplanationError("--global: expected neither --index nor --all, since it is about all graphs")
+        raise ExplanationError("--global explains the model; leave out --index and --all")
     if output is not None and output.suffix.lower() == ".svg":
-        raise ExplanationError(f"{output.name}: expected a name in .html or .json for --global")
+        raise ExplanationError(f"{output.name}: --global writes .html or .json; choose another --output")
     found = explain_model(model, data)
     values = json.dumps(found.to_json(), indent=1) + "\n"
     if output is None:
@@ -177,7 +180,7 @@ def _n_features(text: str) -> Any:
 
 
 def _collected(coming: Iterator[Explanation], n: int, say: Callable[[str], None]) -> list[Explanation]:
-    """Take the explanations as they come, and tell of every few hundred."""
+    """Collect the explanations, reporting progress every few hundred."""
     found: list[Explanation] = []
     for explanation in coming:
         found.append(explanation)
@@ -196,7 +199,7 @@ def _print(found: list[Explanation], rows: list[int], *, as_json: bool, single: 
 
 def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]:
     if every == bool(index) and len(data) != 1:
-        raise ExplanationError(f"expected either --index or --all, since there are {len(data)} graphs")
+        raise ExplanationError(f"choose --index or --all: there are {len(data)} graphs")
     if not index:
         return list(range(len(data)))
     for row in index:
@@ -206,7 +209,7 @@ def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]
 
 
 def class_of(model: GDLNNClassifier, word: str | None) -> Any:
-    """Return the label that a word stands for, as it is or by its name."""
+    """Return the label that a word means: the label itself or its name."""
     if word is None:
         return None
     labels = model.classes_.tolist()
@@ -232,6 +235,6 @@ def _write(found: list[Explanation], output: Path, *, single: bool) -> None:
 
 
 def _json(found: list[Explanation], *, single: bool) -> str:
-    """Return the explanations as JSON: one that was asked for by its row as an object, others in a list."""
+    """Return the explanations as JSON: a single --index as an object, otherwise a list."""
     values = [explanation.to_json() for explanation in found]
     return json.dumps(values[0] if single else values, indent=1) + "\n"

@@ -1,4 +1,4 @@
-"""Commands that are imported when they run: `gdlnn --help` and `gdlnn serve` load no more than they need."""
+"""Commands imported on first use, so that `gdlnn --help` and `gdlnn serve` load only what they need."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typer.main import get_command
 
 @dataclass
 class LateCommand:
-    """Stands for a command in the list of commands, and becomes it as soon as more is asked of it.
+    """A placeholder in the list of commands that loads the real command on first use.
 
     Attributes
     ----------
     name
         Its name, which is also that of its module and of the function there; a group has an ``app`` instead.
     help
-        What the list of commands says of it: the first sentence of its help text.
+        Its line in the list of commands: the first sentence of its help text.
     epilog
         An example.
     """
@@ -57,7 +57,7 @@ class LateCommand:
 
 
 class LateGroup(TyperGroup):
-    """A group whose commands are imported when they are asked for, and not to be listed."""
+    """A group whose commands are imported when they are used, not when they are listed."""
 
     late: ClassVar[tuple[LateCommand, ...]] = ()
 
@@ -68,7 +68,7 @@ class LateGroup(TyperGroup):
         self.commands = own | dict(self.commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command itself; for the list of commands, what stands for it."""
+        """Return the command itself, or its placeholder for the list of commands."""
         found: Any = super().get_command(ctx, cmd_name)
         return found.real if isinstance(found, LateCommand) and not self._listing else found
 

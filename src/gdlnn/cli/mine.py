@@ -1,4 +1,4 @@
-"""`gdlnn mine`: programs from a data set into a .gdl file."""
+"""`gdlnn mine`: programs from a dataset into a .gdl file."""
 
 from __future__ import annotations
 
@@ -31,22 +31,30 @@ def mine(
     output: Annotated[Path | None, opt.output("The .gdl file to write.")] = None,
     vocabulary: Annotated[
         Literal["mined", "neighbourhoods"],
-        typer.Option(help="Search with the labels, or take the surroundings of nodes, without labels."),
+        typer.Option(help="Search using the labels, or take the surroundings of nodes, without labels."),
     ] = "mined",
-    radius: Annotated[int, typer.Option(help="Largest radius of neighbourhoods.")] = 3,
+    radius: Annotated[int, typer.Option(help="Largest radius of a neighbourhood, in edges.")] = 3,
     epsilon: Annotated[
         str, typer.Option(help="ε of the score: a number, or 1% of the training graphs.")
     ] = "0.1",
     nominal: Annotated[
         Literal["value", "interval"],
-        typer.Option(help="One value of a nominal feature, or intervals, as in the paper."),
+        typer.Option(
+            help="How conditions on nominal features read: one value, or an interval as in the paper."
+        ),
     ] = "value",
     bags: Annotated[
-        str, typer.Option(help="Mine so many parts of the graphs by themselves: none, auto or a number.")
+        str,
+        typer.Option(
+            help="Split the graphs into this many bags and mine each separately: none, auto or a number."
+        ),
     ] = "none",
-    strategy: Annotated[Strategy, typer.Option(help="The paper's search, or the cheaper one.")] = "greedy",
+    strategy: Annotated[
+        Strategy, typer.Option(help="The paper's search (greedy), or a cheaper one.")
+    ] = "greedy",
     connected: Annotated[
-        bool, typer.Option("--connected/--any", help="Keep programs connected, or take the paper literally.")
+        bool,
+        typer.Option("--connected/--any", help="Keep programs connected, or allow any, as in the paper."),
     ] = True,
     targets: Annotated[
         str,
@@ -54,27 +62,31 @@ def mine(
             help="Graphs to start from: all, a number, a fraction such as 0.1, or rows such as 3,5,9."
         ),
     ] = "all",
-    top: Annotated[str, typer.Option(help="Keep so many of the best: all, a number, or a fraction.")] = "all",
-    min_support: Annotated[int, typer.Option(help="Drop programs that match fewer graphs.")] = 1,
+    top: Annotated[
+        str, typer.Option(help="How many of the best programs to keep: all, a number, or a fraction.")
+    ] = "all",
+    min_support: Annotated[int, typer.Option(help="Drop programs that match fewer graphs than this.")] = 1,
     min_lift: Annotated[
-        float, typer.Option(help="Drop programs under this multiple of the label's share.")
+        float, typer.Option(help="Drop programs whose score is below this multiple of the label's share.")
     ] = 0.0,
     smarts: opt.Smarts = False,
-    step_budget: Annotated[int, typer.Option(help="Most steps of one search.")] = 20_000,
-    restarts: Annotated[int, typer.Option(help="Further descents per target, with random ties.")] = 0,
+    step_budget: Annotated[int, typer.Option(help="Maximum number of steps of one search.")] = 20_000,
+    restarts: Annotated[
+        int, typer.Option(help="Additional descents per target, with ties broken at random.")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the split, the targets and the ties.")] = 0,
     jobs: opt.Jobs = 1,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds after which to end with what is done.")
+        float | None, typer.Option(help="Seconds after which to stop; finished programs are kept.")
     ] = None,
     dask: Annotated[str | None, opt.dask("Mine")] = None,
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished descents")] = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Mine a sample only, and say what all would take.")
+        bool, typer.Option("--estimate", help="Mine only a sample, and estimate the cost of the whole run.")
     ] = False,
     sample: Annotated[int, typer.Option(help="With --estimate: how many descents to mine.")] = 50,
     workers: Annotated[
-        int | None, typer.Option(help="With --estimate: the number of threads or processes to tell it for.")
+        int | None, typer.Option(help="With --estimate: the number of threads or processes to assume.")
     ] = None,
     split: opt.Split = "auto",
     part: Annotated[opt.Part, typer.Option(help="Which part of the split to mine.")] = "train",
@@ -85,16 +97,16 @@ def mine(
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
     root: opt.Root = None,
-    show: Annotated[int, typer.Option(help="Print a table of so many of the best programs.")] = 5,
+    show: Annotated[int, typer.Option(help="How many of the best programs to print.")] = 5,
     as_json: opt.Json = False,
-    quiet: Annotated[bool, opt.quiet("No bar, no summary, no table.")] = False,
+    quiet: Annotated[bool, opt.quiet("Print no progress bar, summary or table.")] = False,
 ) -> None:
-    """Mine programs from a data set and write them as GDL text.
+    """Mine programs from a dataset and write them as GDL text.
 
-    Ctrl-C and --time-limit end with what is done, which is written and marked incomplete.
+    After Ctrl-C or --time-limit the finished programs are written and marked incomplete.
     """
     if output is None and not estimate:
-        raise MiningError("-o: expected a .gdl file to write, or --estimate, got neither")
+        raise MiningError("choose a file to write with -o, or --estimate")
     if output is not None:
         opt.check_output(output, dataset, checkpoint=checkpoint)
     kept = None if top == "all" else _number(top, "--top")
@@ -110,7 +122,7 @@ def mine(
             reading=reading,
             columns=opt.split_columns(split),
         )
-    logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early end is told below
+    logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early stop is reported below
     graphs = opt.part_of(data, split, part, seed)
     if vocabulary == "neighbourhoods" and output is not None:
         found_programs = neighbourhoods(
@@ -163,7 +175,7 @@ def mine(
         )
     _write(programs, programs.summary(), kept, output, show, as_json=as_json, quiet=quiet)
     if not programs.complete:
-        again = " The same command goes on from the checkpoint." if checkpoint else ""
+        again = " Run the same command again to resume from the checkpoint." if checkpoint else ""
         typer.echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
         if programs.stopped_by == "interrupt":
             raise typer.Exit(INTERRUPTED)
@@ -203,7 +215,7 @@ def _bags(text: str) -> Bags:
 
 
 def _number(text: str, option: str) -> int | float:
-    """Read a number, whole without a point."""
+    """Parse a number: an int unless it has a decimal point."""
     try:
         return float(text) if "." in text or "e" in text.lower() else int(text)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Options that several commands share, and what every command does with them.
+"""Options that several commands share, and the functions that handle them.
 
-A type stands for an option that is the same everywhere; a function makes an option whose help text depends on
+An option that is the same everywhere is a type; a function makes an option whose help text depends on
 the command. --verbose and --debug, which every command takes, are added in `app`.
 """
 
@@ -38,25 +38,25 @@ Dataset = Annotated[
     typer.Argument(
         metavar="DATASET",
         help=f"A name, {SYNTHETIC}, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
-        "JSON Lines, a saved data set, or - for a table on standard input.",
+        "JSON Lines, a saved dataset, or - for a table on standard input.",
     ),
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `gdlnn train` wrote.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `gdlnn train`.")]
 Root = Annotated[Path | None, typer.Option(help="A folder to search before GDLNN_DATA and the cache.")]
 Smiles = Annotated[
-    str | None, typer.Option(help="The column with the SMILES; numbers from 1 for tables without a header.")
+    str | None, typer.Option(help="The column with the SMILES; without a header, its number, counted from 1.")
 ]
 Label = Annotated[str | None, typer.Option(help="The column with the label.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
 Missing = Annotated[
     str | None,
     typer.Option(
-        help="Further words that mean no label, separated by commas; empty cells, NA, nan and ? always do."
+        help="More words for a missing label, separated by commas; empty cells, NA, nan and ? always are."
     ),
 ]
 Threshold = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER|median", help="Cut a column of numbers into two classes at this value."),
+    typer.Option(metavar="NUMBER|median", help="Split a numeric column into two classes at this value."),
 ]
 Encoding = Annotated[str, typer.Option(help="The encoding of a text table, such as latin-1.")]
 Duplicates = Literal["keep", "first", "drop-conflicting"]
@@ -64,22 +64,22 @@ Features = Annotated[
     Literal["default", "ogb"],
     typer.Option(help="Features of atoms and bonds; ogb: the 9 and 3 of the Open Graph Benchmark."),
 ]
-Fragments = Annotated[Literal["all", "largest"], typer.Option(help="What to keep of salts and mixtures.")]
+Fragments = Annotated[
+    Literal["all", "largest"], typer.Option(help="Which fragments of salts and mixtures to keep.")
+]
 Standardize = Annotated[
-    Literal["none", "parent"], typer.Option(help="Read molecules as they are, or their neutral parent.")
+    Literal["none", "parent"], typer.Option(help="Read molecules as given, or their neutral parent.")
 ]
 SPLIT_HELP = (
     "auto (as published, else stratified), paper, stratified, scaffold, random, time:COLUMN or column:COLUMN"
 )
-Split = Annotated[str, typer.Option(metavar="SPLIT", help=f"How to split the data set: {SPLIT_HELP}.")]
+Split = Annotated[str, typer.Option(metavar="SPLIT", help=f"How to split the dataset: {SPLIT_HELP}.")]
 SplitAsTrained = Annotated[
     str | None,
     typer.Option(metavar="SPLIT", help=f"How to split: {SPLIT_HELP}.", show_default="as in training"),
 ]
 Part = Literal["train", "val", "test", "all"]
-Smarts = Annotated[
-    bool, typer.Option("--smarts", help="Mine only programs over molecules that can be said in SMARTS.")
-]
+Smarts = Annotated[bool, typer.Option("--smarts", help="Mine only programs that can be written as SMARTS.")]
 Technique = Annotated[
     str | None,
     typer.Option(
@@ -88,7 +88,7 @@ Technique = Annotated[
         show_default="contribution",
     ),
 ]
-Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Threads; -1 for all processors.")]
+Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Number of threads; -1 for all CPU cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -107,17 +107,17 @@ def quiet(help_text: str) -> Any:
     return typer.Option("-q", "--quiet", help=help_text)
 
 
-Quiet = Annotated[bool, quiet("Say nothing of what is done.")]
+Quiet = Annotated[bool, quiet("Print nothing.")]
 
 
 def checkpoint(what: str) -> Any:
     """Return the option --checkpoint; `what` says what the file or folder is for."""
-    return typer.Option(help=f"{what}; the same command goes on from it.")
+    return typer.Option(help=f"{what}; run the same command again to resume.")
 
 
 def dask(verb: str) -> Any:
     """Return the option --dask of a command that does `verb`."""
-    where = "N processes of this machine, or that of a scheduler's address"
+    where = "N local processes, or the scheduler at an address"
     return typer.Option(metavar="local:N|ADDRESS", help=f"{verb} on a Dask cluster: {where}.")
 
 
@@ -129,30 +129,28 @@ def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None
     if checkpoint is not None and checkpoint.resolve() == path.resolve():
         raise WriteError(f"{path.name}: the output would overwrite the checkpoint; choose another --output")
     if path.is_dir():
-        raise WriteError(f"{path.name}: expected a file to write, got a folder")
+        raise WriteError(f"{path.name} is a folder; expected a file to write")
     for source in _files(inputs):
         if source.is_file() and path.is_file() and source.samefile(path):
-            raise WriteError(f"{path.name}: expected another file to write than the input, got the same")
+            raise WriteError(f"{path.name} would overwrite the input; choose another --output")
     if path.exists() and not path.is_file():
         return  # a pipe or a device
     nearest = next((folder for folder in path.absolute().parents if folder.exists()), Path())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        kind = "one that cannot be written" if nearest.is_dir() else "a file"
-        raise WriteError(
-            f"{path.name}: expected a folder to write into, got {nearest.name or nearest}, {kind}"
-        )
+        kind = "a folder without write permission" if nearest.is_dir() else "a file"
+        raise WriteError(f"{path.name}: cannot write there: {nearest.name or nearest} is {kind}")
 
 
 def check_ending(path: Path, *endings: str) -> None:
-    """Refuse a name whose ending is not one of those that say what is written; pipes and devices may."""
+    """Refuse a file name with another ending than the given ones; pipes and devices may have any."""
     if path.suffix.lower() not in endings and (path.is_file() or not path.exists()):
         listed = ", ".join(endings[:-1]) + f" or {endings[-1]}" if len(endings) > 1 else endings[0]
-        raise WriteError(f"{path.name}: expected a name that ends in {listed}, since that is what is written")
+        raise WriteError(f"{path.name}: expected a name that ends in {listed}")
 
 
 @contextmanager
 def given_input(text: str) -> Iterator[str]:
-    """Give DATASET as it is; of - what is on standard input, as a file that is there for the while."""
+    """Give DATASET unchanged; for -, copy standard input to a temporary file."""
     if text != "-":
         yield text
         return
@@ -167,7 +165,7 @@ def given_input(text: str) -> Iterator[str]:
 
 
 def label_options(missing: str | None, threshold: str | None) -> dict[str, Any]:
-    """Return --missing and --threshold as readers take them."""
+    """Return --missing and --threshold in the form that readers take."""
     words = [word.strip() for word in (missing or "").split(",") if word.strip()]
     if threshold is None or threshold == "median":
         return {"missing": words, "threshold": threshold}
@@ -187,10 +185,10 @@ def read_as_trained(
     with_labels: bool = True,
     **given: Any,
 ) -> GraphDataset:
-    """Read a data set as the model's training set was read, and take a part of it, split the same way.
+    """Read a dataset as in training, split it the same way, and return one part.
 
-    What is given comes before what the model remembers: columns, missing labels, threshold, duplicates, split
-    and seed. The data set that training split must be whole: labels are then read even where nobody asks.
+    Given options override those stored in the model: columns, missing labels, threshold, duplicates, split,
+    seed. To repeat the split of training, the dataset must be complete, so labels are read even if unused.
     """
     known = model.provenance_
     given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given.get("encoding", "utf-8"))
@@ -227,7 +225,7 @@ def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str
 
 
 def without_duplicates(data: GraphDataset, duplicates: Duplicates) -> GraphDataset:
-    """Return the data set that --duplicates asks for."""
+    """Return the dataset that --duplicates asks for."""
     if duplicates == "keep":
         return data
     return data.drop_duplicates("drop" if duplicates == "drop-conflicting" else "first")
@@ -241,14 +239,14 @@ def _files(inputs: Iterable[str | Path]) -> Iterator[Path]:
 
 
 def part_of(data: GraphDataset, split: str, part: Part, seed: int) -> GraphDataset:
-    """Return a part of a data set, or all of it."""
+    """Return a part of a dataset, or all of it."""
     if part == "all" or split == "none":
         return data
     return dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
 
 
 def not_in_smarts(data: GraphDataset) -> tuple[str, ...]:
-    """Return the features of molecules that --smarts leaves out; the default ones can all be said."""
+    """Return the features that --smarts leaves out; the default ones can all be written as SMARTS."""
     if data.schema is None or data.schema.domain != "molecule":
         raise MiningError(f"--smarts: expected molecules, got other graphs: {data.name}")
     return tuple(f.name for f in (*data.schema.node, *data.schema.edge) if f.name in NOT_IN_SMARTS)
@@ -263,7 +261,7 @@ def executor_of(dask: str | None, says: str = "") -> Iterator[Executor | None]:
     dask
         The value of the option.
     says
-        What is done there, for a line on standard error; empty for none.
+        What the cluster is used for, printed to standard error; empty for no line.
     """
     if dask is None:
         yield None
@@ -280,7 +278,7 @@ def print_json(value: Any) -> None:
 
 
 def timed_messages(quiet: bool) -> Callable[[str], None]:
-    """Return a function that prints to standard error, with the seconds since now; silent with --quiet."""
+    """Return a function that prints to standard error with the elapsed seconds; silent with --quiet."""
     started = time.monotonic()
 
     def say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`gdlnn predict`: the labels and probabilities that a model gives to graphs, as a table; its checkpoint."""
+"""`gdlnn predict`: write a model's labels and probabilities for graphs as a table; its checkpoint."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
 BATCH = 1024
-"""Rows that are read and predicted together."""
+"""Number of rows read and predicted at a time."""
 KIND = "gdlnn prediction checkpoint"
 FORMAT = 2
 _NAMES = {
@@ -51,7 +51,7 @@ _COUNTS = ("n_rows", "n_graphs", "seen", "edge", "outside", "not_read")
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models for several labels.")
+        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
     ],
     dataset: opt.Dataset,
     output: Annotated[
@@ -65,14 +65,13 @@ def predict(
     dask: Annotated[str | None, opt.dask("Predict")] = None,
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished rows")] = None,
     as_json: opt.Json = False,
-    quiet: Annotated[bool, opt.quiet("No bar, no summary.")] = False,
+    quiet: Annotated[bool, opt.quiet("Print no progress bar and no summary.")] = False,
 ) -> None:
     """Predict the label of every graph and write a table.
 
-    The columns of a table are kept, and those of the prediction come after them. Rows that do not parse are
-    kept, with the reason. The table says which graphs the model was trained on, and which are unlike the
-    training graphs, and why. Tables of SMILES, SDF files and JSON Lines are read as they are used: they may
-    be of any length.
+    The input's columns are kept; the columns of the prediction follow. Rows that do not parse are kept with
+    the reason. Two columns flag graphs from the training data and graphs unlike it. Tables of SMILES, SDF
+    files and JSON Lines are streamed, so they may be of any length.
     """
     from gdlnn.model.model_folder import load_models
     from gdlnn.model.representation import stream_predictions
@@ -123,7 +122,7 @@ def _is_standard(output: Path) -> bool:
 def _check_output(output: Path, model: Path, dataset: str, checkpoint: Path | None, *, as_json: bool) -> None:
     if _is_standard(output):
         if as_json:
-            raise WriteError("--json: expected a file for the table, since both would be standard output")
+            raise WriteError("--json: the table goes to standard output too; write it to a file with -o")
         return
     inputs = [model] if model.is_file() else model.glob("*")
     opt.check_output(output, *inputs, dataset, checkpoint=checkpoint)
@@ -136,7 +135,7 @@ def _ending(output: Path) -> str:
 
 @contextmanager
 def _opened(output: Path) -> Iterator[IO[bytes]]:
-    """Open the table for writing: the file appears when it is complete, standard output as it comes."""
+    """Open the table for writing: a file appears when it is complete, standard output is streamed."""
     if not _is_standard(output):
         with atomic_write(output) as file:
             yield file
@@ -153,7 +152,7 @@ def _input(
     encoding: str,
     root: Path | None,
 ) -> BatchedInput:
-    """Open the input, with the SMILES in the column of training unless told otherwise."""
+    """Open the input; the column of the SMILES is that of training unless given."""
     info = model.programs_.info
     widths = (info.n_node_features - n_structure_features(info.schema), info.n_edge_features)
     smiles = opt.smiles_as_trained(source, model, smiles, encoding)
@@ -171,7 +170,7 @@ def _input(
 
 @contextmanager
 def _progress(wanted: bool) -> Iterator[Callable[[int, int], Any]]:
-    """Show rows done and rows per second in a terminal; how many there are is not known beforehand."""
+    """Show the rows done and their rate in a terminal; the total is not known beforehand."""
     with progress_bar("predicting", style="rows", wanted=wanted) as update:
         started = time.monotonic()
 
@@ -237,7 +236,7 @@ class PredictionTable:
         return self._text(lines)
 
     def _said(self, predictions: Sequence[Prediction]) -> list[Any]:
-        """Return the cells of a graph's predictions, and count them."""
+        """Return the cells of a graph's predictions, and add them to the counts."""
         cells: list[Any] = []
         for label, said in zip(self._models, predictions, strict=True):
             cells += [said.label, said.probability, *said.probabilities]
@@ -290,7 +289,7 @@ class PredictionTable:
         self.n_batches += 1
         return text
 
-    # --- what is told ---------------------------------------------------------------------------------------
+    # --- the summary --------------------------------------------------------------------------------
 
     def summary(self) -> dict[str, Any]:
         """Return the counts as plain JSON values."""
@@ -314,17 +313,17 @@ class PredictionTable:
             told = ", ".join(f"{schema.class_name(said)} {count}" for said, count in sorted(counts, key=str))
             yield f"{name}: {label}: {told}" if label else f"{name}: {self.n_rows} rows: {told}"
         rate = (self.n_rows - before) / max(seconds, 1e-9)
-        resumed = f" ({before:,} rows were done before)" if before else ""
+        resumed = f" ({before:,} rows were already done)" if before else ""
         yield f"{seconds:.1f} s, {rate:,.0f} rows per second{resumed}"
         if self.seen:
-            yield f"{self.seen} graphs were trained on; what the model says of them is no test of it"
+            yield f"{self.seen} graphs were in the training data; predictions for them do not test the model"
         if self.edge or self.outside:
             yield (
-                f"{self.outside} graphs lie outside what was learnt and {self.edge} at its edge; the column "
+                f"{self.outside} graphs are outside the model's domain, {self.edge} at its edge; the column "
                 "domain_reason says why"
             )
         if self.not_read:
-            yield f"{self.not_read} rows were not read; the table says why"
+            yield f"{self.not_read} rows were skipped; the table gives the reasons"
 
 
 def _cell(value: Any) -> Any:
@@ -350,7 +349,7 @@ def _count(value: Any) -> int:
 
 
 class PredictionCheckpoint(Journal):
-    """Finished batches of `gdlnn predict`, in order."""
+    """The finished batches of `gdlnn predict`, in order."""
 
     def finished(self) -> Iterator[Any]:
         """Give the batches that an earlier run finished."""
@@ -361,7 +360,7 @@ class PredictionCheckpoint(Journal):
 def prediction_checkpoint(
     path: Path, model: Path, dataset: str, options: Mapping[str, Any], table: PredictionTable
 ) -> PredictionCheckpoint:
-    """Open a checkpoint; one of another model, input or option is refused."""
+    """Open a checkpoint; refuse one of another model, input or option."""
     source = Path(dataset)
     header = {
         "format": FORMAT,

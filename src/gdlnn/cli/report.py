@@ -1,4 +1,4 @@
-"""`gdlnn report`: a model and data into one HTML file that people can read."""
+"""`gdlnn report`: write a model and its predictions on data as one HTML file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gdlnn.errors import ModelError, WriteError
 
 def report(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models for several labels.")
+        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
     ],
     dataset: opt.Dataset,
     output: Annotated[
@@ -29,8 +29,8 @@ def report(
         typer.Option(min=0, help="Seed of the split and of the technique.", show_default="as in training"),
     ] = None,
     technique: opt.Technique = None,
-    n_features: Annotated[int, typer.Option(min=1, help="How many programs an explanation names.")] = 4,
-    graphs: Annotated[int, typer.Option(min=1, help="Most graphs in the gallery.")] = 400,
+    n_features: Annotated[int, typer.Option(min=1, help="How many programs each explanation lists.")] = 4,
+    graphs: Annotated[int, typer.Option(min=1, help="Maximum number of graphs in the gallery.")] = 400,
     counterfactuals: Annotated[int, typer.Option(min=0, help="For how many graphs to look for one.")] = 24,
     title: Annotated[str, typer.Option(help="The headline; by default the name of the data.")] = "",
     jobs: opt.Jobs = -1,
@@ -44,10 +44,10 @@ def report(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write what a model is made of, how good it is and why it decides as it does, as one HTML file.
+    """Write an HTML report: the model's programs, its scores and explanations of its predictions.
 
-    The data is read and split as in training unless told otherwise, so that the report is about graphs that
-    were held out. A folder of models gets a report each and an index.
+    The data is read and split as in training by default, so the report is about held-out graphs. For a folder
+    of models, one report each and an index are written.
     """
     from gdlnn.explain.techniques import make_technique
     from gdlnn.model.model_folder import load_models
@@ -108,7 +108,7 @@ def _write_index(models: Path, folder: Path, title: str) -> None:
 
 
 def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
-    """Say how good the model is and where the report lies, for people or for scripts."""
+    """Print the model's score and the path of the report, as text or JSON."""
     from gdlnn.model.scores import score_lines
 
     found, left_out = made["performance"], made["data"]["held_out"]["left_out"]

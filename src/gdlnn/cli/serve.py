@@ -13,31 +13,37 @@ from gdlnn.errors import ModelError, require
 def serve(
     model: opt.Model,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than loopback let other machines in.")
+        str,
+        typer.Option(help="Address to listen on; with anything but loopback, other machines can connect."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.")] = 8000,
     examples: Annotated[
-        str | None, typer.Option(metavar="DATASET", help="A data set whose first graphs the page offers.")
+        str | None,
+        typer.Option(metavar="DATASET", help="A dataset whose first graphs the page offers as examples."),
     ] = None,
     smiles: opt.Smiles = None,
-    workers: Annotated[int, typer.Option(help="Processes that hold the model; one request each.")] = 2,
-    max_body: Annotated[float, typer.Option(help="Largest body of a request, in MiB.")] = 4.0,
-    max_nodes: Annotated[int, typer.Option(help="Most nodes (atoms) of a graph; edges: ten times.")] = 500,
-    max_batch: Annotated[int, typer.Option(help="Most graphs in a request.")] = 1000,
-    max_seconds: Annotated[float, typer.Option(help="Most time for an answer.")] = 20.0,
+    workers: Annotated[int, typer.Option(help="Worker processes; each handles one request at a time.")] = 2,
+    max_body: Annotated[float, typer.Option(help="Maximum request size, in MiB.")] = 4.0,
+    max_nodes: Annotated[
+        int, typer.Option(help="Maximum nodes (atoms) per graph; ten times as many edges.")
+    ] = 500,
+    max_batch: Annotated[int, typer.Option(help="Maximum graphs per request.")] = 1000,
+    max_seconds: Annotated[float, typer.Option(help="Maximum time for an answer.")] = 20.0,
     max_read_seconds: Annotated[
-        float, typer.Option(help="Most time for a client to send a request or to take a part of the answer.")
+        float,
+        typer.Option(help="Maximum time for a client to send a request or to accept a chunk of the answer."),
     ] = 10.0,
-    max_waiting: Annotated[int, typer.Option(help="Most requests that wait for a free worker.")] = 64,
-    max_connections: Annotated[int, typer.Option(help="Most connections at a time.")] = 128,
+    max_waiting: Annotated[int, typer.Option(help="Maximum number of requests waiting for a worker.")] = 64,
+    max_connections: Annotated[int, typer.Option(help="Maximum number of open connections.")] = 128,
     max_connections_per_client: Annotated[
-        int, typer.Option(help="Most connections at a time from one address; 0: half of all.")
+        int,
+        typer.Option(help="Maximum number of open connections from one address; 0: half of --connections."),
     ] = 0,
     quiet: Annotated[bool, opt.quiet("Say nothing.")] = False,
 ) -> None:
-    """Serve a model: a page to ask it in a browser, and a JSON API.
+    """Serve a model: a web page and a JSON API.
 
-    Stops on Ctrl-C or SIGTERM, once the requests at hand are answered.
+    Stops on Ctrl-C or SIGTERM after answering the current requests.
     """
     for module in ("fastapi", "uvicorn"):
         require(module, "server", "Serving a model")

@@ -1,4 +1,4 @@
-"""`gdlnn train`: a model from a data set, and how good it is."""
+"""`gdlnn train`: train a model on a dataset and score it."""
 
 from __future__ import annotations
 
@@ -34,37 +34,40 @@ if TYPE_CHECKING:
 
 STRONGEST = 10
 LONGEST = 240
-"""Most characters of a program in words."""
+"""Maximum length of a program in words, in characters."""
 
 
 def train(
     dataset: opt.Dataset,
     output: Annotated[
         Path | None,
-        opt.output("The model file to write; with several labels a folder for models and an index."),
+        opt.output("The model file to write; with several labels, a folder for the models and an index."),
     ] = None,
     vocabulary: Annotated[
         Literal["auto", "neighbourhoods", "mined"],
-        typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts mean mined."),
+        typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts imply mined."),
     ] = "auto",
     epsilon: Annotated[
-        str | None, typer.Option(help="ε of the score, or several: 0.1,1,1%. Default: the model's own.")
+        str | None,
+        typer.Option(help="ε of the score, one or several: 0.1,1,1%. Default: chosen by the model."),
     ] = None,
     k: Annotated[
-        str | None, typer.Option(help="How many programs: all, a number, or a fraction of the graphs.")
+        str | None,
+        typer.Option(help="How many programs to keep: all, a number, or a fraction of the graphs."),
     ] = None,
     head: Annotated[
         Literal["mlp", "linear", "scorecard"],
         typer.Option(help="The classifier on top; scorecard: at most 30 programs, printed as one table."),
     ] = "mlp",
     class_weight: Annotated[
-        Literal["balanced"] | None, typer.Option(help="balanced: every class weighs the same in training.")
+        Literal["balanced"] | None,
+        typer.Option(help="balanced: give every class the same total weight in training."),
     ] = None,
     decide: Annotated[
         str,
         typer.Option(
             metavar="RULE",
-            help="From which probability on the rarer of two classes is predicted: balanced-accuracy, f1, "
+            help="Threshold from which the rarer of two classes is predicted: balanced-accuracy, f1, "
             "mcc, recall=0.9 or a number; auto: 0.5, or balanced-accuracy if it has under 30 %.",
         ),
     ] = "auto",
@@ -72,36 +75,46 @@ def train(
         bool, typer.Option("--calibrate/--no-calibrate", help="Calibrate probabilities on held-out graphs.")
     ] = True,
     pooled: Annotated[
-        bool | None, typer.Option("--pooled/--no-pooled", help="Pooled features beside programs.")
+        bool | None, typer.Option("--pooled/--no-pooled", help="Add pooled features to the programs.")
     ] = None,
     tuned: Annotated[
-        bool, typer.Option("--paper", help="The paper's recipe: ε, k and learning rate by validation.")
+        bool,
+        typer.Option(
+            "--paper", help="Train as in the paper: tune ε, k and the learning rate on the validation set."
+        ),
     ] = False,
     smarts: opt.Smarts = False,
-    restarts: Annotated[int, typer.Option(help="Further descents per graph, with random ties.")] = 0,
+    restarts: Annotated[
+        int, typer.Option(help="Additional descents per graph, with ties broken at random.")
+    ] = 0,
     split: Annotated[
         str,
         typer.Option(
-            metavar="SPLIT", help=f"How to split the data set: {opt.SPLIT_HELP}; none trains on all of it."
+            metavar="SPLIT", help=f"How to split the dataset: {opt.SPLIT_HELP}; none trains on all of it."
         ),
     ] = "auto",
     split_column: Annotated[
-        str | None, typer.Option(help="A column that says train, val or test; short for --split column:NAME.")
+        str | None,
+        typer.Option(help="A column with train, val or test in each row; short for --split column:NAME."),
     ] = None,
     cv: Annotated[
-        int | None, typer.Option(min=2, help="Score by so many folds, then train on all of the data.")
+        int | None,
+        typer.Option(min=2, help="Score by cross-validation with this many folds, then train on all data."),
     ] = None,
     duplicates: Annotated[
         opt.Duplicates,
-        typer.Option(help="Of identical graphs keep all, the first, or the first if all labels agree."),
+        typer.Option(
+            help="Which identical graphs to keep: all, the first, or the first if all labels agree."
+        ),
     ] = "keep",
-    weight_column: Annotated[str | None, typer.Option(help="A column with the weights of rows.")] = None,
+    weight_column: Annotated[str | None, typer.Option(help="The column with sample weights.")] = None,
     seed: Annotated[int, opt.seed("Seed of the split, of mining and of the head.")] = 0,
     jobs: opt.Jobs = -1,
     checkpoint: Annotated[Path | None, opt.checkpoint("A folder for what is done")] = None,
     smiles: opt.Smiles = None,
     label: Annotated[
-        str | None, typer.Option(help="The column with the label; several, as A,B,C, give a model each.")
+        str | None,
+        typer.Option(help="The column with the label; for several (A,B,C) one model each is trained."),
     ] = None,
     id_: opt.Id = None,
     missing: opt.Missing = None,
@@ -112,19 +125,19 @@ def train(
     standardize: opt.Standardize = "none",
     root: opt.Root = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say how long training takes; train and write nothing.")
+        bool, typer.Option("--estimate", help="Estimate how long training takes; do not train.")
     ] = False,
     as_json: opt.Json = False,
-    quiet: Annotated[bool, opt.quiet("No bar, no report.")] = False,
+    quiet: Annotated[bool, opt.quiet("Print no progress bar and no report.")] = False,
 ) -> None:
-    """Train a model on a data set and write it into one file.
+    """Train a model on a dataset and save it to one file.
 
     Rows that do not parse or have no label are skipped and counted.
     """
     from gdlnn.model.calibration import checked_rule
 
     if output is None and not estimate:
-        raise ModelError("-o: expected a model file to write, or --estimate, got neither")
+        raise ModelError("choose a model file to write with -o, or --estimate")
     split, columns = _split_columns(split, split_column, weight_column, cv)
 
     def say(text: str) -> None:
@@ -164,7 +177,7 @@ def train(
 
     if estimate or output is None:
         if tuned:
-            raise ModelError("--estimate: expected no --paper, whose recipe trains many models")
+            raise ModelError("--estimate does not work with --paper, which trains many models")
         model = _unfitted(vocabulary, search, head, options, checkpoint)
         tell_time(sets, model, split, seed, cv, as_json=as_json)
         return
@@ -191,13 +204,13 @@ def train(
 def _split_columns(
     split: str, split_column: str | None, weight_column: str | None, cv: int | None
 ) -> tuple[str, list[str]]:
-    """Return how to split, and the columns that training needs beside the label."""
+    """Return how to split, and the columns that training needs besides the label."""
     if split_column is not None:
         if split != "auto":
-            raise ModelError(f"expected either --split or --split-column, got both ({split}, {split_column})")
+            raise ModelError(f"choose --split or --split-column, not both ({split}, {split_column})")
         split = f"column:{split_column}"
     if cv is not None and split not in ("auto", "stratified"):
-        raise ModelError(f"--cv: expected no --split, since folds are stratified, got {split}")
+        raise ModelError(f"--cv makes stratified folds itself; leave out --split {split}")
     return split, [*opt.split_columns(split), *([weight_column] if weight_column is not None else [])]
 
 
@@ -209,7 +222,7 @@ def _trained(
     fit: Callable[[dict[str, GraphDataset]], GDLNNClassifier],
     say: Callable[[str], None],
 ) -> GDLNNClassifier:
-    """Split, train and score a model, and tell of it."""
+    """Split, train and score a model, and print the results."""
     folds: dict[str, Any] = {}
     if cv is not None:
         folds = {"cv": cross_validated(data, cv, seed, fit, say)}
@@ -236,7 +249,7 @@ def _unfitted(
 
     if search and vocabulary == "neighbourhoods":
         named = ", ".join(f"--{name}" for name in search)
-        raise ModelError(f"--vocabulary neighbourhoods: expected no options of mining, got {named}")
+        raise ModelError(f"--vocabulary neighbourhoods mines nothing; leave out {named}")
     source = Mined(**search) if search else vocabulary
     return GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
 
@@ -254,18 +267,18 @@ def _fit(
 ) -> GDLNNClassifier:
     """Train a model; `tuned` chooses ε, k and learning rate on the validation set, as the paper does.
 
-    `weights` is the column with the weights of rows.
+    `weights` is the column with the sample weights.
     """
     from gdlnn.model import GDLNNClassifier, tune
 
     if weights is not None and tuned:
-        raise ModelError("--weight-column: expected no --paper, whose recipe has no weights")
+        raise ModelError("--weight-column does not work with --paper, which has no sample weights")
     if not tuned:
         model = _unfitted(vocabulary, search, head, options, checkpoint)
         weight = None if weights is None else row_weights(parts["train"], weights)
         return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
     if "val" not in parts:
-        raise ModelError("--paper: expected a split with a validation set, got --split none")
+        raise ModelError("--paper needs a validation set; choose another --split than none")
     grid: dict[str, Any] = {}
     if "epsilon" in search:
         grid["epsilons"] = search.pop("epsilon")
@@ -284,8 +297,8 @@ def _fit(
 def _told_parts(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
     source = parts["train"].split_source or "all graphs"
     sizes = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
-    skipped = f"; {len(data.skipped)} rows were not read" if data.skipped else ""
-    return f"{data.name or 'data set'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
+    skipped = f"; {len(data.skipped)} rows were skipped" if data.skipped else ""
+    return f"{data.name or 'dataset'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
 
 
 def _told_choice(model: GDLNNClassifier) -> str:
@@ -295,7 +308,7 @@ def _told_choice(model: GDLNNClassifier) -> str:
 def _scores(
     model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Return the scores on validation and test part, and tell them beside those of the commonest label."""
+    """Return the scores on the validation and test sets; print them next to those of the commonest label."""
     found: dict[str, Any] = {}
     schema = model.schema_ or Schema()
     for name in ("val", "test"):
@@ -305,7 +318,7 @@ def _scores(
         assert part.y is not None
         seen = model.represent(part)
         twins = sum(map(bool, seen.seen)) if name == "test" else 0
-        told = f", {twins} of them also trained on" if twins else ""
+        told = f", {twins} of them also in the training set" if twins else ""
         title = f"{name}, {len(part)} graphs{told}"
         counts = model.programs_.info.label_counts
         found[name] = told_scores(

@@ -1,4 +1,4 @@
-"""What `gdlnn train` does with tables: labels, weights, twins, cross-validation, a folder of models."""
+"""Tables in `gdlnn train`: labels, weights, duplicates, cross-validation, a folder of models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "summary.csv"
 MOST_LISTED = 5
-"""Groups of twins with conflicting labels that are told; `gdlnn datasets info` lists all."""
+"""How many groups of duplicates with conflicting labels are printed; `gdlnn datasets info` lists all."""
 
 
 # --- labels -----------------------------------------------------------------------------------------------
@@ -56,12 +56,12 @@ def labelled_sets(
     of_labels: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> dict[str, GraphDataset]:
-    """Return a labelled data set for each label column; molecules are read once."""
+    """Return a labelled dataset for each label column; molecules are read once."""
     if len(labels) < 2:
         label = labels[0] if labels else None
         data = resolve_dataset(dataset, label=label, columns=columns, min_classes=2, **of_labels, **reading)
         if data.y is None:
-            raise ModelError(f"{dataset}: expected labels to learn; name their column with --label")
+            raise ModelError(f"{dataset} has no labels; name their column with --label")
         _check_columns(data, columns)
         return {label or "": data}
     whole = resolve_dataset(dataset, columns=[*labels, *columns], **reading)
@@ -78,7 +78,7 @@ def _check_columns(data: GraphDataset, columns: Sequence[str]) -> None:
     for column in columns:
         if column not in data.columns:
             raise DatasetError(
-                f"{data.name or 'data set'}: expected a column {column!r}, got a data set without it; "
+                f"{data.name or 'dataset'}: expected a column {column!r}, found none;"
                 "columns are read from tables and SDF files"
             )
 
@@ -100,19 +100,19 @@ def row_weights(data: GraphDataset, column: str) -> npt.NDArray[np.float64]:
 
 
 def check_weights(sets: Mapping[str, GraphDataset], column: str | None) -> None:
-    """Check the weights of all rows, while their numbers in the file are known."""
+    """Check the weights of all rows while their row numbers in the file are known."""
     for data in sets.values() if column is not None else ():
         row_weights(data, str(column))
 
 
 def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> GraphDataset:
-    """Return the data set without the duplicates that are not wanted, and tell of conflicting labels."""
+    """Return the dataset without unwanted duplicates, and print conflicting labels."""
     twins = data.duplicates()
     if twins.conflicting and data.y is not None:
         rows = data.file_rows
         say(
             f"{len(twins.conflicting)} groups of identical graphs have different labels; --duplicates "
-            f"drop-conflicting leaves them out:"
+            f"drop-conflicting removes them:"
         )
         for group in twins.conflicting[:MOST_LISTED]:
             told = ", ".join(f"row {rows[i]} ({data.y[i]})" for i in group)
@@ -121,7 +121,7 @@ def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> G
             say(f"  and {len(twins.conflicting) - MOST_LISTED} more")
     kept = opt.without_duplicates(data, duplicates)
     if len(kept) < len(data):
-        say(f"{len(data) - len(kept)} of {len(data)} graphs are left out as duplicates")
+        say(f"{len(data) - len(kept)} of {len(data)} graphs are dropped as duplicates")
     return kept
 
 
@@ -129,7 +129,7 @@ def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> G
 
 
 def split_parts(data: GraphDataset, split: str, seed: int) -> dict[str, GraphDataset]:
-    """Return the parts that are not empty: train, val and test; with the split "none", train alone."""
+    """Return the non-empty parts out of train, val and test; with the split "none", only train."""
     if split == "none":
         data.provenance = {**data.provenance, "split": "none", "seed": seed}
         return {"train": data}
@@ -146,7 +146,7 @@ def tell_time(
     *,
     as_json: bool,
 ) -> None:
-    """Print what training takes, for every column of labels."""
+    """Print how long training takes, for every label column."""
     from gdlnn.model.training_time import training_time
 
     told: dict[str, Any] = {}
@@ -172,7 +172,7 @@ def told_scores(
     say: Say,
     class_name: Callable[[Any], str],
 ) -> dict[str, Any]:
-    """Return scores with intervals beside those of the commonest label, and tell them."""
+    """Return scores with intervals, next to those of the commonest label, and print them."""
     from gdlnn.model.scores import majority_scores, score_intervals, score_lines
 
     own = score_intervals(y, probabilities, classes, predicted, counts)
@@ -184,9 +184,9 @@ def told_scores(
 
 
 def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -> dict[str, Any]:
-    """Train a model for each fold, and return the scores of all rows, each by the model that has not seen it.
+    """Train a model for each fold, and return the scores of all rows, each predicted out of fold.
 
-    Folds are stratified, and identical graphs are in one fold. The deviation is that of the scores of folds.
+    Folds are stratified, with identical graphs in one fold. The deviation is over the scores of the folds.
     """
     from gdlnn.model.metrics import METRICS, classification_scores
 
@@ -196,7 +196,7 @@ def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -
     predicted = np.empty(len(data), dtype=classes.dtype)
     own = []
     for number, (train, test) in enumerate(data.folds(k, seed, twins_together=True), start=1):
-        say(f"fold {number} of {k}: {len(train)} graphs to train on, {len(test)} to test")
+        say(f"fold {number} of {k}: {len(train)} training graphs, {len(test)} test graphs")
         model = fit({"train": train})
         rows = np.isin(data.indices, test.indices)
         found = model.represent(test)
@@ -221,7 +221,7 @@ def _deviation(values: Sequence[float | None]) -> float | None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a place for several models that is a file, or a folder with other things in it."""
+    """Refuse an output for several models that is a file or a folder with other files."""
     from gdlnn.model.model_folder import MANIFEST
 
     if folder.suffix == ".gdlnn" or (folder.exists() and not folder.is_dir()):
@@ -271,7 +271,7 @@ def train_several(
 
 
 def file_names(labels: Sequence[str]) -> dict[str, str]:
-    """Return a name for the file of each label, whatever letters it has."""
+    """Return a safe file name for each label."""
     names: dict[str, str] = {}
     for label in labels:
         plain = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._") or "label"

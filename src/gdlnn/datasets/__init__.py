@@ -1,6 +1,6 @@
-"""Data sets: the nine of the paper, your own, and other people's formats.
+"""Datasets: the nine of the paper, your own, and other people's formats.
 
-What a data set can do once it is read is in `gdlnn.graphs`.
+What a dataset can do once it is read is in `gdlnn.graphs`.
 """
 
 from gdlnn.datasets.jsonl import load_jsonl, save_jsonl

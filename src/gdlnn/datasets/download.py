@@ -25,7 +25,7 @@ from gdlnn.progress import progress_bar
 
 ATTEMPTS = 4
 TIMEOUT = 30.0
-"""Seconds without a byte after which a connection counts as stalled."""
+"""Seconds without data after which a connection counts as stalled."""
 MAX_DOWNLOAD = 2 << 30
 MAX_EXTRACTED = 8 << 30
 _CHUNK = 1 << 16
@@ -61,12 +61,12 @@ def fetch(
     timeout: float = TIMEOUT,
     pause: float = 1.0,
 ) -> Path:
-    """Download a data set into the cache and return its folder; it appears there checked, or not at all.
+    """Download a dataset into the cache and return its folder; it appears there checked, or not at all.
 
     Parameters
     ----------
     source
-        Which data set.
+        Which dataset.
     base
         The address to fetch from, in place of the published one and of GDLNN_MIRROR.
     verify
@@ -77,7 +77,7 @@ def fetch(
     """
     url = f"{(base or os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
     if not url.startswith(("https://", "http://")):
-        raise DownloadError(f"data set {source.name}: expected an http or https address, got {url}")
+        raise DownloadError(f"dataset {source.name}: expected an http or https address, got {url}")
     raw = raw_folder()
     raw.mkdir(parents=True, exist_ok=True)
     part = raw.parent / "partial" / hashlib.sha256(url.encode()).hexdigest()[:32]
@@ -94,7 +94,7 @@ def fetch(
         # Wrong bytes do not become right by fetching the rest of them.
         part.unlink(missing_ok=True)
         if not resumed:
-            raise DownloadError(f"data set {source.name}, from {url}: {error}") from error
+            raise DownloadError(f"dataset {source.name}, from {url}: {error}") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     # What an earlier run had left may have been the start of another file: once more, from the first byte.
@@ -154,8 +154,8 @@ def _in_words(error: Exception) -> str:
 
 def _failed(source: Source, url: str, reason: str) -> DownloadError:
     return DownloadError(
-        f"data set {source.name}: {url} cannot be fetched: {reason}. Without a network, put "
-        f"{source.files_in_words()} into a folder {source.name} in the folder that GDLNN_DATA names"
+        f"dataset {source.name}: {url} cannot be downloaded: {reason}. To work offline, put "
+        f"{source.files_in_words()} into a folder {source.name} inside the folder named by GDLNN_DATA"
     )
 
 
@@ -183,7 +183,7 @@ def _attempt(url: str, part: Path, name: str, timeout: float) -> None:
         length = response.headers.get("Content-Length")
         total = None if length is None or not length.isdigit() else have + int(length)
         if total is not None and total > MAX_DOWNLOAD:
-            raise DownloadError(f"data set {name}: expected at most {MAX_DOWNLOAD:,} bytes, got {total:,}")
+            raise DownloadError(f"dataset {name}: expected at most {MAX_DOWNLOAD:,} bytes, got {total:,}")
         with (
             part.open("ab" if resumed else "wb") as file,
             progress_bar(name, total, style="bytes", completed=have, transient=True) as update,
@@ -191,7 +191,7 @@ def _attempt(url: str, part: Path, name: str, timeout: float) -> None:
             while chunk := response.read1(_CHUNK):  # what has come, so that a stall loses nothing
                 have += len(chunk)
                 if have > MAX_DOWNLOAD:
-                    raise DownloadError(f"data set {name}: expected at most {MAX_DOWNLOAD:,} bytes, got more")
+                    raise DownloadError(f"dataset {name}: expected at most {MAX_DOWNLOAD:,} bytes, got more")
                 file.write(chunk)
                 update(advance=len(chunk))
         if total is not None and have < total:
@@ -213,9 +213,7 @@ def _unpack(source: Source, part: Path, folder: Path) -> None:
                 _extract(archive, member, source, folder)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         _refuse_no_room(error, folder.parent)  # no fault of the bytes, which are kept
-        raise DatasetError(
-            f"{source.file}: expected a zip file, got a damaged or another one: {error}"
-        ) from error
+        raise DatasetError(f"{source.file}: not a zip file, or damaged: {error}") from error
 
 
 def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Source, folder: Path) -> None:

@@ -32,15 +32,15 @@ _KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id",
 
 
 def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
-    """Read a data set of JSON Lines.
+    """Read a dataset of JSON Lines.
 
     Each line is an object: ``nodes`` (a list of feature lists, or of numbers for one feature), ``edges``
     (pairs from 0), and optionally ``edge_features``, ``directed``, ``label``, ``id``, ``name`` and
-    ``smiles``. A first line with ``"schema"`` or ``"dataset"`` names the features and the data set.
+    ``smiles``. A first line with ``"schema"`` or ``"dataset"`` names the features and the dataset.
     """
     file = Path(path)
     if not file.is_file():
-        raise DatasetError(f"{file.name}: expected a file of JSON Lines, got no such file")
+        raise DatasetError(f"{file.name}: no such file; expected JSON Lines")
     begin = _Beginning(file)
     graphs: list[Graph] = []
     values: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
@@ -185,7 +185,7 @@ def _check_keys(row: dict[str, Any], where: str) -> None:
     if unknown or "nodes" not in row or "edges" not in row:
         got = f"the key {unknown[0]!r}" if unknown else f"the keys {', '.join(sorted(row)) or '(none)'}"
         raise DatasetError(
-            f"{where}: expected nodes, edges and nothing but {', '.join(sorted(_KEYS))}, got {got}"
+            f"{where}: expected nodes, edges and otherwise only {', '.join(sorted(_KEYS))}, got {got}"
         )
 
 
@@ -257,7 +257,7 @@ def _texts(values: list[Any], key: str, file: str) -> list[str] | None:
 
 
 def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set as JSON Lines; the file appears once it is complete."""
+    """Write a dataset as JSON Lines; the file appears once it is complete."""
     header = {
         "dataset": dataset.name,
         "schema": None if dataset.schema is None else dataset.schema.to_json(),

@@ -1,4 +1,4 @@
-"""load_dataset: find a data set's files, read or recall them, add names, published split and ground truth."""
+"""load_dataset: find a dataset's files, read or recall them, add names, published split and ground truth."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 
 SAVED_SUFFIX = ".gdlds"
 READER_VERSION = 1
-"""Increased when readers give other graphs for the same files, so that these are read again."""
+"""Increased when readers return different graphs for the same files, so that caches are rebuilt."""
 logger = logging.getLogger(__name__)
 
 
 def load_dataset(
     name: str, root: str | os.PathLike[str] | None = None, download: bool = True
 ) -> GraphDataset:
-    """Load one of the nine data sets of the paper, or any other TU data set by its name.
+    """Load one of the nine datasets of the paper, or any other TU dataset by its name.
 
-    The files are searched for in `root`, in the folder that GDLNN_DATA names, and in the cache; then the same
-    places are searched for a saved data set ``NAME.gdlds``. What is not found is downloaded into the cache.
+    The files are searched for in `root`, in the folder named by GDLNN_DATA, and in the cache; then the same
+    places are searched for a saved dataset ``NAME.gdlds``. What is not found is downloaded into the cache.
 
     Parameters
     ----------
     name
-        MUTAG, Mutagenicity, BBBP, BACE, ENZYMES, PROTEINS, PTC_MR, NCI1, BA-2Motifs, or another TU data set.
+        MUTAG, Mutagenicity, BBBP, BACE, ENZYMES, PROTEINS, PTC_MR, NCI1, BA-2Motifs, or another TU dataset.
     root
-        A folder that holds the data set's folder, or its files.
+        A folder that holds the dataset's folder, or its files.
     download
         Whether to download missing files; otherwise they are an error.
     """
@@ -63,7 +63,7 @@ def load_dataset(
 
 
 def read_folder(source: Source, folder: Path) -> GraphDataset:
-    """Read a data set's files, or their parsed form in the cache."""
+    """Read a dataset's files, or their parsed form in the cache."""
     files = source_files(source, folder)
     key = _fingerprint(source.name, files)
     dataset = _load_parsed(source.name, key)
@@ -74,7 +74,7 @@ def read_folder(source: Source, folder: Path) -> GraphDataset:
 
 
 def search_path(root: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the folders that are searched for data sets, in order."""
+    """Return the folders that are searched for datasets, in order."""
     folders = [] if root is None else [Path(root)]
     if os.environ.get("GDLNN_DATA"):
         folders.append(Path(os.environ["GDLNN_DATA"]))
@@ -82,7 +82,7 @@ def search_path(root: str | os.PathLike[str] | None = None) -> list[Path]:
 
 
 def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the folder with a data set's files, or None."""
+    """Return the folder with a dataset's files, or None."""
     for parent in search_path(root):
         for folder in (parent / source.name, parent / source.tu_prefix, parent):
             if folder.is_dir() and _complete(source, folder):
@@ -91,7 +91,7 @@ def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> P
 
 
 def find_saved(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the file of a saved data set, or None. Machines without RDKit can read molecules this way."""
+    """Return the file of a saved dataset, or None. Machines without RDKit can read molecules this way."""
     files = (folder / f"{source.name}{SAVED_SUFFIX}" for folder in search_path(root))
     return next((file for file in files if file.is_file()), None)
 
@@ -103,7 +103,7 @@ def _complete(source: Source, folder: Path) -> bool:
 
 
 def source_files(source: Source, folder: Path) -> list[Path]:
-    """Return the files in a folder that a data set is read from."""
+    """Return the files in a folder that a dataset is read from."""
     wanted = [SPLIT_FILE]
     if source.kind == "smiles" or not (folder / f"{source.tu_prefix}_A.txt").is_file():
         wanted.append(source.file)
@@ -113,9 +113,9 @@ def source_files(source: Source, folder: Path) -> list[Path]:
 
 
 def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
-    places = "the folder given as root" if root is not None else "the folder that GDLNN_DATA names"
+    places = "the folder given as root" if root is not None else "the folder named by GDLNN_DATA"
     return (
-        f"data set {source.name}: not at hand, and download=False. Put {source.files_in_words()} "
+        f"dataset {source.name}: not found, and download=False. Put {source.files_in_words()} "
         f"(published at {source.base}/{source.file}) into a folder {source.name} in {places}"
     )
 
@@ -158,7 +158,7 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
         parts = {name: np.array(data[name], dtype=np.int64) for name in ("train", "val", "test")}
     except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
         raise DatasetError(
-            f"{path.name}: expected lists of rows under train, val and test, got something else: {error}"
+            f"{path.name}: expected lists of rows under train, val and test: {error}"
         ) from error
     rows = np.sort(np.concatenate(list(parts.values())))
     if not np.array_equal(rows, np.arange(n)):
@@ -168,7 +168,7 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
     return parts
 
 
-# --- parsed data sets in the cache ------------------------------------------------------------------------
+# --- parsed datasets in the cache ------------------------------------------------------------------------
 
 
 def _fingerprint(name: str, files: Sequence[Path]) -> str:
@@ -209,12 +209,12 @@ def _load_parsed(name: str, key: str) -> GraphDataset | None:
     try:
         return storage.load(path)
     except DatasetError as error:
-        logger.info("cache: %s; the files are read anew", error)
+        logger.info("cache: %s; reading the files again", error)
         return None
 
 
 def _save_parsed(name: str, key: str, dataset: GraphDataset) -> None:
-    """Keep a parsed data set; a cache that cannot be written to costs time, not the result."""
+    """Keep a parsed dataset; a cache that cannot be written to costs time, not the result."""
     path = _parsed_file(name, key)
     try:
         storage.save(dataset, path)
@@ -222,4 +222,4 @@ def _save_parsed(name: str, key: str, dataset: GraphDataset) -> None:
             if old != path:
                 old.unlink(missing_ok=True)
     except OSError as error:
-        logger.info("cache: %s is not kept: %s", name, error.strerror)
+        logger.info("cache: cannot store %s: %s", name, error.strerror)

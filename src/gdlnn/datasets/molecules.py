@@ -68,17 +68,17 @@ def load_smiles(
     name: str | None = None,
     classes: Mapping[Any, str] | None = None,
 ) -> GraphDataset:
-    """Read a table of SMILES as a data set of molecules.
+    """Read a table of SMILES as a dataset of molecules.
 
     Parameters
     ----------
     path
         A table: .csv, .tsv, .txt or .smi, plain or .gz, .xlsx (the first sheet) or .parquet.
     smiles, label, id
-        The columns with the SMILES, the label and an identifier; without `label` the data set has no labels.
+        The columns with the SMILES, the label and an identifier; without `label` the dataset has no labels.
         Numbers from 1 for a table without a header line. `smiles` None: the column called smiles.
     features, fragments, standardize
-        How molecules become graphs, see `MoleculeReader`; models trained on the data set keep it.
+        How molecules become graphs, see `MoleculeReader`; models trained on the dataset keep it.
     on_error
         What to do with a row that does not parse or has no label: skip it (it is listed in ``.skipped``), or
         raise.
@@ -91,7 +91,7 @@ def load_smiles(
     encoding
         How the text of the table is encoded.
     name, classes
-        What to call the data set and its classes.
+        What to call the dataset and its classes.
     """
     table = open_table(Path(path), (smiles, label, id, *columns), encoding)
     smiles = table.smiles_column() if smiles is None else smiles
@@ -137,7 +137,7 @@ def parse_smiles(text: str) -> tuple[Any, str]:
     if not text:
         return None, "empty SMILES"
     if "\n" in text.strip():  # RDKit would take what follows for a name
-        return None, "more than one line; perhaps a quote is not closed"
+        return None, "more than one line; is a quote not closed?"
     with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():
         molecule = rd.MolFromSmiles(text)
         if molecule is None:
@@ -173,7 +173,7 @@ def load_sdf(
     columns: Sequence[str] = (),
     name: str | None = None,
 ) -> GraphDataset:
-    """Read an SDF file, plain or .gz, as a data set of molecules.
+    """Read an SDF file, plain or .gz, as a dataset of molecules.
 
     Hydrogens that the file lists become implicit, as in SMILES.
 
@@ -189,7 +189,7 @@ def load_sdf(
     """
     file = Path(path)
     if not file.is_file():
-        raise DatasetError(f"{file.name}: expected an SDF file, got no such file")
+        raise DatasetError(f"{file.name}: no such file; expected an SDF file")
     reading = MoleculeReader(features, fragments, standardize)
     further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
     rows = (sdf_row(*block, columns=further, id=id, reading=reading) for block in read_blocks(file))
@@ -258,7 +258,7 @@ def read_blocks(file: Path) -> Iterator[tuple[int, str, str]]:
             if any(line.strip() for line in lines):  # the last one may lack its end, and a Mol file has none
                 yield (number, *_block(lines, size))
     except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"{file.name}: expected an SDF file, got a damaged one: {error}") from error
+        raise DatasetError(f"{file.name}: not an SDF file, or damaged: {error}") from error
 
 
 def sdf_properties(file: Path) -> list[str]:
@@ -304,7 +304,7 @@ def _row(
 
 @dataclass(frozen=True)
 class _Gathering:
-    """Rows of a file on their way to a data set."""
+    """Rows of a file on their way to a dataset."""
 
     file: Path
     unit: str
@@ -326,7 +326,7 @@ class _Gathering:
         *,
         with_ids: bool | None,
     ) -> GraphDataset:
-        """Return the data set of the rows, without labels; `with_ids` None: if every row has one."""
+        """Return the dataset of the rows, without labels; `with_ids` None: if every row has one."""
         schema = self.reading.schema(classes)
         title = self.file.name.split(".")[0] if name is None else name
         graphs: list[Graph] = []
@@ -379,7 +379,7 @@ class _Gathering:
     def _raise(self, skipped: Sequence[SkippedRow]) -> None:
         if skipped and self.on_error == "raise":
             row, value, reason = skipped[0]
-            raise DatasetError(f"{self.file.name}, {self.unit} {row}: {value!r} is not read: {reason}")
+            raise DatasetError(f"{self.file.name}, {self.unit} {row}: {value!r} cannot be read: {reason}")
 
     def _report(self, skipped: Sequence[SkippedRow], n_read: int) -> None:
         _report_skipped(skipped, n_read, self.file.name, self.unit)

@@ -1,4 +1,4 @@
-"""Data sets with known motifs: BA-2Motifs, published and generated, and the ground truth of Mutagenicity."""
+"""Datasets with known motifs: BA-2Motifs, published and generated, and the ground truth of Mutagenicity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
     Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label
     0) or a house (label 1), joined to the base by one edge. Nodes are renumbered at random; the node
     feature is the degree. ``node_masks`` and ``edge_masks`` mark the motif. The name is
-    "synthetic:ba-2motifs", never that of the published data set.
+    "synthetic:ba-2motifs", never that of the published dataset.
 
     Parameters
     ----------
@@ -122,9 +122,9 @@ def read_array_pickle(path: Path) -> Any:
         try:
             return ArrayUnpickler(file, encoding="latin1").load()
         except pickle.UnpicklingError as error:
-            raise DatasetError(f"{path.name}: expected NumPy arrays and nothing else, got {error}") from error
+            raise DatasetError(f"{path.name}: expected only NumPy arrays, got {error}") from error
         except Exception as error:  # a damaged pickle may raise anything
-            raise DatasetError(f"{path.name}: expected a pickle, got a damaged one: {error}") from error
+            raise DatasetError(f"{path.name}: not a pickle, or damaged: {error}") from error
 
 
 def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
@@ -142,7 +142,7 @@ def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
         )
     adjacency, onehot = blocks[0] != 0, blocks[2]
     if not np.array_equal(adjacency, adjacency.transpose(0, 2, 1)):
-        raise DatasetError(f"{path.name}: expected symmetric matrices, got others")
+        raise DatasetError(f"{path.name}: expected symmetric adjacency matrices")
     n, size, _ = adjacency.shape
     graph, u, v = np.nonzero(np.triu(adjacency))
     arrays = GraphArrays(

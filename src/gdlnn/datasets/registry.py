@@ -1,4 +1,4 @@
-"""The nine data sets of the paper: where they are published, their checksums, and what their codes mean.
+"""The nine datasets of the paper: where they are published, their checksums, and what their codes mean.
 
 A code without a name keeps its number; so do all codes of NCI1, whose meaning was never published.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SPLIT_FILE = "PL4XGL_split.json"
 REQUIRED = ("A", "graph_indicator", "graph_labels")
-"""The files that every TU data set has, as in NAME_A.txt."""
+"""The files that every TU dataset has, as in NAME_A.txt."""
 TU_BASE = "https://www.chrsmrrs.com/graphkerneldatasets"
 MOLECULENET_BASE = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets"
 BA_2MOTIFS_BASE = "https://github.com/flyingdoog/PGExplainer/raw/master/dataset"
@@ -26,7 +26,7 @@ BA_2MOTIFS_BASE = "https://github.com/flyingdoog/PGExplainer/raw/master/dataset"
 
 @dataclass(frozen=True)
 class Source:
-    """Where one data set comes from and how it is read."""
+    """Where one dataset comes from and how it is read."""
 
     name: str
     kind: Literal["tu", "smiles", "ba-2motifs"]
@@ -34,7 +34,7 @@ class Source:
     file: str
     """The file to fetch from `base`."""
     prefix: str = ""
-    """NAME in NAME_A.txt, where it is not the data set's name."""
+    """NAME in NAME_A.txt, where it is not the dataset's name."""
     smiles: str = ""
     label: str = ""
     task: str = ""
@@ -47,12 +47,11 @@ class Source:
         return self.prefix or self.name
 
     def files_in_words(self) -> str:
-        """Return the files to put into the data set's folder if it cannot be downloaded, in words."""
+        """Return the files to put into the dataset's folder if it cannot be downloaded, in words."""
         if self.kind == "smiles":
             return self.file
-        return (
-            f"{', '.join(f'{self.tu_prefix}_{suffix}.txt' for suffix in REQUIRED)} and what comes with them"
-        )
+        required = ", ".join(f"{self.tu_prefix}_{suffix}.txt" for suffix in REQUIRED)
+        return f"{required} and the optional files that belong to them"
 
 
 def _tu(name: str, task: str, size: tuple[int, float, float, int]) -> Source:
@@ -74,15 +73,15 @@ REGISTRY: dict[str, Source] = {
         ),
         _tu("ENZYMES", "which of six classes is an enzyme of?", (600, 32.63, 62.14, 6)),
         _tu("PROTEINS", "is a protein an enzyme?", (1113, 39.06, 72.82, 2)),
-        _tu("PTC_MR", "does a compound give cancer to male rats?", (344, 14.29, 14.69, 2)),
-        _tu("NCI1", "does a compound slow lung cancer cells?", (4110, 29.87, 32.30, 2)),
+        _tu("PTC_MR", "does a compound cause cancer in male rats?", (344, 14.29, 14.69, 2)),
+        _tu("NCI1", "does a compound inhibit lung cancer cells?", (4110, 29.87, 32.30, 2)),
         Source(
             "BA-2Motifs", "ba-2motifs", BA_2MOTIFS_BASE, "BA-2motif.pkl", prefix="BA_2Motifs",
-            task="does a random graph carry a cycle or a house?", size=(1000, 25.00, 25.48, 2),
+            task="does a random graph contain a cycle or a house?", size=(1000, 25.00, 25.48, 2),
         ),
     )
 }  # fmt: skip
-"""The nine, in the order of the paper's table."""
+"""The nine datasets of the paper, in the order of its table."""
 
 _ALIASES = {"ptc": "PTC_MR", "ba2motif": "BA-2Motifs", "ba2motifs": "BA-2Motifs"}
 
@@ -110,14 +109,14 @@ def canonical_name(name: str) -> str:
 
 
 def source_of(name: str) -> Source:
-    """Return where a data set comes from: one of the nine, or any other TU data set by its name."""
+    """Return where a dataset comes from: one of the nine, or any other TU dataset by its name."""
     known = canonical_name(name)
     if known in REGISTRY:
         return REGISTRY[known]
     # The name becomes part of a path and an address.
     if not name or not all(c.isalnum() or c in "-_" for c in name):
         raise DatasetError(
-            f"data set {name!r}: expected one of {', '.join(REGISTRY)}, or the name of another TU data set"
+            f"dataset {name!r}: expected one of {', '.join(REGISTRY)}, or the name of another TU dataset"
         )
     return _tu(name, "", (0, 0.0, 0.0, 0))
 
@@ -170,7 +169,7 @@ SCHEMAS: dict[str, Schema] = {
     "PROTEINS": _proteins(0, ("residues",), {1: "enzyme", 2: "non-enzyme"}),
     "BA-2Motifs": Schema((Feature("degree"),), (), {0: "cycle", 1: "house"}),
 }
-"""Schemas of the data sets that come as TU text; BBBP and BACE have the molecule schema with CLASSES."""
+"""Schemas of the datasets that come as TU text; BBBP and BACE have the molecule schema with CLASSES."""
 
 CLASSES: dict[str, dict[int, str]] = {
     "BBBP": {0: "non-penetrating", 1: "penetrating"},

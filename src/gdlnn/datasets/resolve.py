@@ -66,11 +66,11 @@ def resolve_dataset(
     columns: Sequence[str] = (),
     encoding: str = UTF8,
 ) -> GraphDataset:
-    """Return the data set that DATASET on the command line means.
+    """Return the dataset that DATASET on the command line means.
 
-    A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved data
-    set. Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
-    data set.
+    A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved dataset
+    . Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
+    dataset.
 
     Parameters
     ----------
@@ -99,9 +99,7 @@ def resolve_dataset(
         options = {**chosen, "on_error": on_error, "columns": columns, **of_labels}
         return _file(path, smiles, label, id, encoding, options)
     if path.suffix or len(path.parts) > 1:
-        raise DatasetError(
-            f"{path.name}: expected a folder, a file or the name of a data set, got nothing there"
-        )
+        raise DatasetError(f"{path.name}: no such file, folder or dataset")
     return load_dataset(text, root, download)
 
 
@@ -124,7 +122,7 @@ def _file(
         return load_smiles(path, smiles, label, identifier, encoding=encoding, **options)
     raise DatasetError(
         f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf, .jsonl (text also .gz) "
-        "or a saved data set, got another file"
+        "or a saved dataset, got another file"
     )
 
 
@@ -198,7 +196,7 @@ class BatchedInput:
     columns
         The columns of a table, or the properties of an SDF file, whose cells the rows have.
     smiles, id
-        Which of them hold the SMILES and the identifier; None where the input is no table.
+        Which of them hold the SMILES and the identifier; None if the input is not a table.
     """
 
     name: str
@@ -221,7 +219,7 @@ def batched_dataset(
     widths: Widths = (None, None),
     encoding: str = UTF8,
 ) -> BatchedInput:
-    """Return the rows of the data set that DATASET on the command line means, `size` at a time.
+    """Return the rows of the dataset that DATASET on the command line means, `size` at a time.
 
     Parameters are those of `resolve_dataset`. `widths` are the numbers of node and edge features to expect if
     the first graphs of JSON Lines do not tell.

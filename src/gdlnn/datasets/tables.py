@@ -25,7 +25,7 @@ Row = tuple[int, list[str], str]
 """The number of a row from 1, its cells, and what is wrong with it, or ""."""
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".smi", ".smiles", ".xlsx", ".parquet")
 UTF8 = "utf-8"
-NOT_UTF8 = "if the table is in Latin-1, as older programs write it, say --encoding latin-1"
+NOT_UTF8 = "if the table is in Latin-1, as older programs write it, use --encoding latin-1"
 _MAX_SHEET = 4 << 30
 _BATCH = 4096
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = U
         How text is encoded.
     """
     if not path.is_file():
-        raise DatasetError(f"{path.name}: expected a table of SMILES, got no such file")
+        raise DatasetError(f"{path.name}: no such file; expected a table of SMILES")
     asked = [column for column in columns if column is not None]
     suffix = table_suffix(path)
     if suffix in (".xlsx", ".parquet"):
@@ -272,7 +272,7 @@ def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         try:
             if not book.worksheets:
-                raise DatasetError(f"{path.name}: expected a sheet, got none")
+                raise DatasetError(f"{path.name}: the file has no sheets")
             yield from book.worksheets[0].iter_rows(values_only=True)
         finally:
             book.close()
@@ -287,7 +287,7 @@ def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
         OSError,
         SyntaxError,
     ) as error:
-        raise DatasetError(f"{path.name}: expected an Excel file, got a damaged one: {error}") from error
+        raise DatasetError(f"{path.name}: not an Excel file, or damaged: {error}") from error
 
 
 def _open_parquet(path: Path) -> Table:
@@ -296,7 +296,7 @@ def _open_parquet(path: Path) -> Table:
     damaged = (arrow.ArrowException, OSError, ValueError)
 
     def refused(error: Exception) -> DatasetError:
-        return DatasetError(f"{path.name}: expected a Parquet file, got a damaged one: {error}")
+        return DatasetError(f"{path.name}: not a Parquet file, or damaged: {error}")
 
     try:
         with parquet.ParquetFile(path) as file:

@@ -136,7 +136,7 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str]]
                 else:
                     yield _decoded(line, encoding)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DatasetError(f"{path.name}: expected a gzip file, got a damaged one: {error}") from error
+        raise DatasetError(f"{path.name}: not a gzip file, or damaged: {error}") from error
     except OSError as error:
         raise DatasetError(f"{path.name}: cannot be read: {error.strerror or error}") from error
 

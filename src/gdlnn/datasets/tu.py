@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NODE_FILES = ("node_labels", "node_attributes")
 EDGE_FILES = ("edge_labels", "edge_attributes")
 SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt")
-"""The companions of a TU data set, as in NAME_A.txt; labels come before attributes."""
+"""The optional files of a TU dataset, named like NAME_A.txt; labels come before attributes."""
 
 
 def tu_prefix(folder: Path) -> str | None:
@@ -36,9 +36,9 @@ def tu_prefix(folder: Path) -> str | None:
 
 
 def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDataset:
-    """Read a TU data set: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
+    """Read a TU dataset: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
 
-    Node features are the node labels, then the node attributes, as they stand in the files; edge features
+    Node features are the node labels, then the node attributes, unchanged; edge features
     likewise. Without node features, the degree is the only feature (a self-loop adds 1). Edges
     may be listed in one or in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per
     line of NAME_A.txt, becomes the ground-truth masks.
@@ -48,11 +48,11 @@ def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDat
     folder
         The folder.
     min_classes
-        The fewest different labels to accept: 1 reads a data set with one class only.
+        The fewest different labels to accept: 1 reads a dataset with one class only.
     """
     path = Path(folder)
     if not path.is_dir():
-        raise DatasetError(f"{path.name or path}: expected a folder with NAME_A.txt, got no such folder")
+        raise DatasetError(f"{path.name or path}: no such folder; expected one with NAME_A.txt")
     prefix = tu_prefix(path)
     if prefix is None:
         several = sorted(file.name for file in path.glob("*_A.txt"))
@@ -108,7 +108,7 @@ class _Reader:
     def _need(self, suffix: str) -> Path:
         path = self.file(suffix)
         if not path.exists():
-            raise DatasetError(f"{path.name}: expected this file beside {self.prefix}_A.txt, got none")
+            raise DatasetError(f"{path.name}: missing next to {self.prefix}_A.txt")
         return path
 
     def _labels_and_offsets(self, min_classes: int) -> tuple[IntArray, IntArray]:
@@ -243,18 +243,18 @@ def _masks(arrays: GraphArrays, truth: BoolArray) -> tuple[list[BoolArray], list
 
 
 def save_tu(dataset: GraphDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a data set as a new TU folder with files of the same name; it appears once it is complete.
+    """Write a dataset as a new TU folder with files of the same name; it appears once it is complete.
 
     Leading nominal features become labels, all others attributes, so that reading gives the same order.
     The format has no place for names, ids and SMILES.
     """
     target = Path(folder)
     if target.exists():
-        raise DatasetError(f"{target.name}: expected a folder that is not there yet, got one that is")
+        raise DatasetError(f"{target.name}: this folder already exists; choose a new one")
     if dataset.directed:
         raise DatasetError("TU format: expected undirected graphs, got directed ones")
     if dataset.y is None or not np.issubdtype(dataset.y.dtype, np.integer):
-        raise DatasetError("TU format: expected a whole number as label of each graph, got others")
+        raise DatasetError("TU format: expected a whole number as the label of each graph")
     staging: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Explanations: which programs decided, where they are in the graph, and how far to trust that."""
+"""Explanations: which programs decided, where they match in the graph, and how good the explanation is."""
 
 from gdlnn.explain.attribution import Attribution, Technique
 from gdlnn.explain.closed_form import closed_form, closed_forms, with_closed_forms

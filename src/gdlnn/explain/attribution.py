@@ -1,4 +1,4 @@
-"""Attribution: the weights of programs that a technique gives, and what a technique is."""
+"""Attribution: the weights of programs, and the interface of techniques that compute them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Attribution(NamedTuple):
-    """Weights per graph and program, zero for programs that play no part.
+    """Weights per graph and program, zero for unimportant programs.
 
     Attributes
     ----------
@@ -45,16 +45,16 @@ class Attribution(NamedTuple):
 
 @runtime_checkable
 class Technique(Protocol):
-    """A way to weigh programs. Options are attributes of the object, fixed when it is made."""
+    """A way to weight programs. Options are attributes of the object, set on construction."""
 
     name: str
 
     def attribute(self, context: Context) -> Attribution:
-        """Weigh the programs for each graph of the context."""
+        """Compute the weights of the programs for each graph of the context."""
         ...
 
     def options(self) -> Mapping[str, Any]:
-        """Return the settings that decide the result, for the record."""
+        """Return the settings that determine the result."""
         ...
 
 
@@ -72,7 +72,7 @@ class FunctionTechnique:
         self.name = str(getattr(function, "__name__", type(function).__name__))
 
     def options(self) -> Mapping[str, Any]:
-        """Return no settings: those of the callable are not known."""
+        """Return an empty dictionary: the settings of a callable are unknown."""
         return {}
 
     def attribute(self, context: Context) -> Attribution:

@@ -1,7 +1,7 @@
-"""Closed forms: what every graph that a program matches has besides, put back from the program's target.
+"""Closed forms: add back to a program everything that all its matched graphs share with its target.
 
-Mining keeps as little as tells the classes apart, often three nodes of a five-node motif. The closed form
-shows the whole: it matches the same graphs, and says more about them.
+Mining keeps only what distinguishes the classes, often three nodes of a five-node motif. The closed form
+matches the same graphs and shows the whole motif.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FloatArray = npt.NDArray[np.float64]
 def closed_form(
     program: Program, target: Graph, support: Sequence[Graph] | GraphSet, *, step_budget: int | None = None
 ) -> Program:
-    """Put constraints of a target back into a program while it still matches the same graphs.
+    """Add constraints of a target back to a program while it still matches the same graphs.
 
-    The program stands on its first witness in the target. Then, in this order: the target's edges among
-    the nodes there; the sides of intervals, node by node and edge by edge, lower before upper; and, by
-    rising number, the neighbours of what is there, each with all that it is in the target (its values, and
-    the edge that leads to it) or not at all, its other edges after it. A neighbour is not put back half:
-    that some node is there says nothing, and would lead from a motif into whatever it hangs on. What is
-    refused once need not be asked again, since a program only gets stricter.
+    The program starts at its first witness in the target. These are added, in this order: the target's
+    edges among its nodes; the sides of intervals, node by node and edge by edge, lower before upper; and
+    neighbours in the order of their indices. A neighbour is added with its values and the edge that leads
+    to it, or not at all; its other edges follow. Adding just any node would say nothing and would lead from
+    a motif into its surroundings. A constraint refused once need not be tried again, since a program only
+    gets stricter.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def closed_form(
     target
         The graph it was mined from.
     support
-        The graphs it has to go on matching.
+        The graphs it must still match.
     step_budget
-        Most steps per search; a search that runs out counts as no match.
+        Maximum steps per search; a search that runs out counts as no match.
     """
     witness = program.find(target)
     if witness is None:
@@ -98,7 +98,7 @@ class _Closure:
         return self.program
 
     def _try(self, candidate: Program) -> bool:
-        """Take a stricter program where it still matches every graph."""
+        """Accept a stricter program if it still matches every graph."""
         found, _ = match([candidate], self.graphs, 1, self.step_budget, return_unknown=True)
         if found.all():
             self.program = candidate
@@ -123,7 +123,7 @@ class _Closure:
         return EdgeDescription(self.name_of[u], self.name_of[v], vector)
 
     def _try_edge(self, number: int) -> None:
-        """Put an edge back with its values, or without them, or not at all."""
+        """Add an edge back with its values, or without them, or not at all."""
         u, v = self.target.edges[number].tolist()
         if u not in self.name_of or v not in self.name_of or self._has_edge(u, v):
             return
@@ -133,7 +133,7 @@ class _Closure:
                 return
 
     def _try_node(self, node: int) -> bool:
-        """Put a neighbour back with its values and the edge from the lowest node that has one."""
+        """Add a neighbour back with its values and the edge from the lowest node that has one."""
         taken = set(self.program.variables)
         name = next(f"x{i}" for i in range(len(taken) + 1) if f"x{i}" not in taken)
         anchor = min(self.neighbours[node] & set(self.name_of))
@@ -203,7 +203,7 @@ def closed_forms(
     indices
         Which of them; by default all.
     step_budget
-        Most steps per search.
+        Maximum steps per search.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Context: what a technique is asked. It works on representations; graphs are not matched again."""
+"""Context: the input of a technique. It works on representations; graphs are not matched again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IntArray = npt.NDArray[np.int64]
 SingleArray = npt.NDArray[np.float32]
 
 _T = TypeVar("_T")
-# What techniques keep per model; it goes when the model goes, and is dropped when the model is fitted again.
+# Caches of techniques per model; dropped with the model, and when the model is fitted again.
 _CACHES: WeakKeyDictionary[Any, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
 
 
@@ -89,7 +89,7 @@ class Background:
 
 @dataclass(frozen=True)
 class Context:
-    """What a technique is asked: which programs moved the prediction of each graph.
+    """The input of a technique, which finds the programs that moved the prediction of each graph.
 
     Attributes
     ----------
@@ -103,22 +103,22 @@ class Context:
     background
         How often each program had which value in training.
     n_features
-        How many programs are wanted; a technique may give weights to more.
+        How many programs are requested; a technique may give weights to more.
     seed
-        Seed of everything random.
+        Random seed.
     shared
         Whether the model looks at programs alone, so that its answer to values holds for every graph.
     network
         ``network(row)`` gives a torch function from values to log probabilities, differentiable; None where
-        the head is no network.
+        the head is not a network.
     linear
         Weights (classes × programs) where the head is linear, else None.
     cache
-        Where a technique may keep what depends on the model and the seed alone.
+        Where a technique may cache values that depend only on the model and the seed.
     matching_only
-        Whether only programs that match the graph are wanted; a technique may give weights to others.
+        Whether only matching programs are requested; a technique may give weights to others.
     split
-        The head taken apart, where it is made of perceptrons; else None.
+        The split head, if it consists of perceptrons; else None.
     others
         The pooled features of the graphs, or None.
     """
@@ -221,7 +221,7 @@ def target_codes(seen: Representation, target: Any) -> IntArray:
 
 
 def model_cache(model: GDLNNClassifier) -> dict[Any, Any]:
-    """Return what is kept of a model for its explanations, until it is fitted again."""
+    """Return the cache of a model's explanations, valid until it is fitted again."""
     kept = _CACHES.get(model)
     if kept is None or kept[0] is not model.head_:
         kept = (model.head_, {})
@@ -296,7 +296,7 @@ class SplitHead:
     linear, linear_share
         The layer of a linear model, and its weight in the average of probabilities; None: there is none.
     calibration
-        What is done to the average.
+        The calibration of the average.
     """
 
     def __init__(
@@ -325,7 +325,7 @@ class SplitHead:
 
     @classmethod
     def of(cls, head: Any, n_programs: int, calibration: Calibration | None = None) -> Self | None:
-        """Take a fitted head apart; None where it is another kind of classifier."""
+        """Split a fitted head; return None for another kind of classifier."""
         network = getattr(head, "network_", None)
         if network is None or not hasattr(network, "members"):
             return None
@@ -358,7 +358,7 @@ class SplitHead:
     def path(
         self, values: FloatArray, others: FloatArray | None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return where the path begins, and what programs and pooled features add, at the first layer.
+        """Return the start of the path, and what programs and pooled features add, at the first layer.
 
         It begins where no program is present and pooled features are at their mean in training.
         """
@@ -416,7 +416,7 @@ class SplitHead:
         return moved, scale * moved / chances
 
     def _samples(self, values: FloatArray) -> SingleArray:
-        """Return what the samples add to the first layer; the last ones asked about are remembered."""
+        """Return what the samples add to the first layer; the last ones are cached."""
         if self._last is not None and self._last[0] is values:
             return self._last[1]
         added: SingleArray = np.asarray(values.astype(np.float32) @ self._of_programs, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Contributions of programs to a prediction: beside no program at all, or beside an average graph."""
+"""Contributions of programs to a prediction, compared with no program or with an average graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BATCH_ROWS = 20_000  # rows of one pass through the head: graphs × steps
 
 
 class Contribution:
-    """What each present program adds to the log odds of the target class, beside no program at all.
+    """What each present program adds to the log odds of the target class, compared with no program.
 
     Absent programs add nothing, and pooled features are one entry of their own. Contributions add up to the
     log odds beyond the baseline: exactly for a linear head of two classes, within one percent for
@@ -33,7 +33,7 @@ class Contribution:
         return {}
 
     def attribute(self, context: Context) -> Attribution:
-        """Weigh the programs; their sizes do not depend on the seed."""
+        """Compute the weights; they do not depend on the seed."""
         if context.split is None:
             return _shapley(context)
         weights = np.zeros_like(context.values)
@@ -47,13 +47,13 @@ class Contribution:
 
 
 N_POINTS = 32
-"""Points of the path at which gradients are taken; four times as many where the sum is off."""
+"""Points of the path at which gradients are taken; four times as many if the sum is inaccurate."""
 LARGEST_ERROR = 0.01
-"""By how much of the change in log odds the contributions may miss it, at most."""
+"""Maximum error of the sum of contributions, relative to the change in log odds."""
 N_ORDERS = 16
-"""Random orders in which programs are added for heads without gradients, each also taken reversed."""
+"""Random orders in which programs are added for heads without gradients, each also reversed."""
 _BATCH_GRAPHS = 256
-_LEAST_PROBABILITY = 1e-3  # forests say 0 and 1, whose log odds are infinite
+_LEAST_PROBABILITY = 1e-3  # forests give 0 and 1, whose log odds are infinite
 
 
 def _integrated(head: SplitHead, context: Context, rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -147,11 +147,9 @@ class IntegratedGradients:
         return {"n_steps": self.n_steps}
 
     def attribute(self, context: Context) -> Attribution:
-        """Weigh the programs."""
+        """Compute the weights of the programs."""
         if context.network is None:
-            raise ExplanationError(
-                "technique 'integrated_gradients': expected a head with gradients, got another; use 'lime'"
-            )
+            raise ExplanationError("technique 'integrated_gradients': the head has no gradients; use 'lime'")
         if not context.values.size:
             return Attribution(np.zeros_like(context.values))
         if context.shared:
@@ -180,8 +178,8 @@ class LinearWeights:
     """The contribution of each program to the score of a linear head.
 
     The weight of program j for class c is ``w[c, j] · (x[j] − mean of x[j] in training)``: the share it has
-    in this graph's score beside that of an average graph, which is also its exact Shapley value. For two
-    classes with one score, the weights of the first class are those of the second turned round.
+    in this graph's score compared with an average graph, which is also its exact Shapley value. For two
+    classes with one score, the weights of the first class are those of the second with opposite signs.
     """
 
     name = "linear"
@@ -191,10 +189,8 @@ class LinearWeights:
         return {}
 
     def attribute(self, context: Context) -> Attribution:
-        """Weigh the programs."""
+        """Compute the weights of the programs."""
         table = context.linear
         if table is None:
-            raise ExplanationError(
-                "technique 'linear': expected a model with a linear head, got another; use 'lime'"
-            )
+            raise ExplanationError("technique 'linear': the head is not linear; use 'lime'")
         return Attribution(table[context.targets] * (context.values - context.background.means))

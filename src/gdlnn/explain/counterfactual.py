@@ -1,4 +1,4 @@
-"""Counterfactuals: the fewest nodes found whose removal makes the model say something else."""
+"""Counterfactuals: the fewest nodes found whose removal changes the prediction."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from gdlnn.model.representation import Representation
 
 FloatArray = npt.NDArray[np.float64]
-_PROGRAMS = 10  # programs whose witnesses are looked along in one step
+_PROGRAMS = 10  # programs whose witnesses are searched in one step
 _MAX_CANDIDATES = 40  # nodes tried in one step
 
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """Nodes without which the model decides otherwise.
+    """Nodes whose removal changes the prediction.
 
     Attributes
     ----------
     graph
         The graph.
     nodes
-        The nodes to remove, rising. Put any one of them back and the prediction is the old one again.
+        The nodes to remove, sorted. With any one of them kept, the prediction is unchanged.
     prediction, probability
-        What the model says of the whole graph.
+        The model's prediction for the whole graph.
     new_prediction, new_probability
-        What it says of the graph without the nodes.
+        The prediction for the graph without the nodes.
     n_asked
-        How many graphs the model was asked about.
+        How many graphs were predicted.
     """
 
     graph: Graph
@@ -51,7 +51,7 @@ class Counterfactual:
 
     @property
     def rest(self) -> Graph:
-        """The graph without the nodes; features stay as they were."""
+        """The graph without the nodes; features are unchanged."""
         kept = np.setdiff1d(np.arange(self.graph.n_nodes), np.array(self.nodes, dtype=np.int64))
         return self.graph.subgraph(kept)
 
@@ -59,12 +59,12 @@ class Counterfactual:
 def counterfactual(
     model: GDLNNClassifier, graph: Graph, *, max_nodes: int | None = None
 ) -> Counterfactual | None:
-    """Look for nodes whose removal flips the prediction.
+    """Find nodes whose removal changes the prediction.
 
-    Step by step the node is removed that costs the predicted class most, among the nodes on which the
-    programs that speak for it most stand now; any node where there are none. Then nodes are put back, one
-    at a time, while the prediction stays flipped. Whatever is returned was asked of the model: the set
-    flips, and no set of one node less inside it does.
+    Step by step, the node is removed that lowers the probability of the predicted class most, among the nodes
+    of the programs that support it most; any node if there are none. Then nodes are put back, one at a time,
+    while the prediction stays changed. The result is checked with the model: removing the set changes the
+    prediction, and removing one node fewer does not.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ def counterfactual(
     graph
         The graph.
     max_nodes
-        Most nodes to remove before giving up; by default all.
+        Maximum number of nodes to remove before giving up; by default all.
 
     Returns
     -------
-    The counterfactual, or None where nothing was found; some graphs have none, such as those that the
+    The counterfactual, or None if none was found; some graphs have none, such as those that the
     model would classify alike without any node.
     """
     if max_nodes is not None and max_nodes < 1:
@@ -96,7 +96,7 @@ class _Search:
         self.position = int(self.whole.codes[0])
 
     def ask(self, removals: Sequence[frozenset[int]]) -> Representation:
-        """Ask the model about the graph without each set of nodes."""
+        """Predict the graph without each set of nodes."""
         nodes = range(self.graph.n_nodes)
         graphs = [self.graph.subgraph([v for v in nodes if v not in removed]) for removed in removals]
         self.n_asked += len(graphs)
@@ -123,7 +123,7 @@ class _Search:
         return None
 
     def _candidates(self, removed: frozenset[int], row: FloatArray) -> list[int]:
-        """Return the nodes on which programs that speak for the class stand, or all where none does."""
+        """Return the nodes of the programs that support the class, or all nodes if there are none."""
         left = [v for v in range(self.graph.n_nodes) if v not in removed]
         rest = self.graph.subgraph(left)
         nodes: set[int] = set()

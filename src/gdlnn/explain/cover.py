@@ -1,4 +1,4 @@
-"""Greedy cover: the few programs that together match most graphs of a class, and hardly any other graph."""
+"""Greedy cover: a few programs that together match most graphs of a class, and hardly any other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 NEARLY_BEST = 0.95
-"""Of programs that gain at least this share of the best one's gain the smallest is taken."""
+"""Among programs that gain at least this share of the best gain, the smallest is taken."""
 LEAST_NEW = 0.02
 """Share of the graphs of a class that a program must add to what is covered; at least two graphs."""
 
@@ -33,10 +33,9 @@ def greedy_cover(
     """Choose programs that cover the graphs of a class.
 
     Each step looks at the graphs that are not covered yet. The gain of a program is the number of graphs of
-    the class that it matches there, times how far the lower end of Wilson's 95 % interval of its precision
-    there lies above the share of the class: programs no better than chance gain nothing. A program of which
-    less than half of the matched graphs of the class are new is a variant of what was chosen, and is passed
-    over.
+    the class it matches there, times the margin of its precision: the lower end of Wilson's 95 % interval
+    minus the share of the class. Programs no better than chance gain nothing. A program is skipped as a
+    variant if less than half of the graphs of the class that it matches are new.
 
     Parameters
     ----------
@@ -45,11 +44,11 @@ def greedy_cover(
     inside
         Which graphs are of the class.
     sizes
-        How large each program is, by which nearly equal ones are told apart.
+        The size of each program, which decides between nearly equal ones.
     candidates
         Which programs may be chosen.
     most
-        Most programs to choose.
+        Maximum number of programs to choose.
     """
     share = float(inside.mean()) if len(inside) else 0.0
     columns = np.flatnonzero(candidates & (_lower(matches, inside) > share))

@@ -1,4 +1,4 @@
-"""explain(): from a model and graphs to explanations, in one line: context, attribution, subgraph, record."""
+"""explain(): from a model and graphs to explanations, through context, attribution and subgraph."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IntArray = npt.NDArray[np.int64]
 GraphsLike = Graph | str | list[Any] | tuple[Any, ...] | GraphDataset | Representation
 NFeatures = int | Literal["enough", "smallest"]
 MOST_ABSENT = 2
-"""Absent programs that an explanation names at most."""
+"""Maximum number of absent programs that an explanation names."""
 logger = logging.getLogger(__name__)
 
 
@@ -74,7 +74,7 @@ def explain(
     *,
     background: Sequence[Graph] | None = None,
 ) -> Explanation | Explanations:
-    """Explain predictions: the programs that decide, and the part of each graph that they need.
+    """Explain predictions: return the programs that decide, and the subgraph that they need.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def explain(
 
 
 def represented(model: Any, graphs: GraphsLike) -> Representation:
-    """Return what a model makes of one graph or several, unless it was asked before."""
+    """Return a model's representation of one graph or several, unless it is given."""
     if isinstance(graphs, Representation):
         return graphs
     convert = Conversion.of_model(model) if hasattr(model, "programs_") else None
@@ -149,14 +149,14 @@ def _checked(n_features: Any) -> NFeatures:
 
 
 def important(weights: FloatArray, n_features: int) -> IntArray:
-    """Return the programs with the largest weights by size, largest first; those of weight zero never."""
+    """Return the programs with the largest absolute weights, largest first, without those of weight zero."""
     order = np.argsort(-np.abs(weights), kind="stable")[:n_features]
     return np.asarray(order[weights[order] != 0], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Explainer:
-    """A model and a technique: graphs that the model has seen in, explanations out."""
+    """A model and a technique, which turn represented graphs into explanations."""
 
     model: GDLNNClassifier
     technique: Technique
@@ -171,7 +171,7 @@ class Explainer:
     def context(
         self, seen: Representation, targets: IntArray, n_features: int, *, matching_only: bool = False
     ) -> Context:
-        """Return what the technique is asked."""
+        """Return the input of the technique."""
         return make_context(
             self.model,
             seen,
@@ -183,7 +183,7 @@ class Explainer:
         )
 
     def explain(self, seen: Representation, targets: IntArray, n_features: int) -> list[Explanation]:
-        """Name the most important programs of each graph, so many of them."""
+        """Explain each graph by its most important programs."""
         context = self.context(seen, targets, n_features)
         attribution = self.technique.attribute(context)
         if attribution.baseline is None:
@@ -228,7 +228,7 @@ class Explainer:
         )
 
     def _contained(self, column: int) -> IntArray:
-        """Return the programs that a program contains, itself among them; only exact ones are told."""
+        """Return the programs that a program contains, including itself; only exact ones are known."""
         cache = model_cache(self.model).setdefault("contained", {})
         if column not in cache:
             info, program = self.model.programs_.info, self.programs[column]
@@ -313,7 +313,7 @@ class Explainer:
         )
 
     def _where(self, scored: Scored, column: int) -> dict[str, int] | None:
-        """Return the place of a present program that speaks loudest; None where it is absent."""
+        """Return the place of a present program with the highest score; None if it is absent."""
         at = np.flatnonzero(scored.columns == column)
         if not len(at) or not len(scored.images[at[0]]):
             return None
@@ -341,7 +341,7 @@ class Explainer:
     def _baselines(
         self, seen: Representation, targets: IntArray, attribution: Attribution, scored: Sequence[Scored]
     ) -> list[dict[str, Any]]:
-        """Return per graph what an explanation by contributions says beside its programs."""
+        """Return per graph the baseline values of an explanation by contributions."""
         assert attribution.baseline is not None
         counts = dict(self.model.programs_.info.label_counts)
         shares = np.array([counts.get(plain(label), 0) for label in seen.classes])
@@ -369,7 +369,7 @@ def threshold_of(seen: Representation, target: int) -> float:
 
 
 def _with_schema(graph: Graph, schema: Any) -> Graph:
-    """Return a graph that knows the names of the training graphs, where it has none and they fit it."""
+    """Return a graph with the feature names of the training graphs, if it has none and they fit."""
     widths = (graph.node_features.shape[1], graph.edge_features.shape[1])
     if graph.schema is not None or schema is None or (len(schema.node), len(schema.edge)) != widths:
         return graph
@@ -382,7 +382,7 @@ def explain_pl4xgl(model: PL4XGLClassifier, seen: Representation) -> list[Explan
     """Explain predictions of a PL4XGLClassifier by the program that decided.
 
     That is the best-scoring one of the predicted label, its weight is its score, and the subgraph is its
-    witness. A graph that nothing matches has the default label and an empty explanation.
+    witness. A graph that no program matches has the default label and an empty explanation.
     """
     results = []
     for row, column in enumerate(model.deciding_columns(seen)):

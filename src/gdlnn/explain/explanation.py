@@ -1,6 +1,6 @@
-"""Explanation: which programs decided, where they are in the graph, and how to show that.
+"""Explanation: the programs that decided, where they match in the graph, and how to show them.
 
-How programs are weighed is in `techniques`, pictures and pages are made in `drawing`.
+`techniques` computes the weights of programs; `drawing` makes pictures and pages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
 VERSION = 2
-"""What is written. Version 1 had no baseline and no scores of nodes; it is still read."""
+"""The version that is written. Version 1 had no baseline and no scores of nodes; it can still be read."""
 LEAST_REASON = 0.5
 """Log odds that present programs must add beyond a baseline that gives the prediction by itself."""
 
@@ -56,7 +56,7 @@ class Reason(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """A program that is absent, and what that adds to the log odds of the target beside an average graph."""
+    """An absent program, and what its absence adds to the log odds, compared with an average graph."""
 
     program: Program
     contribution: float
@@ -65,11 +65,11 @@ class Absent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation(NodeSubset):
-    """Why a model said what it said of one graph.
+    """Why a model predicted a class for one graph.
 
-    Programs stand from the most to the least important; `weights`, `matched`, `witnesses`, `indices` and
-    `labels` run along with them. A program that does not match the graph may be important too: that it is
-    absent speaks for the class (a positive weight) or against it.
+    Programs are sorted from the most to the least important; `weights`, `matched`, `witnesses`, `indices` and
+    `labels` are in the same order. A program that does not match the graph may be important too: its absence
+    supports the class (a positive weight) or counts against it.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Explanation(NodeSubset):
         nodes, or edges, of each place; None for techniques without a baseline.
     absent
         Programs whose absence weighs at least as much as any present program, beside an average graph. They
-        are no part of what present programs add.
+        are not included in what present programs add.
     threshold
         The probability of the target above which it is predicted.
     """
@@ -175,7 +175,7 @@ class Explanation(NodeSubset):
 
     @property
     def has_reason(self) -> bool:
-        """Whether something present speaks for the target; False where the baseline alone gives it.
+        """Whether a present program supports the target; False if the baseline alone gives it.
 
         That is so where the baseline gives the target, no listed program lies where the nodes add
         `LEAST_REASON`, and neither pooled features nor all programs together add as much.
@@ -188,7 +188,7 @@ class Explanation(NodeSubset):
         return max([self.others, self.added + self.others, *places]) >= LEAST_REASON
 
     def without_reason(self) -> Explanation:
-        """Return the same, with nothing highlighted where nothing present is a reason."""
+        """Return the same explanation, with nothing highlighted if no present program is a reason."""
         return self if self.has_reason else replace(self, nodes=())
 
     # --- the subgraph -------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class Explanation(NodeSubset):
     def node_scores(self) -> FloatArray:
         """How much each node adds to the log odds of the target: they sum to what the programs add.
 
-        For techniques without a baseline: the sizes of the weights of the listed programs that stand on it.
+        For techniques without a baseline: the absolute weights of the listed programs that match the node.
         """
         if self.scores is not None:
             return np.array(self.scores, dtype=np.float64)
@@ -211,15 +211,15 @@ class Explanation(NodeSubset):
 
     @property
     def schema(self) -> Schema | None:
-        """What the features and classes are called."""
+        """The names of the features and classes."""
         return self.graph.schema
 
     def class_name(self, label: Any) -> str:
-        """Return what a class is called."""
+        """Return the name of a class."""
         return (self.schema or Schema()).class_name(label)
 
     def describe(self) -> str:
-        """Say in a few lines what was predicted, and which programs speak for and against it."""
+        """Describe in a few lines the prediction and the programs for and against it."""
         lines = [f"{self.class_name(self.prediction)} ({self.probability:.1%})"]
         if self.target != self.prediction:
             lines[0] += f"; explained: {self.class_name(self.target)} ({self.target_probability:.1%})"
@@ -259,9 +259,9 @@ class Explanation(NodeSubset):
 
     @property
     def missed(self) -> float | None:
-        """By how much contributions miss the log odds beyond the baseline; None if by less than 1 % of them.
+        """The error of the sum of contributions, in log odds; None if below 1 % of their change.
 
-        Integrated gradients are sums over points of a path, and no more exact than these are dense.
+        Integrated gradients are sums over points of a path, and more points make them more exact.
         """
         if self.baseline_probability is None or self.added is None:
             return None
@@ -295,7 +295,7 @@ class Explanation(NodeSubset):
     # --- pictures -----------------------------------------------------------------------------------------
 
     def draw(self, path: str | os.PathLike[str] | None = None, *, legend: bool = True) -> str:
-        """Return the picture as SVG; with `path`, write it there too."""
+        """Return the picture as SVG; with `path`, also write it there."""
         from gdlnn.drawing import write_text
         from gdlnn.explain.pictures import draw_explanation
 
@@ -305,7 +305,7 @@ class Explanation(NodeSubset):
         return svg
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return a page of its own, with picture, programs and weights; with `path`, write it there too."""
+        """Return a standalone page with picture, programs and weights; with `path`, also write it there."""
         from gdlnn.drawing import write_text
         from gdlnn.explain.pictures import explanation_page
 
@@ -458,7 +458,7 @@ def what_it_contains(words: str) -> str:
 
 
 def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:
-    """Refuse numbers and truth values that no explanation has: a checkpoint may hold anything."""
+    """Refuse values that no explanation can have: a checkpoint is untrusted."""
     for share in (found.probability, found.target_probability):
         if not 0 <= share <= 1 + 1e-9:
             raise ValueError(f"{share} for a probability")
@@ -492,7 +492,7 @@ def _numbers(values: Any) -> tuple[float, ...] | None:
 
 
 def plain(label: Any) -> Any:
-    """Return a label as JSON knows it."""
+    """Return a label as a JSON value."""
     return label.item() if isinstance(label, np.generic) else label
 
 

@@ -1,4 +1,4 @@
-"""Explanations: several of them, as a list that can be shown as a table."""
+"""Explanations: a list of explanations that can be shown as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Explanations(list[Explanation]):
-    """What `explain` gives for several graphs: a list, with its rows as a DataFrame."""
+    """The result of `explain` for several graphs: a list that can be converted to a DataFrame."""
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each program of each explanation."""

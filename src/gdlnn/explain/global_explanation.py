@@ -1,4 +1,4 @@
-"""Global explanations: for each class the few programs that a model goes by, counted on held-out graphs."""
+"""Global explanations: for each class a few programs that decide, counted on held-out graphs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from gdlnn.model.representation import Representation
 
 MOST_PROGRAMS = 5
-"""Most programs for each class."""
+"""Maximum number of programs per class."""
 _AT_ONCE = 256  # graphs whose contributions are in memory together
 
 
 class GlobalExample(NamedTuple):
-    """A graph that shows a program: its row, the graph, and where the program is in it."""
+    """An example of a program: the row, the graph, and where the program matches."""
 
     row: int
     graph: Graph
@@ -40,7 +40,7 @@ class GlobalExample(NamedTuple):
 
 @dataclass(frozen=True)
 class GlobalProgram:
-    """A program that speaks for a class.
+    """A program that supports a class.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class GlobalProgram:
 
 @dataclass(frozen=True)
 class GlobalClass:
-    """What a model goes by for one class.
+    """The programs that decide for one class.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class GlobalClass:
     n_graphs
         Held-out graphs of the class.
     share
-        Their share of all held-out graphs: the precision of a program that knows nothing.
+        Their share of all held-out graphs: the precision of a program that matches at random.
     programs
         The programs, in the order in which they were chosen.
     uncovered
@@ -104,7 +104,7 @@ class GlobalClass:
 
 @dataclass(frozen=True)
 class GlobalExplanation:
-    """The programs a model goes by, class by class.
+    """The programs that decide, class by class.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class GlobalExplanation:
     n_graphs
         Number of held-out graphs.
     labelled
-        Whether graphs were counted by their labels; False: by what the model predicts for them.
+        Whether graphs were counted by their labels; False: by their predicted classes.
     schema
         The names of features and classes, or None.
     directed
@@ -127,7 +127,7 @@ class GlobalExplanation:
     directed: bool = False
 
     def describe(self) -> str:
-        """Say in a few lines which programs speak for which class, and what they leave uncovered."""
+        """Describe in a few lines the programs of each class, and the uncovered graphs."""
         lines = []
         for item in self.classes.values():
             lines.append(self.headline(item))
@@ -158,12 +158,14 @@ class GlobalExplanation:
     def uncovered_line(self, item: GlobalClass) -> str:
         """Say which graphs of a class no listed program covers."""
         if not item.uncovered:
-            return "nothing is left uncovered" if item.n_graphs else "no held-out graph is of this class"
+            return (
+                "nothing is left uncovered" if item.n_graphs else "there is no held-out graph of this class"
+            )
         rows = ", ".join(map(str, item.uncovered[:5])) + (", …" if len(item.uncovered) > 5 else "")
         return f"not covered: {len(item.uncovered)} of {item.n_graphs} graphs (rows {rows})"
 
     def to_html(self) -> str:
-        """Return a page of its own, with diagrams of the programs and example graphs."""
+        """Return a standalone page with diagrams of the programs and example graphs."""
         from gdlnn.explain.pictures import global_page
 
         return global_page(self)
@@ -208,10 +210,10 @@ def explain_model(
     n_examples: int = 3,
     background: Sequence[Graph] | None = None,
 ) -> GlobalExplanation:
-    """Explain a model: for each class the few programs that together cover most of its held-out graphs.
+    """Explain a model: return for each class a few programs that cover most of its held-out graphs.
 
-    Listed are programs that were found for the class, that speak for it in the model (on average they add to
-    its log odds where they are present), and whose precision on these graphs is better than chance. They are
+    A program is listed if it was found for the class, supports it in the model (on average it adds to the log
+    odds where it is present), and has a precision on these graphs that is better than chance. Programs are
     chosen greedily, see `greedy_cover`; a variant of a listed program is not listed.
 
     Parameters
@@ -222,9 +224,9 @@ def explain_model(
         Held-out graphs: a test or validation set that the model was not trained on, or what the model has
         made of it. On training graphs every precision is too high.
     y
-        The labels; by default those of the data set. Without labels graphs count as what is predicted.
+        The labels; by default those of the dataset. Without labels, the predicted classes are used.
     max_programs
-        Most programs for each class.
+        Maximum number of programs per class.
     n_examples
         How many example graphs to keep for each program.
     background
@@ -314,5 +316,5 @@ def _listed(
 
 
 def _named(graph: Graph, schema: Schema | None) -> Graph:
-    """Return a graph that knows what its features are called, where it has no names of its own."""
+    """Return a graph with feature names, if it has none."""
     return graph if schema is None or graph.schema is not None else graph._relabelled(schema, graph.name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gdlnn.explain.context import Context, FloatArray
 
 _MORE_SAMPLES = 2048
-_TINY = 1e-9  # on the diagonal, for programs that the sample cannot tell apart
+_TINY = 1e-9  # on the diagonal, for programs that the sample cannot distinguish
 
 
 class KernelShap:
@@ -49,7 +49,7 @@ class KernelShap:
         return {"n_samples": self.n_samples}
 
     def attribute(self, context: Context) -> Attribution:
-        """Weigh the programs."""
+        """Compute the weights of the programs."""
         n, k = context.values.shape
         if not n or not k:
             return Attribution(np.zeros_like(context.values))
@@ -61,7 +61,7 @@ class KernelShap:
             return Attribution(gains[:, None])
         coalitions, chances = self._coalitions(k, context.seed)
         inside = coalitions.astype(np.float64)
-        # The last program's value follows from the sum, which leaves a regression without constraint.
+        # The last program's value follows from the sum, so the regression has no constraint.
         rows = inside[:, :-1] - inside[:, -1:]
         weighted = rows.T * chances
         matrix = weighted @ rows

@@ -1,8 +1,8 @@
-"""LIME as for tables: resample the representation, weigh samples by closeness, fit a linear model.
+"""LIME as for tables: resample the representation, weight samples by closeness, fit a linear model.
 
-The numbers are those of the `lime` package on the same samples (kernel, selection and ridge alike). What
-differs is how they are found: all graphs of a batch share one set of samples, so that the head is asked
-once, and the large ridge regression is solved for all of them together by conjugate gradients.
+The numbers equal those of the `lime` package on the same samples (kernel, selection and ridge). Only the
+computation differs: all graphs of a batch share one set of samples, so that the head runs once, and the large
+ridge regression is solved for all of them together by conjugate gradients.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _DOUBLE_LIMIT = 500_000
 _BATCH = 256  # graphs solved together; bounds memory
 _MAX_ITERATIONS = 60
 CACHE = "lime"
-"""Where samples are kept between calls: one set for all kinds of LIME."""
+"""The cache key of the samples: one set for all kinds of LIME."""
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """Samples around the training data and what the model says of them, shared by all graphs.
+    """Samples around the training data and the model's predictions for them, shared by all graphs.
 
     Attributes
     ----------
@@ -73,13 +73,12 @@ class Lime:
         Width σ of the kernel √exp(−d²/σ²), where d² is the number of programs whose value differs from the
         explained graph's; by default 0.75·√k.
     present_only
-        Choose among the programs that match the graph. Where there are hundreds of rare programs, nearly
-        all of them absent, the largest weights belong to absent ones by number alone, and no subgraph is
-        left to show.
+        Choose among the programs that match the graph. With hundreds of rare programs, nearly all of them
+        absent, the largest weights would otherwise belong to absent ones, and there would be no subgraph.
     contributions
-        Weigh a program by what it adds in this graph beside an average one: its coefficient times how rare
-        the graph's value is, 1 less its share in training. That is its Shapley value in the fitted linear
-        model. That a program is absent which hardly any graph has then says next to nothing.
+        Weight a program by what it adds in this graph compared with an average one: its coefficient times 1
+        minus the share of its value in training. That is its Shapley value in the fitted linear model. The
+        absence of a rare program then carries almost no weight.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class Lime:
         }
 
     def attribute(self, context: Context) -> Attribution:
-        """Weigh the `n_features` programs with the largest weights; the others get zero."""
+        """Return the weights of the `n_features` most important programs; the others get zero."""
         values = context.values
         weights = np.zeros_like(values)
         quality = np.zeros(len(values))
@@ -139,7 +138,7 @@ class Lime:
             kept: Neighbourhood = context.cache[key]
             return kept
         rng = np.random.default_rng(context.seed)
-        # By columns: what is picked later are a few programs.
+        # By columns, since a few programs are picked later.
         samples = np.asfortranarray(context.background.sample(self.n_samples - 1, rng))
         probabilities = context.predict(samples, 0) if context.shared else np.zeros((len(samples), 0))
         rows, preconditioner, n_present = None, None, None
@@ -170,7 +169,7 @@ class Lime:
 
 
 def _labels(context: Context, around: Neighbourhood, rows: npt.NDArray[np.int64]) -> FloatArray:
-    """Return what the model says of the samples, samples × graphs: asked once, or graph by graph."""
+    """Return the predictions for the samples, samples × graphs: computed once, or graph by graph."""
     if context.shared:
         return np.asarray(around.probabilities[:, context.targets[rows]])
     columns = [context.predict(around.samples, i)[:, context.targets[i]] for i in rows.tolist()]
@@ -194,7 +193,7 @@ def _coefficients(
 def _largest(
     sizes: FloatArray, values: FloatArray, n_features: int, present_only: bool = False
 ) -> npt.NDArray[np.int64]:
-    """Return the programs of the largest sizes, the first of equals before the others."""
+    """Return the programs with the largest absolute values; ties go to the first."""
     order = np.argsort(-np.where(values == 0, -1.0, sizes) if present_only else -sizes, kind="stable")
     chosen = order[:n_features]
     return np.asarray(chosen[values[chosen] != 0] if present_only else chosen, dtype=np.int64)
@@ -226,10 +225,10 @@ def solve_shared(
 ) -> FloatArray:
     """Solve the ridge regression over all programs for many graphs at once; programs match or do not.
 
-    "Equal to the graph's value" is the sample's value itself or one minus it, so that the regression on
-    equality is the one on the samples with some signs turned, and every graph has the same matrix but for
-    the weights of the rows. Those differ little, which makes the inverse for equal weights an excellent
-    preconditioner: a handful of steps of conjugate gradients is enough.
+    "Equal to the graph's value" is the sample's value itself or one minus it. So the regression on equality
+    is the one on the samples with some signs changed, and the matrices of the graphs differ only in the
+    weights of the rows. These differ little, which makes the inverse for equal weights an excellent
+    preconditioner: a few steps of conjugate gradients are enough.
 
     Parameters
     ----------
@@ -274,7 +273,7 @@ def solve_shared(
 def _conjugate_gradients(
     apply: Any, preconditioner: SymmetricInverse, right: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
-    """Solve for every column of the right side; a column that is solved stays as it is."""
+    """Solve for every column of the right side; a solved column is left unchanged."""
     tolerance = 1e-10 if right.dtype == np.float64 else 1e-5
     x = np.zeros_like(right)
     residual = right.copy()
@@ -335,5 +334,5 @@ def _final_fit(
     own_error = own - label_mean - float((1 - centre) @ solution)
     spread = closeness @ (labels - label_mean) ** 2 + (own - label_mean) ** 2
     if spread <= 1e-24 * (closeness.sum() + 1):
-        return solution, 1.0  # the model says the same everywhere, and so does the fit
+        return solution, 1.0  # the model is constant, and so is the fit
     return solution, float(1 - (closeness @ errors**2 + own_error**2) / spread)

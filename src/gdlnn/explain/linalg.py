@@ -1,4 +1,4 @@
-"""CentredRows: samples less their mean, as products with vectors need them, sparse where that is quicker."""
+"""CentredRows: samples minus their mean, for products with vectors; sparse if that is faster."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scipy.sparse import csr_array
 Array = npt.NDArray[Any]
 
 SPARSE_BELOW = 0.15
-"""Share of values other than zero up to which the table is kept sparse: most programs are rare."""
+"""Share of non-zero values up to which the table is kept sparse: most programs are rare."""
 
 
 class CentredRows:
-    """A table of samples less the mean of each column.
+    """A table of samples minus the mean of each column.
 
-    The mean is never taken off in memory: a sparse table stays sparse, and products are put right after.
+    The mean is never subtracted in memory: a sparse table stays sparse, and products are corrected.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class CentredRows:
         self._mean = self.mean.astype(dtype)
         sparse = samples.size > 0 and np.count_nonzero(samples) < SPARSE_BELOW * samples.size
         self._table: Any = (csr_array(samples) if sparse else samples).astype(dtype)
-        # A copy of its own: by rows, products are several times as quick as by columns.
+        # A copy by rows: products are several times as fast as by columns.
         self._turned: Any = csr_array(self._table.T) if sparse else self._table.T
 
     def matvec(self, x: Array) -> Array:
@@ -71,7 +71,7 @@ class CentredRows:
 
 
 class SymmetricInverse:
-    """The inverse of a positive definite matrix, found and used by halves: a third of the usual work.
+    """The inverse of a positive definite matrix, using its symmetry: a third of the usual work.
 
     Parameters
     ----------

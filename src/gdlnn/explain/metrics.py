@@ -1,4 +1,4 @@
-"""Metrics of explanations, each with its formula in its docstring and in docs/explanations.md.
+"""Metrics of explanations, each with its formula in its docstring and in docs/explanations-metrics.md.
 
 - The paper's own: `sparsity` and `fidelity`, exactly as its appendix defines them.
 - As in PyTorch Geometric (GraphFramEx, GraphXAI): `fidelity_plus`, `fidelity_minus`, `characterization`,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _same_length(metric: str, **columns: Sized) -> None:
-    """Check that there is something to average, and as much of everything."""
+    """Check that the columns are not empty and have equal lengths."""
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{size} of {name}" for name, size in sizes.items())
@@ -60,7 +60,7 @@ def sparsity(sizes: npt.ArrayLike, whole: npt.ArrayLike) -> float:
 def fidelity(y: npt.ArrayLike, predicted: npt.ArrayLike, predicted_subgraph: npt.ArrayLike) -> float:
     """Return the mean of ``1[ŷ = y] − 1[ŷ of the explanation = y]``. Lower is better; it may be negative.
 
-    All graphs count, also those that the model gets wrong.
+    All graphs count, including those that the model gets wrong.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def overlap(
         if not np.isnan(area):
             areas.append(area)
     if not rows:
-        raise ExplanationError("overlap: expected a graph with a truth, got none")
+        raise ExplanationError("overlap: no graph has a ground truth")
     precision, recall, index_, inside, at_size = np.array(rows, dtype=np.float64).mean(axis=0).tolist()
     area = float(np.mean(areas)) if areas else float("nan")
     return Overlap(precision, recall, index_, inside, area, len(rows), at_size)
@@ -373,9 +373,9 @@ def measure(
     edge_masks: Sequence[Any] | None = None,
     seconds: float | None = None,
 ) -> Measures:
-    """Measure explanations of labelled graphs.
+    """Compute the metrics of explanations of labelled graphs.
 
-    Subgraphs and rests are induced subgraphs with unchanged features, given to the model anew.
+    Subgraphs and rests are induced subgraphs with unchanged features, predicted again by the model.
 
     Parameters
     ----------
@@ -420,7 +420,7 @@ def measure(
 
 
 def _sides(explanations: Sequence[Explanation]) -> dict[str, float | None]:
-    """Return what speaks for and against, where all explanations have a baseline."""
+    """Return the mean numbers of programs for and against, if all explanations have a baseline."""
     if any(getattr(e, "baseline_probability", None) is None for e in explanations):
         return dict.fromkeys(("with_reason", "supporting", "opposing"))
     return {
@@ -433,7 +433,7 @@ def _sides(explanations: Sequence[Explanation]) -> dict[str, float | None]:
 def measure_model(
     model: Any, dataset: GraphDataset, explain: Callable[[Any, list[Graph]], list[Explanation]]
 ) -> Measures:
-    """Explain the graphs of a data set with `explain(model, graphs)`, take the time, and measure."""
+    """Explain the graphs of a dataset with `explain(model, graphs)`, time it, and compute the metrics."""
     start = time.perf_counter()
     explanations = explain(model, dataset.graphs)
     seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""From contributions of programs to those of nodes and edges, and which program tells a reason."""
+"""Divide contributions of programs over nodes and edges, and choose the programs to list."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 SMALL_CHANGE = 0.1
-"""A program that can be left out at less than this share of its contribution is told by one it contains."""
+"""A program whose removal costs less than this share of its contribution is replaced by one it contains."""
 WORTH_SHOWING = 0.4
-"""Share of the highest score of a node from which on a node is worth showing."""
+"""A node is worth showing from this share of the highest score on."""
 APART = 0.25
-"""The same for nodes that are not beside what is shown already."""
+"""The same for nodes that are not adjacent to those already shown."""
 CANDIDATES = 60
-"""Programs among which those to list are looked for: the strongest of each side."""
+"""Number of candidate programs for the list: the strongest of each side."""
 MOST_PLACES = 8
-"""Places of each of them that are looked at."""
+"""Maximum number of places considered per candidate."""
 
 
 def spread(
@@ -90,10 +90,10 @@ class Scored(NamedTuple):
     def strongest(self, n_features: int) -> list[int]:
         """Return the programs to list, those first whose places add most, for or against the target.
 
-        A node is worth showing if its score is at least `WORTH_SHOWING` of the highest, apart from what is
-        taken already `APART` of it: of two groups that decide together one may be weaker. For each side in
-        turn, the place is taken whose nodes lie furthest above that in sum, then the place that adds most to
-        it, until none does. So a reason that many programs share is told once, where it is.
+        A node is worth showing if its score is at least `WORTH_SHOWING` of the highest, or `APART` of it
+        for nodes apart from those already chosen: one of two groups that decide together may be weaker. For
+        each side in turn, the place is chosen whose nodes exceed that in sum by most, then the place that
+        adds most to it, until none does. So a reason that many programs share is listed once.
         """
         found = [(adds, column) for sign in (1.0, -1.0) for adds, column in self._of_side(sign, n_features)]
         found.sort(key=lambda pair: -round(pair[0], 9))
@@ -117,7 +117,7 @@ class Scored(NamedTuple):
         while len(found) < most:
             excess = scores - np.where(self._beside(left), WORTH_SHOWING, APART) * highest
             gains = np.round(covers @ (excess * left), 9)
-            # Algorithm 2 would leave nothing new of a program that also lies in what is taken already.
+            # Algorithm 2 would add no node for a program that also matches inside the chosen nodes.
             gains[np.isin(owners, owners[covers @ left == 0])] = -np.inf
             best = int(np.lexsort((sizes, -gains))[0])
             if gains[best] <= 0:
@@ -127,7 +127,7 @@ class Scored(NamedTuple):
         return found
 
     def _beside(self, left: FloatArray) -> npt.NDArray[np.bool_]:
-        """Return which nodes are taken or beside such; all of them at first."""
+        """Return which nodes are chosen or adjacent to chosen ones; all of them at first."""
         taken = left == 0
         if not taken.any():
             return np.ones(len(left), dtype=bool)
@@ -146,9 +146,9 @@ def told_by_the_smallest(
 ) -> IntArray:
     """Return programs, each replaced by the smallest one that carries its reason.
 
-    Where a program contains another that is present and speaks for the same side, and leaving the larger one
-    out of the model changes the log odds by less than a tenth of its contribution, the smaller one is listed:
-    of several the one that adds most.
+    Suppose a program contains another that is present and on the same side. If leaving the larger one out of
+    the model changes the log odds by less than a tenth of its contribution, the smaller one is listed: of
+    several the one that adds most.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def told_by_the_smallest(
 
 
 def _can_be_left_out(context: Context, row: int, columns: IntArray, weights: FloatArray) -> dict[int, bool]:
-    """Return which programs the model hardly misses: others that are present say the same."""
+    """Return which programs can be left out: other present programs carry the same reason."""
     if not len(columns):
         return {}
     values = context.values[row]
@@ -200,7 +200,7 @@ def _can_be_left_out(context: Context, row: int, columns: IntArray, weights: Flo
 def as_graph(program: Program, n_node_features: int, n_edge_features: int, *, directed: bool) -> Graph | None:
     """Return the graph that a program of exact conditions describes; None where some condition is a range.
 
-    What a program leaves open gets a value that no exact condition asks for.
+    An open feature gets a value that no exact condition has.
     """
     nodes = [_exact(node.intervals, n_node_features) for node in program.nodes]
     edges = [_exact(edge.intervals, n_edge_features) for edge in program.edges]

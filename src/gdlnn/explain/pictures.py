@@ -68,15 +68,17 @@ def draw_counterfactual(counterfactual: Counterfactual) -> str:
 
 
 def program_colours(explanation: Explanation) -> dict[int, int]:
-    """Return the colours of the programs that match, by their number; absent ones have none."""
+    """Return the colours of the matching programs, by index; absent ones have none."""
     present = [i for i, found in enumerate(explanation.matched) if found]
-    if explanation.baseline_probability is not None:  # the map shows what is against; outlined is what is for
+    if (
+        explanation.baseline_probability is not None
+    ):  # colours show nodes against the class; outlines show nodes for it
         present = [i for i in present if explanation.weights[i] > 0 and explanation.nodes]
     return {program: number for number, program in enumerate(present)}
 
 
 def highlights(explanation: Explanation, numbers: dict[int, int]) -> Highlights:
-    """Return which nodes and edges which program stands on."""
+    """Return which program matches which nodes and edges."""
     nodes: dict[int, list[int]] = {}
     edges: dict[tuple[int, int], list[int]] = {}
     for program, number in numbers.items():
@@ -103,7 +105,7 @@ def explanation_page(explanations: Sequence[Explanation], title: str = "Explanat
 
 
 def explanation_section(explanation: Explanation) -> str:
-    """Return one explanation as a piece of a page, styles included: what a notebook shows."""
+    """Return one explanation as an HTML fragment with styles, for a notebook."""
     return render(_PAGE, whole=False, graphs=[_shown_graph(explanation)], classes=[])
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph, GraphDataset
 
 BATCH = 64
-"""Graphs that are explained together."""
+"""Number of graphs explained at a time."""
 KIND = "gdlnn explanation checkpoint"
 _NAMES = {"model": "the model", "graphs": "the graphs", "version": "the version of gdlnn"}
 
@@ -54,9 +54,9 @@ def stream_explanations(
     executor
         Workers that explain in place of this process.
     checkpoint
-        A file to which explanations are added as they come. The same call goes on from it.
+        A file to which finished explanations are appended. The same call resumes from it.
     batch_size
-        Graphs that are explained together.
+        Number of graphs explained at a time.
     """
     listed = list(graphs)
     shared = shared_model(model)
@@ -112,7 +112,7 @@ def _said(technique: TechniqueLike) -> list[Any]:
 
 
 def _model_digest(model: Any) -> str:
-    """Return a hash of what a model computes; pickles of equal models may differ from process to process."""
+    """Return a hash of a model's parameters; pickles of equal models may differ between processes."""
     digest = hashlib.sha256(model.programs_.to_text().encode())
     digest.update(repr(model.classes_.tolist()).encode())
     head = getattr(model, "head_", None)

@@ -1,4 +1,4 @@
-"""Subgraph explanations: Algorithm 2 over the core, and what it leaves of each graph."""
+"""Subgraph explanations: Algorithm 2 in the core, and the subgraph it gives for each graph."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 class Shrunk(NamedTuple):
-    """What is left of one graph.
+    """The remaining subgraph of one graph.
 
     Attributes
     ----------
     nodes
-        The nodes that are left, rising; empty where no program matched.
+        The remaining nodes, sorted; empty if no program matched.
     matched
         Whether each program matched the graph; only those that were asked about can.
     witnesses
         Where each program is among `nodes`, variable to node; None where it did not match.
     complete
-        False where a search ran out of steps: a node more than needed may be left.
+        False if a search ran out of steps: some remaining node may not be needed.
     """
 
     nodes: tuple[int, ...]
@@ -53,9 +53,9 @@ def shrink(
 ) -> list[Shrunk]:
     """Remove nodes from graphs one at a time while every program that matched still matches.
 
-    The result is the paper's Algorithm 2 with a fixed order. No node that is left can be removed: whoever
-    was needed once is needed by every smaller subgraph, so that one pass is enough. Features stay as they
-    were; a degree feature is not recomputed.
+    The result is the paper's Algorithm 2 with a fixed order. No remaining node can be removed: a node that
+    was needed once is needed by every smaller subgraph, so one pass is enough. Features are unchanged: a
+    degree feature is not recomputed.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def shrink(
     order
         For each graph its nodes in the order in which they are tried; by default rising.
     step_budget
-        Most steps per search; None: until the answer is known.
+        Maximum steps per search; None for no limit.
     n_jobs
         Threads.
     """
@@ -110,7 +110,7 @@ def _unpack(
     images: npt.NDArray[np.int32],
     complete: npt.NDArray[np.uint8],
 ) -> list[Shrunk]:
-    """Cut the core's arrays, which lie end to end, into one result per graph."""
+    """Split the core's concatenated arrays into one result per graph."""
     results = []
     node = mark = image = 0
     for row, graph in enumerate(graphs):

@@ -1,4 +1,4 @@
-"""Explanations that are enough: the model says of their subgraph alone what it says of the whole graph."""
+"""Sufficient explanations: their subgraph alone gets the prediction of the whole graph."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ IntArray = npt.NDArray[np.int64]
 Nodes = tuple[int, ...]
 
 MOST_ENOUGH = 10
-"""Most programs that an explanation with just enough of them names."""
+"""Maximum number of programs of an explanation with `n_features="enough"`."""
 CANDIDATES = 100
-"""Programs of a graph among which the smallest subgraph is looked for: those with the largest weights."""
-_AT_ONCE = 8  # subgraphs of one graph that the model is asked about together
+"""Number of candidate programs for the smallest subgraph: those with the largest weights."""
+_AT_ONCE = 8  # subgraphs of one graph that are predicted together
 
 
 def explain_enough(explainer: Explainer, seen: Representation, targets: IntArray) -> list[Explanation]:
-    """Name one program more until the model says of the subgraph what it says of the graph."""
+    """Add programs one by one until the subgraph alone gets the prediction of the graph."""
     found = explainer.explain(seen, targets, 1)
     waiting = _not_enough(explainer, found, [row for row, one in enumerate(found) if one.has_reason])
     for n_features in range(2, min(MOST_ENOUGH, len(explainer.programs)) + 1):
@@ -60,10 +60,10 @@ def _not_enough(explainer: Explainer, found: list[Explanation], rows: Sequence[i
 
 
 def moves(chance: float, whole: float, baseline: float | None, threshold: float = 0.5) -> bool:
-    """Return whether a part moves the prediction, where the baseline alone gives the class.
+    """Return whether a subgraph moves the prediction, if the baseline alone gives the class.
 
-    There every part is predicted like the whole, which is no merit of it: it must move the log odds beyond
-    the baseline by `LEAST_REASON`, and by half of what the whole graph does.
+    In that case every subgraph gets the prediction of the whole graph. A sufficient one must also move the
+    log odds beyond the baseline by `LEAST_REASON`, and by half of what the whole graph does.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def moves(chance: float, whole: float, baseline: float | None, threshold: float 
 def explain_smallest(
     explainer: Explainer, seen: Representation, targets: IntArray, candidates: int = CANDIDATES
 ) -> list[Explanation]:
-    """Find for each graph the smallest subgraph of a program by which alone the model says the target.
+    """Find for each graph the smallest subgraph of a program that alone gets the target class.
 
-    The candidates are the heaviest programs that match the graph, and among them those that speak for the
-    target (where none does, all of them). Where no single one is enough, they are put together, heaviest
-    first, until they are, and those that are not needed are left out again. Where all together are not
-    enough, the heaviest are named, as many as `explain_enough` may name.
+    The candidates are the matching programs with the largest weights that support the target (all of them if
+    none does). If no single one is enough, they are combined, heaviest first, until they are, and those not
+    needed are dropped again. If all together are not enough, the heaviest are named, at most as many as
+    `explain_enough` may name.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class _Search:
         return self._enough([(row, nodes)])[0]
 
     def _subgraphs(self, pairs: Sequence[tuple[int, list[int]]]) -> list[Nodes]:
-        """Return what Algorithm 2 leaves of graphs for some of their programs."""
+        """Return the subgraphs that Algorithm 2 gives for some programs of each graph."""
         graphs = [self.seen.graphs[row] for row, _ in pairs]
         _, left = self.explainer.subgraphs(graphs, [columns for _, columns in pairs])
         return [part.nodes for part in left]

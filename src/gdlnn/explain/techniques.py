@@ -1,4 +1,4 @@
-"""The techniques by name, and the one that is the default everywhere."""
+"""The techniques by name, and the default."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TECHNIQUES: dict[str, Callable[[], Technique]] = {
 }
 """How to make each technique, by name."""
 DEFAULT_TECHNIQUE = "contribution"
-"""The technique of Python, command line, report and server where none is named."""
+"""The default technique in Python, on the command line, in the report and on the server."""
 NAMED_TECHNIQUES = ", ".join(TECHNIQUES)
 """The names of all techniques, for messages and help texts."""
 
 
 def make_technique(technique: TechniqueLike) -> Technique:
-    """Return the technique of a name, the default for None, or the given one, which may be any callable."""
+    """Return the technique with a name, the default for None, or the given technique or callable."""
     if technique is None:
         technique = DEFAULT_TECHNIQUE
     if isinstance(technique, str) and technique in TECHNIQUES:

@@ -1,7 +1,7 @@
-"""What conditions on atoms and bonds say, and what follows from them in every molecule that RDKit accepts.
+"""Conditions on atoms and bonds, and what they imply in every molecule that RDKit accepts.
 
-Words, SMARTS and named groups ask the same question: which conditions of a program follow from the others?
-Rules give the answer, not examples: an aromatic bond has aromatic ends, an aromatic atom lies on a ring and
+Words, SMARTS and named groups need to know which conditions of a program follow from the others.
+Rules decide this, not examples: an aromatic bond has aromatic ends, an aromatic atom lies on a ring and
 has at most three connections, a neutral carbon has at most four bonds. Atoms with dative bonds and isotopes
 of hydrogen that are atoms of their own are left aside. Reading programs is in `chemical`.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SINGLE, DOUBLE, TRIPLE, AROMATIC, OTHER = "-", "=", "#", ":", "other"
 TYPES = (OTHER, SINGLE, DOUBLE, TRIPLE, AROMATIC)
 KEYS = ("charge", "hydrogens", "degree", "connections", "aromatic", "ring")
-"""What is known of an atom as a range of whole numbers. Connections are neighbours and hydrogens."""
+"""The properties of an atom that are ranges of whole numbers. Connections are neighbours and hydrogens."""
 AROMATIC_ELEMENTS = frozenset({5, 6, 7, 8, 14, 15, 16, 33, 34, 52})
 _ORDERS = {OTHER: 0, SINGLE: 1, DOUBLE: 2, TRIPLE: 3, AROMATIC: 1}
 # Most bonds of an element, by its charge; other charges of these elements do not occur.
@@ -81,7 +81,7 @@ class Bond:
 
 
 class Site(NamedTuple):
-    """Where an atom stands in a pattern.
+    """The surroundings of an atom in a pattern.
 
     Attributes
     ----------
@@ -127,14 +127,14 @@ class Pattern:
         self.cyclic = on_cycles(len(self.atoms), list(self.bonds))
 
     def site(self, v: int, among: frozenset[int] | None = None) -> Site:
-        """Return where an atom stands, in the whole pattern or among some of its atoms."""
+        """Return the surroundings of an atom, in the whole pattern or among some of its atoms."""
         near = [bond for u, bond in self.neighbours[v].items() if among is None or u in among]
         aromatic = any(bond.types == {AROMATIC} for bond in near)
         maybe = sum(AROMATIC in bond.types for bond in near)
         return Site(len(near), sum(bond.order for bond in near), aromatic, maybe, v in self.cyclic)
 
     def closed(self, v: int) -> Ranges:
-        """Return all that is known of an atom from its own conditions and its bonds."""
+        """Return everything that an atom's own conditions and bonds imply about it."""
         return closure(self.atoms[v].elements, self.atoms[v].stated, self.site(v), self.strict)
 
     def possible(self) -> bool:
@@ -167,7 +167,7 @@ class Pattern:
                 del given[v], kept[v]["ring"]
 
     def _rings(self, given: Mapping[int, Range], known: list[Ranges]) -> list[Range]:
-        """Return which atoms lie on a ring, as far as it follows from what is given of some."""
+        """Return which atoms lie on a ring, as far as the given ranges imply it."""
         rings = [_both(r["ring"], given[v]) if v in given else r["ring"] for v, r in enumerate(known)]
         changed = True
         while changed:
@@ -195,7 +195,7 @@ def inside(inner: Range, outer: Range) -> bool:
 
 
 def closure(elements: frozenset[int] | None, stated: Mapping[str, Range], site: Site, strict: bool) -> Ranges:
-    """Return all that is known of an atom: what is stated and what follows from that and its bonds."""
+    """Return everything known about an atom: the stated conditions and what they and its bonds imply."""
     return _closure(elements, tuple(stated.items()), site, strict)
 
 
@@ -255,7 +255,7 @@ def _valence(r: Ranges, valences: Mapping[int, int], site: Site) -> None:
     low, high = r["charge"]
     charges = [charge for charge, most in valences.items() if most >= used and low <= charge <= high]
     if not charges:
-        return  # no such atom: nothing more is said of it
+        return  # no such atom exists
     r["charge"] = (float(min(charges)), float(max(charges)))
     most = max(valences[charge] for charge in charges)
     r["degree"] = _both(r["degree"], (0.0, site.n + most - site.orders - r["hydrogens"][0]))
@@ -305,6 +305,6 @@ def on_cycles(n: int, edges: Sequence[tuple[int, int]]) -> frozenset[int]:
                 if stack:
                     parent = stack[-1][0]
                     low[parent] = min(low[parent], low[u])
-                    if low[u] <= depth[parent]:  # the edge to the parent is no bridge
+                    if low[u] <= depth[parent]:  # the edge to the parent is not a bridge
                         found |= {u, parent}
     return frozenset(found)

@@ -36,7 +36,7 @@ Operator = Literal["=", ">=", "<=", "in []", "in {}"]
 
 
 class Condition(NamedTuple):
-    """One condition as it stands in the text; values are numbers or names, each with its offset."""
+    """One condition as written in the text; values are numbers or names, each with its offset."""
 
     offset: int
     feature: str
@@ -48,13 +48,13 @@ def quoted(text: str) -> str:
     """Return a string as GDL text quotes it: JSON, with letters of all scripts left as they are."""
     try:
         text.encode()
-    except UnicodeEncodeError:  # a lone surrogate can stand in no file
+    except UnicodeEncodeError:  # a lone surrogate cannot be written to a file
         return json.dumps(text)
     return json.dumps(text, ensure_ascii=False)
 
 
 def name_text(name: str) -> str:
-    """Return a name as it stands in GDL text: bare where it reads back as a name, else quoted."""
+    """Return a name as GDL text: bare if it reads back as a name, else quoted."""
     bare = _BARE.fullmatch(name) is not None and name not in KEYWORDS and name != "inf"
     return name if bare else quoted(name)
 
@@ -88,7 +88,7 @@ def condition_text(interval: Interval, feature: Feature) -> str:
 def intervals_from_conditions(
     conditions: Iterable[Condition], features: tuple[Feature, ...], what: str
 ) -> Intervals:
-    """Return the vector that conditions stand for; a feature without a condition is open."""
+    """Return the vector that conditions describe; a feature without a condition is open."""
     position = {feature.name: i for i, feature in enumerate(features)}
     intervals: list[Interval] = [ANY] * len(features)
     seen: set[str] = set()

@@ -27,7 +27,7 @@ class Found(NamedTuple):
     counted
         Whether the pattern says of every atom how many neighbours it has, and the name alone does not.
     rings
-        Of its atoms, by their place in the group, whether they lie on a ring, where the name does not tell.
+        Of its atoms, by their place in the group, whether they lie on a ring, if the name leaves that open.
     usual
         Whether the pattern asks for what a chemist takes for granted of the group, such as no charge.
     """
@@ -49,7 +49,7 @@ def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
     known = [pattern.closed(v) for v in range(len(pattern.atoms))]
     if any(low > high for ranges in known for low, high in ranges.values()):
         return []
-    if not pattern.strict:  # graphs whose atoms have no aromaticity of their own: their bonds tell
+    if not pattern.strict:  # atoms without an aromaticity feature: their bonds decide
         known = [ranges | {"aromatic": (ranges["aromatic"][0],) * 2} for ranges in known]
     kinds = kinds_of(pattern, known)
     for group in groups():
@@ -60,7 +60,7 @@ def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
         for small in (group.charged, group.pattern) if pattern.strict else (group.charged,):
             for atoms in embeddings(small, pattern, group.n, known, taken):
                 own = atoms[: group.n]
-                # Rings of the pattern are told whole, not cut up into groups.
+                # Rings of the pattern are described whole, not split into groups.
                 cut = any(w in pattern.cyclic and v not in small.cyclic for v, w in enumerate(own))
                 if cut or taken & set(own) or not _same_bonds(small, own, pattern):
                     continue
@@ -82,10 +82,10 @@ def _said(
     needed: list[Ranges],
     counts: list[Ranges] | None,
 ) -> dict[int, bool] | None:
-    """Return what must be said of rings so that the name implies all that is needed of its atoms.
+    """Return which ring conditions must be added so that the name implies all conditions of its atoms.
 
-    Bonds to other atoms are told, and with `counts` the number of neighbours of every atom. None where the
-    name leaves out more.
+    Bonds to other atoms are described anyway, and with `counts` the number of neighbours of every atom.
+    Return None if the name leaves out more.
     """
     rings = {}
     for v, w in enumerate(own):

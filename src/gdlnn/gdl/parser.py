@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MAX_DESCRIPTIONS = 200_000
-"""Most nodes and edges of one program."""
+"""Maximum number of nodes and edges of one program."""
 
 
 def parse_program(text: str, schema: Schema | None = None) -> Program:
@@ -31,7 +31,7 @@ def parse_program(text: str, schema: Schema | None = None) -> Program:
     Raises
     ------
     GDLSyntaxError
-        With line, column and a caret, where the text is no program.
+        With line, column and a caret, if the text is not a program.
     """
     records = read(text, "single")
     try:

@@ -207,7 +207,7 @@ class Program:
         Raises
         ------
         GDLSyntaxError
-            With line, column and a caret, where the text is no program.
+            With line, column and a caret, if the text is not a program.
         """
         from gdlnn.gdl.parser import parse_program  # lark is needed for text alone
 

@@ -1,8 +1,8 @@
-"""Programs as SMARTS, for chemical schemas: what the intervals say in the words of chemists' tools.
+"""Convert programs over molecules to SMARTS.
 
-SMARTS has words for element, neighbours, hydrogens, charge, hybridisation, aromaticity, rings and bonds, and
-conjugation can be said by what stands around a bond. It has none for the winding of a stereo centre, radical
-electrons or the stereo of a bond; where a program speaks of those, no SMARTS finds the same molecules.
+SMARTS can express element, neighbours, hydrogens, charge, hybridisation, aromaticity, rings and bonds, and
+conjugation through the surroundings of a bond. It cannot express the winding of a stereo centre, radical
+electrons or the stereo of a bond; a program with such conditions has no equivalent SMARTS.
 Conditions that follow from others are left out, see `gdlnn.gdl.atoms`. Atoms with non-tetrahedral stereo
 (``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other") are left aside.
 """
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Feature, Schema
 
 NOT_IN_SMARTS = ("chirality", "radicals", "stereo")
-"""Features that SMARTS has no words for; `mine(…, ignore=NOT_IN_SMARTS)` finds programs without them."""
+"""Features that SMARTS cannot express; `mine(…, ignore=NOT_IN_SMARTS)` finds programs without them."""
 MAX_LISTED = 16
-"""Most numbers that are listed one by one."""
+"""Maximum number of values listed one by one."""
 MAX_ALTERNATIVES = 256
-"""Most ways for the bonds of a program to be conjugated or not that are written out."""
+"""Maximum number of ways for the bonds of a program to be conjugated or not."""
 _HYBRIDISATIONS = {"s": "^0", "sp": "^1", "sp2": "^2", "sp3": "^3", "sp3d": "^4", "sp3d2": "^5"}
 # Values that only atoms with non-tetrahedral stereo have.
 _RARE = {"hybridisation": ("sp2d", "other"), "chirality": ("other",)}
@@ -84,7 +84,7 @@ def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
         Where the schema is not one of molecules, or `exact` asks for what cannot be said.
     """
     if not is_chemical(schema):
-        raise ProgramError("to_smarts: expected the schema of molecules, with a feature atom, got another")
+        raise ProgramError("to_smarts: expected a molecule schema, with a feature named atom")
     merged = program.canonical(directed=False)
     if not merged.nodes:
         raise ProgramError("to_smarts: expected at least one node, got the empty program")
@@ -135,9 +135,7 @@ def _bond_ways(bond: Bond, where: str, exact: bool, ends: Ends) -> list[Alternat
         if _says_nothing(feature, interval):
             continue
         if feature.name == "bond" and feature.values:
-            raise ProgramError(
-                f"to_smarts: {where}: expected an interval that some bond lies in, got one without"
-            )
+            raise ProgramError(f"to_smarts: {where}: expected an interval that contains a value of some bond")
         if feature.name == "conjugated" and feature.values:
             inside = [name for value, name in feature.values.items() if value in interval]
             conjugated = inside == ["yes"]
@@ -153,7 +151,7 @@ def _refuse(feature: Feature, interval: Interval, where: str, exact: bool) -> No
     if exact:
         bounds = f"[{interval.lower:g}, {interval.upper:g}]"
         raise ProgramError(
-            f"to_smarts: {where}: SMARTS has no words for {feature.name} in {bounds}; "
+            f"to_smarts: {where}: SMARTS cannot express {feature.name} in {bounds}; "
             "exact=False leaves such conditions out"
         )
 
@@ -187,7 +185,7 @@ def _hybridisation(feature: Feature, interval: Interval) -> str:
             (inside if value in interval else outside).append(_HYBRIDISATIONS[name])
         elif name == "unspecified":
             unspecified_inside = value in interval
-    # An atom without hybridisation can only be told by what it is not.
+    # An atom without hybridisation can only be described by excluding the others.
     return "&".join(f"!{word}" for word in outside) if unspecified_inside else _listed(inside, None)
 
 
@@ -196,7 +194,7 @@ def _listed(inside: Iterable[str], outside: Iterable[str] | None) -> str:
     yes = ",".join(inside)
     if outside is None:
         if not yes:
-            raise ProgramError("to_smarts: expected an interval that some value lies in, got one without")
+            raise ProgramError("to_smarts: expected an interval that contains some value")
         return yes
     no = "".join(f"!{word}" for word in outside)
     return no if not yes or (no and len(no) < len(yes)) else yes
@@ -206,7 +204,7 @@ def _listed(inside: Iterable[str], outside: Iterable[str] | None) -> str:
 
 
 def _atom(atom: Atom, needed: Ranges, aromatic: Range, site: Site, pattern: Pattern, others: Words) -> str:
-    """Write an atom: what is needed of its conditions, numbers only where they are not known anyway."""
+    """Write an atom: its needed conditions, with numbers only if they are not implied."""
     words = []
     for key in KEYS:
         if key in needed and key != "aromatic":
@@ -301,7 +299,7 @@ def _bond(types: frozenset[str], first: Ranges, second: Ranges, sure: bool) -> s
         return ""
     if types == frozenset(TYPES):
         return "~"
-    if OTHER in types:  # told by what it is not
+    if OTHER in types:  # described by excluding the others
         return "&".join(f"!{kind}" for kind in TYPES if kind not in types)
     return ",".join(kind for kind in TYPES if kind in types)
 

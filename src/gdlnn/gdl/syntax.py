@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gdlnn.errors import GDLSyntaxError
     from gdlnn.gdl.conditions import Operator
 
-_MOST_KEPT = 4096  # vectors that are converted once, however often they stand in a text
+_MOST_KEPT = 4096  # vectors that are converted once, however often they occur in a text
 _MAX_DIGITS = 4000  # of a whole number in a header; Python refuses to convert much longer ones
 _NUMBER = re.compile(r"[+-]?(?:[0-9.]++(?:[eE][+-]?[0-9]++)?|inf)")
 _WHOLE = re.compile(r"[+-]?[0-9]++")
@@ -153,7 +153,7 @@ class _Builder(Transformer[Token, Any]):
         entries: dict[str, Any] = {}
         for offset, key, value in children:
             if key in entries:
-                raise TextFault(offset, f"expected each entry once, but {shown(key)} stands twice")
+                raise TextFault(offset, f"expected each entry once, but {shown(key)} is there twice")
             entries[key] = value
         return entries
 

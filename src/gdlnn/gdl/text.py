@@ -41,7 +41,7 @@ def syntax_error(text: str, offset: int, reason: str) -> GDLSyntaxError:
         left = max(start, min(offset - _WINDOW // 2, end - _WINDOW))
         right = left + _WINDOW
     before, after = ("…" if left > start else ""), ("…" if right < end else "")
-    # A tab or another unprintable character becomes one space, so that the caret stands where it should.
+    # A tab or another unprintable character becomes one space, so that the caret is in the right column.
     around = "".join(c if c.isprintable() else " " for c in text[left:right])
     line, column = text.count("\n", 0, offset) + 1, offset - start + 1
     return GDLSyntaxError(reason, line, column, f"{before}{around}{after}", len(before) + offset - left)

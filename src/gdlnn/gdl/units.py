@@ -1,4 +1,4 @@
-"""The parts that a sentence speaks of: nodes, named groups and rings, with the links between them."""
+"""The units of a sentence: nodes, named groups and rings, with the links between them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
-_MOST_RING = 12  # longer cycles are told atom by atom
+_MOST_RING = 12  # longer cycles are described atom by atom
 _TIMES = {2: "twice"}
 _SIGNS = {SINGLE: "–", DOUBLE: "=", TRIPLE: "≡"}
 _BOND_WORDS = {SINGLE: "single", DOUBLE: "double", TRIPLE: "triple", AROMATIC: "aromatic", "other": "other"}
@@ -59,11 +59,11 @@ class Unit:
     members
         Nodes; those of a ring in order along it.
     phrase
-        What it is called. None for a ring, whose members are told one by one.
+        What it is called. None for a ring, whose members are described one by one.
     found
         The named group that it is.
     labelled
-        Whether a link must be told with the atom of the group that it begins at.
+        Whether a link must name the atom of the group that it begins at.
     """
 
     members: tuple[int, ...]
@@ -343,7 +343,7 @@ def _group_phrase(found: Found, further: list[str] | None, exact: bool) -> Phras
 
 
 def _same_for_all(found: Found) -> bool:
-    """Whether every atom whose ring the name leaves open is told of."""
+    """Whether every atom for which the name leaves rings open is described."""
     small = found.group.pattern
     left_open = [v for v in range(found.group.n) if small.closed(v)["ring"] == (0.0, 1.0)]
     return set(left_open) <= set(found.rings)

@@ -1,4 +1,4 @@
-"""Graphs, data sets of graphs and their schemas: validated, immutable NumPy.
+"""Graphs, datasets of graphs and their schemas: validated, immutable NumPy.
 
 Files and learning live elsewhere.
 """

@@ -39,7 +39,7 @@ class GraphArrays:
 
     @classmethod
     def of(cls, graphs: Sequence[Graph]) -> GraphArrays:
-        """Lay graphs end to end; they agree on features and direction, as those of a data set do."""
+        """Lay graphs end to end; they agree on features and direction, as those of a dataset do."""
         if not graphs:
             zero = np.zeros(1, dtype=np.int64)
             empty = np.zeros((0, 0))
@@ -59,7 +59,7 @@ class GraphArrays:
         nodes, node_offsets, edges, features, edge_offsets = arrays
         for name, array, dimensions in zip(ARRAYS, arrays, (2, 1, 2, 2, 1), strict=True):
             if array.ndim != dimensions or array.dtype.kind not in ("biuf" if dimensions == 2 else "iu"):
-                raise GraphError(f"{name}: expected numbers of {dimensions} dimension(s), got another array")
+                raise GraphError(f"{name}: expected a numeric array of {dimensions} dimension(s)")
         return cls(
             nodes.astype(np.float64),
             node_offsets.astype(np.int64),
@@ -93,7 +93,7 @@ class GraphArrays:
             ("edge_offsets", self.edge_offsets, len(self.edges)),
         ):
             if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
-                raise GraphError(f"{what}: expected numbers rising from 0 to {rows}, got others")
+                raise GraphError(f"{what}: expected increasing numbers from 0 to {rows}")
         if len(self.node_offsets) != len(self.edge_offsets):
             raise GraphError(
                 f"edge_offsets: expected {len(self.node_offsets)} numbers, as in node_offsets, "
@@ -195,7 +195,7 @@ class PackedGraphs(NamedTuple):
 
 
 def pack_graphs(graphs: Sequence[Graph]) -> PackedGraphs:
-    """Pack graphs that agree on features and direction, as those of a data set do."""
+    """Pack graphs that agree on features and direction, as those of a dataset do."""
     flat = GraphArrays.of(graphs)
     return PackedGraphs(tuple(flat.narrowed().values()), flat.directed)
 
@@ -243,7 +243,7 @@ class GraphSet:
     @cached_property
     def native(self) -> _core.GraphSet:
         """The graphs encoded for single searches and for mining."""
-        from gdlnn import _core  # only here, so that data sets can be read and written without the core
+        from gdlnn import _core  # only here, so that datasets can be read and written without the core
 
         return _core.GraphSet(*self.arrays)
 

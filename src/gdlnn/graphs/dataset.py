@@ -52,7 +52,7 @@ class GraphDataset:
     schema
         What the features and classes are called; by default that of the graphs.
     name
-        What to call the data set.
+        What to call the dataset.
     node_masks, edge_masks
         Ground truth per graph (True = belongs to the motif), or None. An entry may be None.
     ids, smiles
@@ -72,7 +72,7 @@ class GraphDataset:
     Attributes
     ----------
     indices
-        The rows in the data set this one was cut from.
+        The rows in the dataset this one was cut from.
     split_source
         How this part was chosen, where it is a part: "published", or the kind and the seed.
     """
@@ -116,7 +116,7 @@ class GraphDataset:
         self._check()
 
     def _where(self) -> str:
-        return f"data set {self.name!r}" if self.name else "data set"
+        return f"dataset {self.name!r}" if self.name else "dataset"
 
     def _check(self) -> None:
         where, n = self._where(), len(self.graphs)
@@ -133,7 +133,7 @@ class GraphDataset:
                 raise GraphError(f"{where}: {what}: expected {n} entries, one per graph, got {len(column)}")
         if not self.graphs:
             return
-        # One pass tells whether anything differs; only then is it worth asking which graph it is.
+        # One pass checks whether anything differs; only then look for the graph that does.
         if len({(g.node_features.shape[1], g.edge_features.shape[1], g.directed) for g in self.graphs}) > 1:
             self._check_alike(where)
         self._check_masks(where)
@@ -188,7 +188,7 @@ class GraphDataset:
         return bool(self.graphs) and self.graphs[0].directed
 
     def take(self, rows: npt.ArrayLike) -> GraphDataset:
-        """Return the data set of some rows, by position or by a mask; `.indices` keeps their numbers."""
+        """Return the dataset of some rows, by position or by a mask; `.indices` keeps their numbers."""
         chosen = np.asarray(rows)
         if chosen.dtype == np.bool_:
             if len(chosen) != len(self):
@@ -260,7 +260,7 @@ class GraphDataset:
         return np.array(numbers, dtype=np.int64) if skipped else self.indices + 1
 
     def with_schema(self, schema: Schema) -> GraphDataset:
-        """Return the same data set with other names for its features and classes."""
+        """Return the same dataset with other names for its features and classes."""
         for of, expected, got in (
             ("node", self.n_node_features, len(schema.node)),
             ("edge", self.n_edge_features, len(schema.edge)),
@@ -294,12 +294,12 @@ class GraphDataset:
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the data set into one file without pickle; the file appears when it is complete."""
+        """Write the dataset into one file without pickle; the file appears when it is complete."""
         storage.save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> GraphDataset:
-        """Read a data set that `save` wrote."""
+        """Read a dataset that `save` wrote."""
         return storage.load(path)
 
     def split(
@@ -324,7 +324,7 @@ class GraphDataset:
         Returns
         -------
         Split
-            Three data sets; ``.split_source`` of each says how they were chosen.
+            Three datasets; ``.split_source`` of each says how they were chosen.
         """
         rows, source = split_rows(self, kind, seed, sizes)
         logger.info(
@@ -362,7 +362,7 @@ class GraphDataset:
         return self._duplicates[1]
 
     def drop_duplicates(self, conflicts: Literal["drop", "first"] = "drop") -> GraphDataset:
-        """Return the data set with the first graph of each group of twins.
+        """Return the dataset with the first graph of each group of twins.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Graph: one validated, immutable graph as NumPy arrays, and NodeSubset: some of its nodes.
 
-Data sets and conversions to other libraries live elsewhere.
+Datasets and conversions to other libraries live elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 MAX_FEATURE = 1e30
-"""Largest feature, up or down: sums and products of larger ones overflow the 32-bit numbers of a head."""
+"""Largest absolute feature value: sums and products of larger ones overflow a head's 32-bit floats."""
 _FIELDS = ("node_features", "edges", "edge_features", "directed", "schema", "name")
 
 

@@ -20,7 +20,7 @@ Hashes = npt.NDArray[np.uint64]
 Columns = tuple[list[int], list[int]]
 """Some features of nodes and of edges, by column."""
 ROUNDS = 6
-"""Rounds of refinement: they tell nearly all molecules apart; canonical forms decide the rest."""
+"""Rounds of refinement: enough to distinguish nearly all molecules; canonical forms decide the rest."""
 
 
 def fingerprint(graphs: Sequence[Graph], *more: npt.NDArray[Any]) -> str:
@@ -44,7 +44,7 @@ def mix64(values: Hashes) -> Hashes:
 def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = None) -> list[int]:
     """Return for each graph the first one of its group that is isomorphic to it: mostly itself.
 
-    Graphs agree on features and direction, as those of a data set do. Without `groups` they are all in one.
+    Graphs agree on features and direction, as those of a dataset do. Without `groups` they are all in one.
     Sums of refined colours tell nearly all graphs apart; canonical forms decide the rest.
     """
     colours, offsets = refined_colours(graphs)
@@ -104,7 +104,7 @@ def canonical_order(graph: Graph, hidden: Sequence[str] = ()) -> npt.NDArray[np.
 
 
 def _canonical_order(graph: Graph, nodes: FloatArray, edges: FloatArray) -> npt.NDArray[np.int32]:
-    from gdlnn import _core  # only here, so that data sets can be read and written without the core
+    from gdlnn import _core  # only here, so that datasets can be read and written without the core
 
     ends = graph.edges if graph.directed else np.sort(graph.edges, axis=1)
     order: npt.NDArray[np.int32] = _core.canonical_order(

@@ -1,4 +1,4 @@
-"""What can be said of a data set: its row in the paper's table of statistics, and its duplicates."""
+"""What can be said of a dataset: its row in the paper's table of statistics, and its duplicates."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def summarise(dataset: GraphDataset) -> Summary:
         labels, sizes = np.unique(dataset.y, return_counts=True)
         counts = dict(zip(labels.tolist(), sizes.tolist(), strict=True))
     return Summary(
-        dataset.name or "data set",
+        dataset.name or "dataset",
         n,
         nodes / n if n else 0.0,
         edges / n if n else 0.0,
@@ -96,7 +96,7 @@ def summarise(dataset: GraphDataset) -> Summary:
 
 
 def dataset_columns(dataset: GraphDataset) -> Columns:
-    """Return a data set as columns: identifier, SMILES, label, sizes, and the columns of its table."""
+    """Return a dataset as columns: identifier, SMILES, label, sizes, and the columns of its table."""
     columns: Columns = {"id": dataset.ids or [graph.name for graph in dataset.graphs]}
     if dataset.smiles is not None:
         columns["smiles"] = list(dataset.smiles)
@@ -109,7 +109,7 @@ def dataset_columns(dataset: GraphDataset) -> Columns:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """The groups of isomorphic graphs in a data set.
+    """The groups of isomorphic graphs in a dataset.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Duplicates:
     conflicting
         The groups whose graphs do not have the same label.
     n_graphs
-        Number of graphs in the data set.
+        Number of graphs in the dataset.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -154,8 +154,8 @@ class Duplicates:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_graphs} graphs, {len(self.groups)} groups of twins, {self.n_extra} graphs too many, "
-            f"{len(self.conflicting)} groups with conflicting labels"
+            f"{self.n_graphs} graphs, {len(self.groups)} groups of duplicates, {self.n_extra} redundant "
+            f"graphs, {len(self.conflicting)} groups with conflicting labels"
         )
 
 

@@ -31,7 +31,7 @@ __all__ = [
     "to_rdkit",
 ]
 DEGREE = Feature("degree")
-"""What stands in for features where nodes have none."""
+"""The feature that is used if nodes have none."""
 
 
 def from_networkx(
@@ -45,7 +45,7 @@ def from_networkx(
     """Build a graph from a NetworkX graph; nodes are numbered in its order.
 
     Attributes are numbers or words; words become nominal features whose values keep their names. Graphs
-    of one data set need one coding of words: build them by `from_networkx_dataset`, or give the schema.
+    of one dataset need one coding of words: build them by `from_networkx_dataset`, or give the schema.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def from_networkx_dataset(
     schema: Schema | None = None,
     name: str = "",
 ) -> GraphDataset:
-    """Build a data set from NetworkX graphs, with one schema for all of them.
+    """Build a dataset from NetworkX graphs, with one schema for all of them.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def from_networkx_dataset(
     schema
         Names and codes to go by, those of the training graphs for instance; by default those found here.
     name
-        What to call the data set.
+        What to call the dataset.
     """
     read = [_NetworkX(graph) for graph in graphs]
     found = schema or _schema_of(read, node_features, edge_features)
@@ -150,7 +150,7 @@ def _encoded(rows: list[tuple[str, dict[str, Any]]], features: Sequence[Feature]
 
 def to_networkx(graph: Graph) -> Any:
     """Build a ``networkx.Graph`` or ``DiGraph``; attributes are called as in the schema, else x0, x1, …."""
-    nx = require("networkx", "networkx", "Turning a graph into a NetworkX graph")
+    nx = require("networkx", "networkx", "Converting a graph to NetworkX")
     node_names, edge_names = _names(graph)
     result = nx.DiGraph() if graph.directed else nx.Graph()
     for node, row in enumerate(graph.node_features.tolist()):
@@ -211,8 +211,8 @@ def _each_once(pairs: IntArray, features: FloatArray) -> tuple[IntArray, FloatAr
 
 def to_pyg(graph: Graph, y: Any = None) -> Any:
     """Build a PyTorch Geometric ``Data``; an undirected edge is listed in both directions, as PyG expects."""
-    torch = require("torch", "pyg", "Turning a graph into a PyG Data")
-    pyg = require("torch_geometric.data", "pyg", "Turning a graph into a PyG Data")
+    torch = require("torch", "pyg", "Converting a graph to PyTorch Geometric")
+    pyg = require("torch_geometric.data", "pyg", "Converting a graph to PyTorch Geometric")
     edges, features = graph.edges, graph.edge_features
     if not graph.directed:
         back = edges[:, 0] != edges[:, 1]
@@ -235,7 +235,7 @@ def to_pyg(graph: Graph, y: Any = None) -> Any:
 def from_pyg_dataset(
     dataset: Iterable[Any], *, directed: bool = False, schema: Schema | None = None, name: str = ""
 ) -> GraphDataset:
-    """Build a data set from PyG ``Data`` objects; y is taken where every one of them has a single label."""
+    """Build a dataset from PyG ``Data`` objects; y is taken where every one of them has a single label."""
     items = list(dataset)
     graphs = [
         from_pyg(data, directed=directed, schema=schema, name=f"{name or 'graph'}/{i}")

@@ -1,4 +1,4 @@
-"""Labels from the cells of a table: missing ones, numbers cut in two, columns that are no labels."""
+"""Labels from the cells of a table: missing labels, thresholds, columns that cannot be labels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gdlnn.graphs.dataset import GraphDataset
 
 MISSING = ("", "NA", "N/A", "nan", "NaN", "None", "null", "?")
-"""Cells that are no label; "-" is one more, unless the column also has "+"."""
+"""Cells that mean a missing label; so does "-", unless the column also has "+"."""
 MOST_NUMBERS = 20
-"""Most different whole numbers that are taken for classes."""
+"""Maximum number of distinct whole numbers taken as classes."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _WHOLE_WITH_ZERO = re.compile(rf"(?:{_WHOLE.pattern})\.0", re.ASCII)
 Threshold = float | Literal["median"] | None
@@ -58,7 +58,7 @@ class LabelReader:
     missing
         Cells that mean "no label", besides `MISSING`.
     threshold
-        Cut a column of numbers into two classes: 1 for values of at least this, 0 for smaller ones.
+        Split a column of numbers into two classes: 1 for values of at least this, 0 for smaller ones.
         "median" takes the median of the column.
     """
 
@@ -111,10 +111,10 @@ class LabelReader:
 def labelled_by(
     dataset: GraphDataset, column: str, reader: LabelReader, min_classes: int, where: str
 ) -> GraphDataset:
-    """Return the rows of a data set that have a label in a column; see `GraphDataset.with_labels`."""
+    """Return the rows of a dataset that have a label in a column; see `GraphDataset.with_labels`."""
     from gdlnn.graphs.dataset import SkippedRow
 
-    place = f"{where or dataset.name or 'data set'}, column {column!r}"
+    place = f"{where or dataset.name or 'dataset'}, column {column!r}"
     cells = dataset.columns[column]
     found = reader.read(cells, place, min_classes)
     rows, smiles = dataset.file_rows.tolist(), dataset.smiles or [""] * len(dataset)
@@ -158,8 +158,8 @@ def cut_at(
     if numbers is None:
         word = next(word for word in words if _numbers([word]) is None)
         raise DatasetError(
-            f"{where}: expected numbers to cut at the threshold, got {word!r}; if it means that there is no "
-            f"value, say so with --missing"
+            f"{where}: expected numbers to compare with the threshold, got {word!r}; if it means a missing "
+            f"value, name it with --missing"
         )
     at = float(np.median(numbers)) if threshold == "median" else float(threshold or 0.0)
     return (numbers >= at).astype(np.int64), {0: f"below {at:g}", 1: f"{at:g} or more"}, at
@@ -180,8 +180,8 @@ def _refuse_quantities(numbers: npt.NDArray[np.float64], where: str) -> None:
     if len(values) > (MOST_NUMBERS if whole else 2):
         raise DatasetError(
             f"{where}: expected classes, got {len(values)} different numbers from {values[0]:g} to "
-            f"{values[-1]:g}; cut them into two classes with --threshold {_middle(values):g} or --threshold "
-            "median"
+            f"{values[-1]:g}; split them into two classes with --threshold {_middle(values):g} or "
+            "--threshold median"
         )
 
 
@@ -191,8 +191,8 @@ def _way_out(words: Sequence[str]) -> str:
     if 2 * len(others) >= len(words):
         return "name the column with the label, not one with names or identifiers"
     word, _ = Counter(others).most_common(1)[0] if others else ("", 0)
-    missing = f"name {word!r} with --missing if it means that there is no value, and " if others else ""
-    return f"{missing}cut the numbers into two classes with --threshold median or a value of your own"
+    missing = f"name {word!r} with --missing if it means a missing value, and " if others else ""
+    return f"{missing}split the numbers into two classes with --threshold median or a value"
 
 
 def _middle(values: npt.NDArray[np.float64]) -> float:

@@ -38,10 +38,10 @@ HYBRIDISATIONS = ("unspecified", "s", "sp", "sp2", "sp3", "sp3d", "sp3d2", "othe
 STEREOS = ("none", "Z", "E", "cis", "trans", "any")
 BONDS = ("other", "single", "double", "triple", "aromatic")
 HIDDEN = ("chirality", "radicals", "hybridisation", "stereo", "conjugated")
-"""Features of the Open Graph Benchmark that models leave out unless told otherwise.
+"""Features of the Open Graph Benchmark that models leave out by default.
 
 Chirality and stereo change with the order in which a molecule is written; the others follow from what is
-left, and programs without them can be said in SMARTS.
+left, and programs without them can be written as SMARTS.
 """
 _YES_NO = ("no", "yes")
 _COLUMNS: dict[MoleculeFeatures, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -97,7 +97,7 @@ OGB_SCHEMA = molecule_schema(features="ogb")
 
 
 def hidden_by_default(schema: Schema | None) -> tuple[str, ...]:
-    """Return the features of a schema that models leave out unless told otherwise, see `HIDDEN`."""
+    """Return the features of a schema that models leave out by default, see `HIDDEN`."""
     if schema is None or schema.domain != "molecule":
         return ()
     return tuple(f.name for f in (*schema.node, *schema.edge) if f.name in HIDDEN)
@@ -105,7 +105,7 @@ def hidden_by_default(schema: Schema | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MoleculeReader:
-    """How molecules become graphs: kept with data sets and models, so that predicting reads as training did.
+    """How molecules become graphs: kept with datasets and models, so that predicting reads as training did.
 
     Parameters
     ----------
@@ -179,7 +179,9 @@ def _parent(molecule: Any) -> Any:
         try:
             return standardize.ChargeParent(molecule)
         except (RuntimeError, ValueError) as error:
-            raise GraphError(f"standardize: RDKit finds no parent of this molecule: {error}") from error
+            raise GraphError(
+                f"standardize: RDKit cannot find the parent of this molecule: {error}"
+            ) from error
 
 
 def chem(purpose: str) -> ModuleType:
@@ -237,7 +239,7 @@ def molecule_graph(
 
 
 def _atoms(molecule: Any) -> list[Any]:
-    """Return the atoms by number: RDKit's own iterator takes twice as long."""
+    """Return the atoms by index: RDKit's own iterator takes twice as long."""
     return list(map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms())))
 
 
@@ -246,7 +248,7 @@ def _bonds(molecule: Any) -> Iterator[Any]:
 
 
 _Rows = tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]]
-"""The features of atoms; the ends of bonds with their features. Calls of RDKit are what reading costs."""
+"""The features of atoms; the ends of bonds with their features. RDKit calls dominate the reading time."""
 
 
 def _default_rows(molecule: Any) -> _Rows:
@@ -308,13 +310,13 @@ def _ogb_rows(molecule: Any) -> _Rows:
 def _without_hydrogens(molecule: Any) -> Any:
     rd = chem("Reading molecules")
     options = rd.RemoveHsParameters()
-    options.removeDefiningBondStereo = True  # stereo is no feature, and hydrogens are written or not
+    options.removeDefiningBondStereo = True  # stereo is not a feature, and hydrogens may be written or not
     options.removeWithWedgedBond = True
     options.showWarnings = False
     try:
         return rd.RemoveHs(molecule, options)
     except (RuntimeError, ValueError) as error:
-        raise GraphError(f"expected a molecule that RDKit can sanitise, got another: {error}") from error
+        raise GraphError(f"RDKit cannot sanitise this molecule: {error}") from error
 
 
 def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
@@ -323,11 +325,11 @@ def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     Charges, radicals and hydrogens are set where the schema has them. Nothing is sanitised, so that a piece
     of a molecule can be drawn too.
     """
-    rd = chem("Turning a graph into a molecule")
+    rd = chem("Converting a graph to a molecule")
     schema = schema or graph.schema
     columns = {f.name: i for i, f in enumerate(schema.node)} if schema else {}
     if schema is None or schema.domain != "molecule" or "atom" not in columns:
-        raise GraphError("expected a graph of a molecule, whose schema names the atoms, got another")
+        raise GraphError("expected the graph of a molecule, whose schema names the atoms")
     bond_at = next((i for i, f in enumerate(schema.edge) if f.name == "bond"), None)
     molecule = rd.RWMol()
     names = schema.node[columns["atom"]]

@@ -22,7 +22,7 @@ FeatureKind = Literal["numeric", "ordinal", "nominal"]
 
 
 MAX_LABEL = 200
-"""Most characters of a label."""
+"""Maximum length of a label, in characters."""
 
 
 def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
@@ -30,7 +30,7 @@ def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
 
 
 def first_repeated(names: Iterable[Any]) -> Any:
-    """Return the first name in alphabetical order that stands there twice, or None."""
+    """Return the alphabetically first name that is repeated, or None."""
     counts = Counter(names)
     return min((name for name, count in counts.items() if count > 1), default=None)
 
@@ -58,7 +58,7 @@ class Feature:
         names = list(self.values.values())
         twice = first_repeated(names)
         if twice is not None:
-            raise GraphError(f"feature {self.name!r}: the value name {twice!r:.60} stands for two values")
+            raise GraphError(f"feature {self.name!r}: the value name {twice!r:.60} is given to two values")
         values = {float(value): str(name) for value, name in self.values.items()}
         if not all(map(math.isfinite, values)):
             raise GraphError(f"feature {self.name!r}: expected finite numbers as values, got NaN or infinity")
@@ -140,9 +140,7 @@ class Schema:
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             if isinstance(error, GraphError):
                 raise
-            raise GraphError(
-                f"schema: expected names and kinds of features, got other data: {error}"
-            ) from error
+            raise GraphError(f"schema: expected names and kinds of features: {error}") from error
 
     def __hash__(self) -> int:
         return hash((self.node, self.edge, tuple(self.classes.items()), self.domain))
@@ -175,7 +173,7 @@ def label_array(labels: Any, where: str, *, missing: bool = False) -> npt.NDArra
     where
         What the error begins with.
     missing
-        Whether NaN may stand for a label that is not known; nothing can be mined from such a graph.
+        Whether NaN may mark an unknown label; nothing can be mined from such a graph.
 
     Raises
     ------

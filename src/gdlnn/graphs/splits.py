@@ -1,4 +1,4 @@
-"""Splits, folds and stratified samples: the rows that go where. Data sets take the rows themselves."""
+"""Splits, folds and stratified samples: the rows that go where. Datasets take the rows themselves."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _WORDS = {
     "test": 2,
     "testing": 2,
 }
-"""What a column may call the parts, in any case."""
+"""Accepted names of the parts in a split column; case is ignored."""
 
 
 class Split(NamedTuple):
-    """The three parts of a data set; each part's ``split_source`` says how it was made."""
+    """The three parts of a dataset; each part's ``split_source`` says how it was made."""
 
     train: GraphDataset
     val: GraphDataset
@@ -68,7 +68,7 @@ def split_rows(
         order = rng.permutation(len(dataset))
         return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], f"random, seed {seed}"
     if kind == "stratified" and dataset.y is None:
-        raise GraphError("split: a stratified split needs labels, and the data set has none")
+        raise GraphError("split: a stratified split needs labels; the dataset has none")
     how = "stratified" if dataset.y is not None else "random"
     return _twins_together(dataset, counts, rng), f"{how}, seed {seed}"
 
@@ -89,7 +89,7 @@ def _twins_together(dataset: GraphDataset, counts: Sequence[int], rng: np.random
 
 
 def _column_rows(dataset: GraphDataset, column: str) -> list[IntArray]:
-    """Return the parts that a column of the table names."""
+    """Return the rows of each part that a column of the table names."""
     cells = _column(dataset, column, "column")
     codes = np.array([_WORDS.get(cell.lower(), -1) for cell in cells], dtype=np.int64)
     if (codes < 0).any():
@@ -98,7 +98,7 @@ def _column_rows(dataset: GraphDataset, column: str) -> list[IntArray]:
             f"{_row(dataset, at)}, column {column!r}: expected train, val or test, got {cells[at]!r}"
         )
     if not (codes == 0).any():
-        raise GraphError(f"column {column!r}: expected some rows to be train, got none")
+        raise GraphError(f"column {column!r}: expected at least one row marked train")
     return [np.flatnonzero(codes == part) for part in range(3)]
 
 
@@ -145,7 +145,7 @@ def _column(dataset: GraphDataset, column: str, kind: str) -> list[str]:
 
 
 def _row(dataset: GraphDataset, at: int) -> str:
-    return f"{dataset.name or 'data set'}, row {int(dataset.file_rows[at])}"
+    return f"{dataset.name or 'dataset'}, row {int(dataset.file_rows[at])}"
 
 
 def part_sizes(n: int, sizes: Sequence[float]) -> list[int]:
@@ -158,7 +158,7 @@ def part_sizes(n: int, sizes: Sequence[float]) -> list[int]:
 
 
 def published_rows(dataset: GraphDataset) -> list[IntArray]:
-    """Return the published parts, after checking that they cover the data set exactly once."""
+    """Return the published parts, after checking that they cover the dataset exactly once."""
     published = dataset.published_splits or {}
     missing = [name for name in PART_NAMES if name not in published]
     if missing:
@@ -186,7 +186,7 @@ def _spread_classes(y: np.ndarray, rng: np.random.Generator) -> IntArray:
 def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
     """Give whole scaffolds, the largest first, to the first part that has room for them."""
     if dataset.smiles is None:
-        raise GraphError("split: a scaffold split needs SMILES, and the data set has none")
+        raise GraphError("split: a scaffold split needs SMILES; the dataset has none")
     from gdlnn.graphs.molecules import scaffolds
 
     members: dict[int, list[int]] = {}

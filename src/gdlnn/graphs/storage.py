@@ -1,4 +1,4 @@
-"""A data set in one file: a zip of JSON and NumPy arrays, without pickle.
+"""A dataset in one file: a zip of JSON and NumPy arrays, without pickle.
 
 docs/datasets.md describes the format.
 """
@@ -35,11 +35,11 @@ Kind = TypeVar("Kind")
 FORMAT = "gdlnn-dataset"
 VERSION = 1
 MAX_CONTENT = 16 << 30
-"""Most bytes a file may unpack to."""
+"""Maximum size of an unpacked file, in bytes."""
 
 
 def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set; the file appears once it is complete."""
+    """Write a dataset; the file appears once it is complete."""
     if dataset.y is not None and dataset.y.dtype.kind not in "biufU":
         raise GraphError(f"save: y: expected numbers or text, got values of type {dataset.y.dtype}")
     arrays = GraphArrays.of(dataset.graphs).narrowed()
@@ -80,7 +80,7 @@ def _npy(array: npt.NDArray[Any]) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> GraphDataset:
-    """Read a data set that `save` wrote; no code in the file is ever run."""
+    """Read a dataset that `save` wrote; no code in the file is ever run."""
     file = Path(path)
     try:
         members = read_members(file, MAX_CONTENT)
@@ -92,27 +92,27 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
         }
         return _assemble(header, arrays)
     except FileNotFoundError as error:
-        raise DatasetError(f"{file.name}: expected a saved data set, got no such file") from error
+        raise DatasetError(f"{file.name}: no such file; expected a saved dataset") from error
     except DatasetError:
         raise
     except (
         *(BadArchiveError, ValueError, LookupError, TypeError, OSError, AttributeError),
         *(RecursionError, OverflowError, MemoryError),
     ) as error:
-        raise DatasetError(f"{file.name}: expected a saved data set, got a damaged file: {error}") from error
+        raise DatasetError(f"{file.name}: not a saved dataset, or damaged: {error}") from error
 
 
 def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
     header = bounded_json.loads(members["dataset.json"])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DatasetError(f"{name}: expected a saved data set, got another kind of file")
+        raise DatasetError(f"{name}: not a saved dataset")
     if header.get("version") != VERSION:
         raise DatasetError(f"{name}: expected version {VERSION} of the format, got {header.get('version')}")
     return header
 
 
 def is_saved(path: Path) -> bool:
-    """Say whether a file looks like a saved data set."""
+    """Say whether a file looks like a saved dataset."""
     if not path.is_file() or not zipfile.is_zipfile(path):
         return False
     with (
@@ -140,10 +140,10 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
         if any(
             not isinstance(name, str) and (key != "graph_names" or name is not None) for name in names or ()
         ):
-            raise GraphError(f"{key}: expected text, got other values")
+            raise GraphError(f"{key}: expected text")
     indices = arrays["indices"]
     if indices.shape != (flat.n_graphs,) or indices.dtype.kind not in "iu" or (indices < 0).any():
-        raise GraphError(f"indices: expected {flat.n_graphs} row numbers, got others")
+        raise GraphError(f"indices: expected {flat.n_graphs} row numbers")
     dataset = GraphDataset(
         flat.graphs(schema, header["graph_names"]),
         None if "y" not in arrays else label_array(arrays["y"], "labels"),
@@ -182,7 +182,7 @@ def _splits(names: Any, arrays: Mapping[str, npt.NDArray[Any]], n: int) -> dict[
             or rows.dtype.kind not in "iu"
             or (len(rows) and not 0 <= rows.min() <= rows.max() < n)
         ):
-            raise GraphError(f"split {name!r:.60}: expected rows from 0 to {n - 1}, got others")
+            raise GraphError(f"split {name!r:.60}: expected rows from 0 to {n - 1}")
         found[name] = rows.astype(np.int64)
     return found
 

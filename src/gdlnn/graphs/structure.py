@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _RING = Feature("ring", "nominal", {0.0: "no", 1.0: "yes"})
 UNDIRECTED = (Feature("degree", "ordinal"), _RING)
-"""Neighbours of a node, and whether it lies on a cycle. A self-loop adds 1 to the degree and is no ring."""
+"""Neighbours of a node, and whether it is on a cycle. A self-loop adds 1 to the degree and is not a ring."""
 DIRECTED = (Feature("out_degree", "ordinal"), Feature("in_degree", "ordinal"), _RING)
 """Edges that leave and enter a node, and whether it lies on a directed cycle."""
 
@@ -67,7 +67,7 @@ def with_structure_features(schema: Schema | None, directed: bool) -> Schema:
     added = structure_features(directed)
     for feature in added:
         if any(feature.name == own.name for own in known.node):
-            raise GraphError(f"structure: expected no feature {feature.name!r} yet, but the schema has one")
+            raise GraphError(f"structure: the schema already has a feature {feature.name!r}")
     return replace(known, node=(*known.node, *added))
 
 

@@ -1,4 +1,4 @@
-"""A data set from a table of nodes and a table of edges, with the names that the columns have."""
+"""A dataset from a table of nodes and a table of edges, with the names that the columns have."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def from_tables(
     schema: Schema | None = None,
     name: str = "",
 ) -> GraphDataset:
-    """Build a data set from a table of nodes and one of edges.
+    """Build a dataset from a table of nodes and one of edges.
 
     A table is a pandas DataFrame, a dictionary of columns or a list of dictionaries. Columns that are not
     named below are features: numbers as they are, words as nominal features whose values keep their names.
@@ -59,7 +59,7 @@ def from_tables(
     schema
         Names and codes to go by, those of the training graphs for instance; by default those found here.
     name
-        What to call the data set.
+        What to call the dataset.
     """
     of_nodes = _rows(nodes, "from_tables: nodes", graph, (node,), schema.node if schema else None)
     of_edges = _rows(edges, "from_tables: edges", graph, ends, schema.edge if schema else None)

@@ -1,4 +1,4 @@
-"""What every part writes files with: atomic files, the journal, the folder lock, the bounded zip archive.
+"""Files: atomic writes, the journal, the folder lock, and zip archives and JSON within limits.
 
-The part that writes a file decides what is in it.
+File formats are defined by the packages that use them.
 """

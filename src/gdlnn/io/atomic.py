@@ -1,4 +1,4 @@
-"""atomic_write(): a file is written completely, or it stays as it was."""
+"""atomic_write(): write a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())  # otherwise a power cut after the rename could leave an empty file
-        # mkstemp makes a file that only its owner may read; give it the permissions of any other new file.
+        # mkstemp creates a file that only its owner can read; use the usual permissions instead.
         name.chmod(0o666 & ~_umask())
         name.replace(path)
     except BaseException as error:
         if name is not None:
             name.unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, GDLNNError) and _is_about(error, path, name):
-            kept = "; the file that was there is as it was" if path.is_file() else ""
+            kept = "; the existing file is unchanged" if path.is_file() else ""
             raise WriteError(f"{path.name}: cannot be written: {error.strerror or error}{kept}") from error
         raise
 
 
 def _umask() -> int:
-    """Return the permissions that new files of this process lack.
+    """Return the umask of this process.
 
-    Elsewhere than on Linux it can only be asked by setting it, which other threads would notice.
+    Outside Linux it can only be read by setting it, which affects other threads.
     """
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -66,7 +66,7 @@ def _umask() -> int:
 
 
 def _target(link: Path) -> Path:
-    """Return the path that a link points to in the end, whether it exists or not."""
+    """Return the final target of a link, whether it exists or not."""
     try:
         return link.resolve()
     except RuntimeError as error:  # before Python 3.13

@@ -1,4 +1,4 @@
-"""loads(): JSON from strangers, within limits on depth and on the memory that its objects take."""
+"""loads(): parse untrusted JSON, with limits on depth and on memory."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 FREE_BYTES = 8 << 20
-"""Memory for lists and objects that is always granted, whatever the length of the text."""
+"""Bytes of lists and objects that are always allowed, whatever the length of the text."""
 MOST_TIMES = 16
-"""Bytes of lists and objects for each byte of text: those of our own files take less than half of it."""
+"""Bytes of lists and objects allowed per byte of text; our own files take less than half of this."""
 _LIST, _OBJECT = 96, 240  # bytes that a list with a few values and an object with one key take
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 
@@ -20,7 +20,7 @@ def loads(data: bytes | str) -> Any:
     Raises
     ------
     ValueError
-        If it is no JSON, is nested too deeply, or would take far more memory than it is long, as millions
+        If it is not JSON, is nested too deeply, or would take far more memory than its length, as millions
         of empty objects do.
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
@@ -29,7 +29,7 @@ def loads(data: bytes | str) -> Any:
     try:
         return json.loads(data)
     except RecursionError as error:
-        raise ValueError("expected JSON that is nested less deeply") from error
+        raise ValueError("the JSON is nested too deeply") from error
 
 
 def _weight(raw: bytes) -> int:

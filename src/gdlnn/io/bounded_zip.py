@@ -1,6 +1,6 @@
 """Zip archives: members are written uncompressed, and read by name into memory within limits.
 
-A file may come from anywhere: nothing is unpacked to disk, and no code in it is run.
+Files are untrusted: nothing is unpacked to disk, and no code is run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _VERSIONS: Mapping[tuple[int, int], Any] = {
 
 
 class BadArchiveError(Exception):
-    """A file that is not a zip file, is damaged, or unpacks to more than it may."""
+    """A file that is not a zip file, is damaged, or exceeds the limits when unpacked."""
 
 
 def write_members(path: Path, members: Iterable[tuple[str, bytes]]) -> None:
@@ -87,7 +87,7 @@ def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes
 
 
 def check_archive(path: Path, limit: int) -> None:
-    """Refuse an archive that unpacks to more than it may, before another library opens it.
+    """Refuse an archive that exceeds the limits, before another library opens it.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
 def _directory_length(file: IO[bytes]) -> int:
     """Return the length of the list of members, as `zipfile` will see it; `zipfile` has no limit itself.
 
-    No public function tells. A Python without this private one, or with another form of it, gives 0: the
+    There is no public function for this. If the private one is missing or has changed, return 0: the
     list is then read whole before the other limits hold.
     """
     ask = getattr(zipfile, "_EndRecData", None)
@@ -158,12 +158,14 @@ def _check(members: list[zipfile.ZipInfo], limits: Mapping[str, int] | int, size
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if member.compress_type not in _METHODS:
-        raise BadArchiveError(f"{member.filename}: expected it stored or deflated, got another method")
+        raise BadArchiveError(
+            f"{member.filename}: expected a stored or deflated member, got another compression method"
+        )
     with archive.open(member) as stream:
-        # Ask for one byte more than declared, so that a longer member is noticed and not unpacked.
+        # Read one byte more than declared, so that a longer member is noticed without unpacking it.
         data = stream.read(member.file_size + 1)
     if len(data) != member.file_size:
-        raise BadArchiveError(f"{member.filename}: expected {member.file_size:,} bytes, got others")
+        raise BadArchiveError(f"{member.filename}: its length is not the declared {member.file_size:,} bytes")
     return data
 
 

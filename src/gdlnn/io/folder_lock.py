@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def claimed(folder: Path, names: Iterable[str]) -> Iterator[None]:
-    """Keep other runs, in this process and in others, from the same jobs in a folder.
+    """Lock named jobs in a folder against other runs, in this process and in others.
 
     Runs that claim other names may fill the folder at the same time. Locks are released when the process
     exits, however it ends.
@@ -42,16 +42,18 @@ def claimed(folder: Path, names: Iterable[str]) -> Iterator[None]:
                 stack.enter_context(_lock(folder, name))
         except Timeout as error:
             raise GDLNNError(
-                f"{folder.name}: another run is at {name} in this folder; wait for it, or take another"
+                f"{folder.name}: another run is using {name} here; wait for it, or choose another folder"
             ) from error
         except OSError as error:
             if error.filename is not None:  # a file or folder cannot be made
                 raise WriteError(f"{folder.name}: cannot be written: {error.strerror}") from error
-            logger.warning("%s: cannot be locked (%s): no other run must write to it", folder, error.strerror)
+            logger.warning(
+                "%s: cannot be locked (%s); make sure that no other run writes to it", folder, error.strerror
+            )
         yield
 
 
 def _lock(folder: Path, name: str) -> FileLock:
-    """Return the lock of a name, which may hold any characters. A file system without locks is an error."""
+    """Return the lock of a name, which may contain any characters; raise if the file system has no locks."""
     digest = hashlib.sha256(name.encode()).hexdigest()[:32]
     return FileLock(folder / LOCKS / f"{digest}.lock", blocking=False, fallback_to_soft=False)

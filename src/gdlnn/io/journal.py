@@ -79,7 +79,7 @@ class Journal:
         _OPEN.add(self)
 
     def read(self) -> Iterator[tuple[int, Any]]:
-        """Yield each record with its offset, and cut off a torn one at the end. To be called once, first."""
+        """Yield each record with its offset; cut off an incomplete one at the end. Call this once, first."""
         end = self._first
         with self._open(end) as file:
             while line := file.readline(MAX_RECORD):
@@ -119,7 +119,7 @@ class Journal:
 
     def _unwritten(self, failure: OSError) -> GDLNNError:
         return self._failed(
-            f"cannot be written: {failure.strerror or failure}; the same call goes on from what it holds"
+            f"cannot be written: {failure.strerror or failure}; run the same call again to resume from it"
         )
 
     def _lock(self) -> None:
@@ -127,18 +127,18 @@ class Journal:
             raise self._failed("expected a file, got a device or a pipe")
         try:
             free = lock_descriptor(self._file, blocking=False)
-        except OSError as failure:  # some file systems of clusters have no locks
+        except OSError as failure:  # some cluster file systems have no locks
             logger.warning(
-                "checkpoint %s: cannot be locked (%s): no other run must write to it",
+                "checkpoint %s: cannot be locked (%s); make sure that no other run writes to it",
                 self.path.name,
                 failure.strerror,
             )
             return
-        if not free:  # the cause tells callers that it is worth waiting
+        if not free:  # callers wait if they see this cause
             raise self._failed("another run is writing to it") from BlockingIOError()
 
     def _open(self, start: int) -> IO[bytes]:
-        """Return the file for reading, by the descriptor with the lock: on Windows no other could read it."""
+        """Return the file for reading, through the locked descriptor: on Windows no other can read it."""
         file = os.fdopen(self._file, "rb", closefd=False)
         file.seek(start)
         return file
@@ -166,7 +166,7 @@ class Journal:
         found = payload(line)
         if not isinstance(found, dict) or found.get("kind") != self._header["kind"]:
             expected = str(self._header["kind"]).removeprefix("gdlnn ").removesuffix(" checkpoint")
-            raise self._failed(f"expected a checkpoint of {expected}, got another file; it was left as it is")
+            raise self._failed(f"expected a checkpoint of {expected}, got another file, which is unchanged")
         differing = [name for name in self._header if found.get(name) != self._header[name]]
         if differing:
             said = [

@@ -1,7 +1,8 @@
-"""Mining in bags: the training graphs in parts, each mined by itself, and programs counted over all of them.
+"""Mining in bags: the training graphs are split into bags that are mined separately.
 
-A descent looks at all graphs of its bag, so that bags of one size make mining proportional to the number of
-graphs; and the graphs outside a program's bag say what it is worth on graphs that it was not chosen for.
+A descent looks at all graphs of its bag, so with bags of fixed size the cost of mining is proportional to the
+number of graphs. Programs are counted over all graphs; those outside a program's bag show how it does on
+graphs that it was not chosen for.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 Bags = int | Literal["auto"] | None
 IntArray = npt.NDArray[np.int64]
 FEWEST_BAGS = 4
-"""What "auto" makes at least; half of the graphs of a bag should not be too few to learn from."""
+"""Minimum number of bags for "auto"."""
 GRAPHS_OF_A_BAG = 400
-"""About how many graphs "auto" puts into a bag of a large data set."""
+"""About how many graphs "auto" puts into each bag of a large dataset."""
 
 
 def n_bags(bags: Bags, n_graphs: int) -> int:

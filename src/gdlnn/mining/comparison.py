@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph, GraphDataset
 
 ATTEMPTS = 50
-"""Draws per program before a data set counts as having too few different pieces."""
+"""Draws per program before a dataset counts as having too few distinct subgraphs."""
 
 
 def objective(
@@ -46,7 +46,7 @@ def objective(
     graphs, y
         The graphs and their labels.
     mean
-        Divide by the number of pairs, so that data sets of different sizes compare: from -1 to 1.
+        Divide by the number of pairs, so that datasets of different sizes compare: from -1 to 1.
     n_jobs
         Threads for matching.
     """
@@ -83,7 +83,7 @@ def random_programs(
     Parameters
     ----------
     dataset
-        The data set that the graphs are drawn from.
+        The dataset that the graphs are drawn from.
     n
         Number of programs.
     seed

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from gdlnn.mining.tasks import Task
 
 CHUNK_SECONDS = 0.5
-"""How long a chunk should take: long compared with sending it, short because it cannot be stopped."""
+"""Target time of a chunk: long compared with sending it, short because it cannot be stopped."""
 SECONDS_PER_THREAD = 0.02
-"""With many workers chunks are longer, so that the caller has at most 50 of them a second to answer."""
+"""With many workers chunks are longer, so that the caller handles at most 50 per second."""
 MAX_CHUNK = 4096
-"""Most tasks of a chunk."""
+"""Maximum number of tasks per chunk."""
 Codes = npt.NDArray[np.int32]
 Chunk = tuple["Settings", "Sequence[Task]", "Sequence[int]"]
 
@@ -91,7 +91,7 @@ class Run(Protocol):
     """Tasks being mined."""
 
     def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as they come, at least every `POLL` seconds an empty list, until all are there."""
+        """Yield results as descents finish, or an empty list after `POLL` seconds, until all are done."""
 
     def stop(self) -> None:
         """Begin no further tasks; those under way are dropped or finished."""
@@ -136,7 +136,7 @@ class LocalRun:
         self._job = start_job(data, settings, tasks, n_threads)
 
     def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as they come."""
+        """Yield results as descents finish."""
         graphs, tasks, numbers = self._data.graphs, self._tasks, self._numbers
         while self._job.running:
             mined = self._job.poll(POLL)
@@ -159,7 +159,7 @@ class ExecutorRun:
     """Tasks mined by the workers of an executor: any of `concurrent.futures`, or a Dask cluster's.
 
     The size of a chunk follows from the time of those before it; towards the end chunks become small, so that
-    the workers finish together. A chunk whose workers die again and again is cut into single tasks, so that
+    the workers finish together. A chunk whose workers die repeatedly is cut into single tasks, so that
     the error can name the target.
     """
 
@@ -180,7 +180,7 @@ class ExecutorRun:
         self._stopped = False
 
     def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as they come, a chunk at a time."""
+        """Yield results as chunks finish."""
         try:
             with self._workers:
                 while self._done or (self._next < len(self._tasks) and not self._stopped):
@@ -219,7 +219,7 @@ class ExecutorRun:
             settings, tasks, numbers = chunk
             if len(tasks) == 1:
                 raise MiningError(
-                    f"mine: executor: target {tasks[0].graph}: its workers die again and again: {found}"
+                    f"mine: executor: target {tasks[0].graph}: its workers die repeatedly: {found}"
                 ) from found
             for task, number in zip(tasks, numbers, strict=True):
                 self._done.send((settings, [task], [number]))

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from gdlnn.mining.bags import Bags
 
 SAMPLE = 50
-"""Descents of a sample."""
+"""Number of descents in a sample."""
 QUANTILE = 1.645
-"""Nine times out of ten a normal variable is within so many standard deviations."""
+"""A normal variable is within this many standard deviations nine times out of ten."""
 TEXT_COPIES = 3
-"""How often the text of the programs is in memory while it is written."""
+"""Number of copies of the programs' text in memory while it is written."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Estimate:
         tasks, targets, graphs = f"{self.n_tasks:,}", f"{self.n_targets:,}", f"{self.n_graphs:,}"
         return (
             f"{tasks} descents from {targets} targets over {graphs} graphs; {self.n_sampled:,} were mined\n"
-            f"processor time: {told_time(self.cpu_seconds)} (± {share:.0%}); the longest that was mined took "
+            f"CPU time: {told_time(self.cpu_seconds)} (± {share:.0%}); the longest one mined took "
             f"{told_time(self.longest_seconds)}\n"
             f"workers: {self.n_workers:,} take {told_time(self.wall_seconds)}\n"
             f"memory: at most {_bytes(self.memory_bytes)} here, {_bytes(self.worker_bytes)} for each worker "
@@ -126,7 +126,7 @@ def estimate(
     sample
         How many descents to mine.
     n_workers
-        The number of threads or processes that the time is told for; by default `n_jobs`.
+        The number of threads or processes to estimate the time for; by default `n_jobs`.
     """
     options = {name: value for name, value in locals().items() if name not in ("dataset", "bags")}
     labels, codes = checked_labels(dataset)

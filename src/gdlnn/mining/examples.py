@@ -67,7 +67,7 @@ def _as_smiles(graph: Graph) -> tuple[str, dict[int, int]]:
         try:
             rd.SanitizeMol(molecule)
         except (RuntimeError, ValueError) as error:
-            raise GraphError(f"expected a molecule that RDKit can sanitise, got another: {error}") from error
+            raise GraphError(f"RDKit cannot sanitise this molecule: {error}") from error
     smiles = rd.MolToSmiles(molecule)
     order = list(molecule.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
     return str(smiles), {node: place for place, node in enumerate(order)}

@@ -27,7 +27,7 @@ class HiddenFeatures:
         return bool(self.nodes or self.edges)
 
     def hide(self, dataset: GraphDataset) -> GraphDataset:
-        """Return the data set with zeros in these columns: a constant tells nothing apart."""
+        """Return the dataset with zeros in these columns: a constant carries no information."""
         if not self:
             return dataset
         graphs = [
@@ -65,7 +65,7 @@ def find_hidden(dataset: GraphDataset, names: Sequence[str]) -> HiddenFeatures:
         return HiddenFeatures()
     schema = dataset.schema
     if schema is None:
-        raise MiningError("ignore: expected a data set whose schema names features, got one without a schema")
+        raise MiningError("ignore: needs a dataset with a schema that names the features")
     known = [feature.name for feature in (*schema.node, *schema.edge)]
     for name in listed:
         if name not in known:

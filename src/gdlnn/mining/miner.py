@@ -109,9 +109,9 @@ def mine(
         about that factor. Each program then has a `held_out_score`, its score outside its own part. "auto":
         four, and beyond 1,600 graphs parts of about 400. A percentage as ε is one of the graphs of a part.
     time_limit
-        Seconds after which mining ends with what is done.
+        Seconds after which mining stops; finished programs are returned.
     checkpoint
-        A file to which finished descents are added as they come. The same call goes on from it.
+        A file to which finished descents are appended. The same call resumes from it.
     executor
         Workers that mine in place of the threads of this process.
     progress

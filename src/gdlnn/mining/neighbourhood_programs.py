@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 MOST_NODES = 128
-"""Surroundings of more nodes are left out: beside a hub they hold most of the graph, and read as nothing."""
+"""Larger neighbourhoods are skipped: around a hub they cover most of the graph and are unreadable."""
 FEW_GRAPHS = 500
-"""With fewer training graphs a neighbourhood that two of them have is kept, else three must have it."""
+"""With fewer training graphs, a neighbourhood must occur in two of them, otherwise in three."""
 MOST_VALUES = 64
-"""A numeric feature with more values, or with values that are not whole, is a quantity and left open."""
+"""A numeric feature with more values, or with fractional values, is a quantity and left unconstrained."""
 FOUND, BUILT = 0.4, 0.75
-"""How much is done, for a progress bar, when the core has found all and when the programs are built."""
+"""Progress when the core has found all neighbourhoods, and when the programs are built."""
 logger = logging.getLogger(__name__)
 
 
@@ -112,7 +112,7 @@ def neighbourhoods(
     encoded = as_graph_set(data.graphs)
     items = _distinct(programs, occurs, encoded, n_jobs)
     if max_programs is not None and len(items) > whole("max_programs", max_programs, 1):
-        logger.info("neighbourhoods: %d of %d programs are kept", max_programs, len(items))
+        logger.info("neighbourhoods: kept %d of %d programs", max_programs, len(items))
         kept = sorted(range(len(items)), key=lambda i: (-items[i].n_matched, i))[:max_programs]
         items = [items[i] for i in sorted(kept)]
     stats = MiningStats(
@@ -150,7 +150,7 @@ class _Values:
         quantities = [c for c in said if _is_quantity(table[:, c], features[c] if features else None)]
         if quantities:
             names = [features[c].name if features else str(c + 1) for c in quantities]
-            logger.info("neighbourhoods: %s feature(s) %s are quantities and left open", what, names)
+            logger.info("neighbourhoods: %s feature(s) %s are quantities and left unconstrained", what, names)
         # What all nodes share excludes nothing, and is not said.
         self._said = [c for c in said if c not in quantities and len(table) and np.ptp(table[:, c]) > 0]
         if self._said:

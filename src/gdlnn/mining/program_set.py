@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset, Schema
 
 MOST_SHOWN = 20
-"""Programs that a notebook shows."""
+"""Number of programs shown in a notebook."""
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -50,11 +50,11 @@ class MinedProgram:
     program
         The program, in canonical form.
     label
-        The label of its targets, as in the data set; None for a program that was found without labels.
+        The label of its targets, as in the dataset; None for a program that was found without labels.
     score
         Matched graphs of the label over all matched graphs plus ε; 0 without a label.
     support
-        Which graphs of the data set it matches.
+        Which graphs of the dataset it matches.
     targets
         Rows of the graphs it was found in, rising.
     steps
@@ -102,7 +102,7 @@ class MinedProgram:
 
     @property
     def support(self) -> BoolArray:
-        """Which graphs of the data set it matches."""
+        """Which graphs of the dataset it matches."""
         mask = self._support.mask()
         mask.setflags(write=False)
         return mask
@@ -199,7 +199,7 @@ class SetInfo:
     Attributes
     ----------
     label_counts
-        The labels of the data set, in order, and how many graphs have each.
+        The labels of the dataset, in order, and how many graphs have each.
     settings
         The parameters of the call that decide its result.
     n_targets
@@ -234,7 +234,7 @@ class SetInfo:
         n_targets: int,
         complete: bool = True,
     ) -> SetInfo:
-        """Describe a data set and how programs were found in it.
+        """Describe a dataset and how programs were found in it.
 
         Parameters
         ----------
@@ -372,7 +372,7 @@ class ProgramSet(Sequence[MinedProgram]):
         return [item for item in self._items if row in item.targets]
 
     def take(self, rows: npt.ArrayLike) -> ProgramSet:
-        """Return some of the programs, by number, in the given order."""
+        """Return the programs with the given indices, in the given order."""
         return self._with(self._items[i] for i in np.asarray(rows, dtype=np.int64).tolist())
 
     def ranked(self) -> ProgramSet:

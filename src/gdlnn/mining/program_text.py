@@ -37,17 +37,17 @@ FIRST_LINE = "// gdlnn programs "
 SCHEMA_LINE = "// schema "
 FORMAT = 1
 MAX_SUPPORTS = 64 << 30
-"""Most bytes that the supports of a set may take: a byte for each program and graph."""
+"""Maximum size of the supports of a set, in bytes: one per program and graph."""
 MAX_GRAPHS = 1_000_000_000
-"""Most graphs that a file may declare."""
+"""Maximum number of graphs that a file may declare."""
 MAX_FEATURES = 100_000
-"""Most features of a node or an edge that a file may declare."""
+"""Maximum number of features of a node or an edge that a file may declare."""
 WORDS = 240
-"""Most characters of the sentence above a program in a file."""
+"""Maximum length of the description above a program in a file, in characters."""
 CELL_WORDS = 300
-"""Most characters of a program in a table."""
+"""Maximum length of a program in a table, in characters."""
 WIDTH = 120
-"""Characters of a line of a table."""
+"""Width of a table, in characters."""
 
 
 def save(programs: ProgramSet, path: str | os.PathLike[str]) -> None:
@@ -63,9 +63,7 @@ def load(path: str | os.PathLike[str]) -> ProgramSet:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise MiningError(
-            f"{name}: expected GDL text, got bytes that are no UTF-8 at {error.start}"
-        ) from error
+        raise MiningError(f"{name}: expected GDL text in UTF-8, got other bytes at {error.start}") from error
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         raise MiningError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return from_text(text, name)
@@ -175,7 +173,7 @@ def _read_info(text: str, where: str) -> SetInfo:
 
 
 def _kind(data: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
-    """Return an entry that must be of a kind: text is neither true nor false, and true is no number."""
+    """Return an entry, which must have exactly this type: a bool is not a number."""
     value = data[key]
     if type(value) is not kind:
         raise TypeError(f"{key}: expected {kind.__name__}, got {value!r:.60}")
@@ -190,7 +188,7 @@ def _count(data: Mapping[str, Any], key: str, most: int) -> int:
 
 
 def _label_counts(pairs: Any, n_graphs: int) -> tuple[tuple[Any, int], ...]:
-    counts = {label: count for label, count in pairs}  # noqa: C416 - a pair of anything else is no pair
+    counts = {label: count for label, count in pairs}  # noqa: C416 - refuses anything that is not a pair
     for label, count in counts.items():
         if not isinstance(label, str | int | float) or type(count) is not int or not 0 <= count <= n_graphs:
             raise TypeError(f"labels: expected labels and how many graphs have them, got {label!r:.60}")
@@ -341,7 +339,7 @@ def table(programs: ProgramSet, n: int) -> Table:
             str(item.n_matched),
             str(len(item.targets)),
             Text("" if item.label is None else printable((schema or Schema()).class_name(item.label))),
-            Text(printable(_line(item.program, schema, programs.info.directed))),  # brackets are no markup
+            Text(printable(_line(item.program, schema, programs.info.directed))),  # brackets are not markup
         )
     return result
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 KIND = "gdlnn mining checkpoint"
 FORMAT = 1
 SAME_RESULTS_SINCE = "0.1.0"
-"""The first version whose descents gave the results of today: its checkpoints are taken up.
+"""The first version with the same mining results as today: its checkpoints can be resumed.
 
-A version that changes the result of a call puts itself here."""
+Set this to the current version when results change."""
 _NAMES = {
-    "data": "the data set (its graphs, or which of them share a label)",
+    "data": "the dataset (its graphs, or which of them share a label)",
     "labels": "the labels",
     "version": "the version of gdlnn",
     "format": "the format of the file",
@@ -187,5 +187,5 @@ class Checkpoint(Journal):
             parse_runs(str(result.task), self._n_tasks)
             parse_runs(result.support, self._n_graphs)
         except (TypeError, KeyError, ValueError, AttributeError, GDLNNError) as error:
-            raise self._failed(f"the record at byte {place} is no result: {error}") from error
+            raise self._failed(f"the record at byte {place} is not a valid result: {error}") from error
         self.finished[result.task] = result

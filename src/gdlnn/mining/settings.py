@@ -20,9 +20,9 @@ Nominal = Literal["value", "interval"]
 Targets = int | float | npt.ArrayLike | None
 
 STEP_BUDGET = 20_000
-"""Most steps of one search while mining."""
+"""Maximum steps of one search while mining."""
 FINAL_BUDGET = 2_000_000
-"""Most steps of one search when the support of a mined program is recounted."""
+"""Maximum steps of one search when the support of a mined program is recounted."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def checked_jobs(n_jobs: Any) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise wrong("n_jobs", "a positive number, or -1 for all processors", n_jobs)
+        raise wrong("n_jobs", "a positive number, or -1 for all CPU cores", n_jobs)
     return int(n_jobs)
 
 
@@ -114,7 +114,7 @@ def checked_labels(dataset: GraphDataset) -> tuple[list[Any], npt.NDArray[np.int
     if not len(dataset):
         raise MiningError("mine: dataset: expected at least one graph, got none")
     if dataset.y is None:
-        raise MiningError("mine: dataset: expected labels (y), got a data set without")
+        raise MiningError("mine: dataset: the dataset has no labels (y)")
     if dataset.y.dtype.kind == "f" and np.isnan(dataset.y).any():
         row = int(np.flatnonzero(np.isnan(dataset.y))[0])
         raise MiningError(f"mine: dataset: graph {row}: expected a label, got nan")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_ROWS = 2**31 - 1
-"""Most rows that a support may be over: their numbers are kept in 32 bits."""
+"""Maximum number of rows of a support: row numbers are stored in 32 bits."""
 _RUN = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?(,|\Z)", re.ASCII)
 _RUN_BYTES = 8
 

@@ -1,4 +1,4 @@
-"""Studies: methods × data sets under a protocol, with resumable results, tables and figures.
+"""Studies: methods × datasets under a protocol, with resumable results, tables and figures.
 
 A plan (`AccuracyPlan`, `ExplanationPlan`) says what is studied, `RunConfig` where and with what, `Study` runs
 it into a folder, `Store` reads that folder. What methods are compared with is in `gdlnn.studies.baselines`.

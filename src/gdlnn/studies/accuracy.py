@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AccuracyPlan(StudyPlan):
-    """Methods × data sets under a protocol.
+    """Methods × datasets under a protocol.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ def methods_of(entries: Entries) -> list[str]:
 
 
 def metric_table(entries: Entries, metric: str, paper: bool = False) -> str:
-    """Return methods × data sets of one metric, the best in bold; with `paper`, the paper's rows below."""
+    """Return methods × datasets of one metric, the best in bold; with `paper`, the paper's rows below."""
     datasets = datasets_in(entries)
     best = {}
     choose = min if metric == "log_loss" else max
@@ -298,7 +298,7 @@ def cost_table(entries: Entries) -> str:
 
 
 def comparison_table(entries: Entries, first: str, metric: str) -> str:
-    """Return the difference of one method to every other on every data set, with corrected p-values."""
+    """Return the difference of one method to every other on every dataset, with corrected p-values."""
     others = [name for name in methods_of(entries) if name != first]
     found = {(c.second, c.dataset): c for c in compare(entries, first, others, metric)}
     datasets = datasets_in(entries)
@@ -338,7 +338,7 @@ def _difference(difference: float, p: float | None) -> str:
 
 
 def ablation_table(entries: Entries) -> str:
-    """Return every variant's difference to the base on each data set, and its mean over them."""
+    """Return every variant's difference to the base on each dataset, and its mean over them."""
     datasets = datasets_in(entries)
     variants = [name for name in methods_of(entries) if name in VARIANTS and name != BASE]
     found = {(c.second, c.dataset): c for c in compare(entries, BASE, variants)}
@@ -350,7 +350,7 @@ def ablation_table(entries: Entries) -> str:
             if cell is None:
                 row.append(_shown(entries.get((dataset, variant)), "accuracy"))
                 continue
-            # Comparisons are base less variant; the table tells what the change brings.
+            # Comparisons are base less variant; the table shows the effect of the change.
             differences.append(-cell.difference)
             row.append(_difference(-cell.difference, cell.corrected))
         rows.append([*row, f"{100 * np.mean(differences):+.1f}" if differences else "–"])

@@ -31,12 +31,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Cost:
-    """An explainer on a data set; all times in seconds, those of graphs as means.
+    """An explainer on a dataset; all times in seconds, those of graphs as means.
 
     Attributes
     ----------
     mining, mining_cpu
-        Of the programs, as it was when they were mined; 0 for networks.
+        Time of mining the programs, recorded when they were mined; 0 for networks.
     fit, fit_cpu, predict, predict_cpu, explain, explain_cpu
         Wall and CPU time; None if nothing went well.
     tuning
@@ -73,13 +73,13 @@ class Cost:
 
 
 Costs = dict[tuple[str, str], Cost]
-"""By data set and explainer."""
+"""By dataset and explainer."""
 
 
 def costs_of(
     cells: Iterable[Result], networks: Iterable[Result], tuning: Mapping[tuple[str, str], float | None]
 ) -> Costs:
-    """Return the costs of a study by data set and explainer.
+    """Return the costs of a study by dataset and explainer.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def costs_of(
     networks
         Those of the kind "network".
     tuning
-        Seconds of choosing a configuration, by data set and model.
+        Seconds of choosing a configuration, by dataset and model.
     """
     fits = {
         (cell["dataset"], EXPLAINERS[cell["method"]].model, str(cell["configuration"]), cell["seed"]): cell
@@ -204,7 +204,7 @@ def _explanation(costs: Costs, cost: Cost) -> str:
 
 
 def _verdicts(costs: Costs) -> list[str]:
-    """Say on how many data sets an explanation is as much cheaper than the rival's as it should be."""
+    """Say on how many datasets an explanation is as much cheaper than the rival's as it should be."""
     said = []
     for own in OURS:
         known = {d: _rival_ratio(costs, cost) for (d, method), cost in costs.items() if method == own}
@@ -230,7 +230,7 @@ def _asked(costs: Costs) -> list[str]:
             ratios.append(f"{dataset} {as_published / own.explain_cpu:,.0f} ×")
     said = (
         "Our SubgraphX uses the same random orders for all parts of a graph and asks the network about every "
-        "coalition once, in large batches; the published one asks anew every time. Asked, of those drawn for "
+        "coalition once, in large batches; the published one repeats every query. Asked, of those drawn for "
         "one explanation"
     )
     words = [f"{said}: {'; '.join(shares)}."] if shares else []
@@ -281,7 +281,7 @@ def _crossing(cost: Cost, rival: Cost | None) -> str:
 
 
 def costs_csv(costs: Costs) -> str:
-    """Return one line per explainer and data set."""
+    """Return one line per explainer and dataset."""
     rows = []
     for cost in in_order(costs, EXPLAINERS):
         values = [getattr(cost, name) for name in COLUMNS]

@@ -36,7 +36,7 @@ FOUND = 0.5
 
 @dataclass(frozen=True)
 class Point:
-    """Explanations with one setting, as means over graphs; `docs/explanations.md` has the formulas.
+    """Explanations with one setting, as means over graphs; `docs/explanations-metrics.md` has the formulas.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """An explainer on a data set.
+    """An explainer on a dataset.
 
     Attributes
     ----------
@@ -119,16 +119,16 @@ class Curve:
 
 
 Curves = dict[tuple[str, str], Curve]
-"""By data set and explainer."""
+"""By dataset and explainer."""
 
 
 def curves_of(cells: Iterable[Result]) -> Curves:
-    """Return the curves of a study by data set and explainer."""
+    """Return the curves of a study by dataset and explainer."""
     return {key: _curve(*key, several) for key, several in cells_together(cells).items()}
 
 
 def cells_together(cells: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
-    """Return by data set and explainer the cells that belong together.
+    """Return by dataset and explainer the cells that belong together.
 
     Of several samples, seeds or configurations, the one with the most graphs counts.
     """
@@ -221,7 +221,7 @@ def explain_report(curves: Curves) -> str:
 
 
 def grid_table(found: Mapping[tuple[str, str], Any], cell: Callable[[Any], str], missing: str = "–") -> str:
-    """Return data sets × explainers, with a text for each pair that there is."""
+    """Return datasets × explainers, with a text for each pair that there is."""
     methods = methods_in(found, EXPLAINERS)
     rows = [
         [dataset, *(cell(found[dataset, m]) if (dataset, m) in found else missing for m in methods)]
@@ -260,7 +260,7 @@ def _has(curves: Curves, dataset: str, method: str) -> bool:
 
 
 def _verdict(curves: Curves, own: str, masked: bool) -> str:
-    """Say on which data sets one is ahead of the rival: everywhere, on the whole, or not."""
+    """Say on which datasets one is ahead of the rival: everywhere, on the whole, or not."""
     compared = [d for d in datasets_in(curves) if _has(curves, d, own) and _has(curves, d, RIVAL)]
     names: dict[str, list[str]] = {
         "Ahead at every fidelity": [],

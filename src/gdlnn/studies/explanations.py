@@ -37,16 +37,16 @@ COST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class ExplanationPlan(StudyPlan):
-    """Explainers × data sets, on a sample of the test graphs.
+    """Explainers × datasets, on a sample of the test graphs.
 
     Attributes
     ----------
     kind
         "explain" scores explanations, "cost" takes their time.
     datasets, methods
-        Names of data sets and of `EXPLAINERS`.
+        Names of datasets and of `EXPLAINERS`.
     sample
-        Number of test graphs of a data set that are explained, drawn with the seed; None for all.
+        Number of test graphs of a dataset that are explained, drawn with the seed; None for all.
     seed
         Seed of sample, models and explanations.
     """
@@ -190,7 +190,7 @@ def compute_explanations(task: Task, config: RunConfig) -> Result:
 
 
 def _fit_network(task: Task, config: RunConfig) -> Result:
-    """Fit the graph network of a data set and save it for the cells that explain it."""
+    """Fit the graph network of a dataset and save it for the cells that explain it."""
     from gdlnn.studies.baselines.gnn import save_network
 
     model, times = fit_model(EXPLAINERS[task.method].method, task, config)

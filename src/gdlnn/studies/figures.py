@@ -43,7 +43,7 @@ def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> It
 
 
 def draw_accuracy(entries: Entries, metric: str) -> bytes:
-    """Return every method's mean and interval on every data set.
+    """Return every method's mean and interval on every dataset.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _panels(
     up: str,
     scale: str | None = None,
 ) -> bytes:
-    """Return a panel for every data set with a line for every explainer."""
+    """Return a panel for every dataset with a line for every explainer."""
 
     def look(method: str) -> dict[str, Any]:
         number = list(EXPLAINERS).index(method)

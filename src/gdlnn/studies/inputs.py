@@ -1,4 +1,4 @@
-"""What the tasks of a study share: data sets, their splits, and the programs mined from a training set.
+"""What the tasks of a study share: datasets, their splits, and the programs mined from a training set.
 
 Splits and programs are files in the folder of the study, written once. Program files are JSON, so that
 reading them needs no parser of GDL.
@@ -82,7 +82,7 @@ def plan_splits(protocol: Protocol, n_runs: int = 5) -> list[SplitPlan]:
 
 
 def make_split(data: GraphDataset, protocol: Protocol, plan: SplitPlan) -> Split:
-    """Split a data set as a protocol says."""
+    """Split a dataset as a protocol says."""
     if protocol == "paper":
         return data.split("paper", seed=0)
     if protocol == "repeated":
@@ -118,7 +118,7 @@ def stored_split(data: GraphDataset, protocol: Protocol, plan: SplitPlan, file: 
     content = _read_split(file)
     if content["data"] != digest:
         raise DatasetError(
-            f"{file.name}: expected the split of this data set ({digest}), got one of other data "
+            f"{file.name}: expected the split of this dataset ({digest}), got one of other data "
             f"({content['data']}); use another folder for its results"
         )
     parts = [data.take(np.array(content[name], dtype=np.int64)) for name in PARTS]
@@ -152,19 +152,19 @@ def data_fingerprint(data: GraphDataset) -> str:
 
 @lru_cache(maxsize=3)
 def load_data(name: str, data: str | None) -> GraphDataset:
-    """Load a data set; the last ones are kept in memory."""
+    """Load a dataset; the last ones are kept in memory."""
     return resolve_dataset(name, root=data)
 
 
 @lru_cache(maxsize=4)
 def load_split(name: str, protocol: Protocol, split: str, config: RunConfig) -> tuple[Split, str]:
-    """Return a split of a data set and its fingerprint; the last ones are kept in memory."""
+    """Return a split of a dataset and its fingerprint; the last ones are kept in memory."""
     file = Store(config.out).split_file(name, protocol, split)
     return stored_split(load_data(name, config.data), protocol, SplitPlan(split), file)
 
 
 def forget() -> None:
-    """Drop the data sets, splits and programs that are kept in memory."""
+    """Drop the datasets, splits and programs that are kept in memory."""
     for cached in (load_data, load_split, load_programs):
         cached.cache_clear()
 

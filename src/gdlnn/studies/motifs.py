@@ -80,7 +80,7 @@ class MotifPlan(ExplanationPlan):
 
 
 def compute_motifs(task: Task, config: RunConfig) -> Result:
-    """Fit a network, predict the test set, or explain graphs and mark where each program stands."""
+    """Fit a network, predict the test set, or explain graphs and mark where each program matches."""
     if task.kind == "network":
         return compute_explanations(task, config)
     model, _ = explained_model(task, config)
@@ -105,7 +105,7 @@ def compute_motifs(task: Task, config: RunConfig) -> Result:
 
 
 def _program_marks(explanation: Any) -> Result:
-    """Return the nodes of an explanation, and which program stands on which nodes and edges."""
+    """Return the nodes of an explanation, and which program matches which nodes and edges."""
     marks = highlights(explanation, program_colours(explanation))
     return {
         "nodes": list(explanation.nodes),

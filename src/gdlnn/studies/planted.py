@@ -165,8 +165,8 @@ def plant(rule: Rule, seed: int = 0, molecules: GraphDataset | None = None, n_ma
 def plant_molecules(rule: Rule, molecules: GraphDataset, seed: int = 0) -> Planted:
     """Label molecules by groups in them.
 
-    Isomorphic twins are left out, so are molecules in which A and B of `both` share an atom and, for a rule
-    with a decoy, those that have it already: the decoy is an atom put in the place of a random hydrogen.
+    Left out are isomorphic twins and molecules in which A and B of `both` share an atom. A decoy is an atom
+    put in the place of a random hydrogen; molecules that already contain it are left out too.
     """
     rd = chem("Planting rules")
     alone = molecules.drop_duplicates("first")
@@ -360,7 +360,7 @@ def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
 
 
 def _labelled(data: GraphDataset, judged: Sequence[tuple[bool, BoolArray]], rule: Rule) -> GraphDataset:
-    """Return a data set with the labels and truths of a rule."""
+    """Return a dataset with the labels and truths of a rule."""
     schema = replace(data.schema or Schema(), classes=CLASSES)
     return GraphDataset(
         [

@@ -63,7 +63,7 @@ def run_task(compute: Callable[[Task, RunConfig], Result], task: Task, config: R
 
 
 def failure(error: BaseException) -> Result:
-    """Return what is kept of a failure."""
+    """Return the record of a failure."""
     lines = str(error).strip().splitlines()
     reason = lines[0] if lines else type(error).__name__
     return {

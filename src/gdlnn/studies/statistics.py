@@ -5,7 +5,7 @@
 - Runs on one split (``paper``, ``scaffold``): test graphs are the sample. For each, the share of runs that
   were right is compared by a sign-flip randomisation test; with one run of each method this is McNemar's
   exact test.
-- Across data sets: Wilcoxon's signed-rank test on the means (Demšar 2006).
+- Across datasets: Wilcoxon's signed-rank test on the means (Demšar 2006).
 - Several comparisons: Holm's correction.
 """
 
@@ -83,7 +83,7 @@ def sign_flip_test(first: npt.ArrayLike, second: npt.ArrayLike, seed: int = 0) -
 
 
 def wilcoxon(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the two-sided p of Wilcoxon's signed-rank test over data sets, or None for fewer than five."""
+    """Return the two-sided p of Wilcoxon's signed-rank test over datasets, or None for fewer than five."""
     from scipy.stats import wilcoxon as test
 
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
@@ -108,7 +108,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A method on a data set.
+    """A method on a dataset.
 
     Attributes
     ----------
@@ -140,11 +140,11 @@ class Entry:
 
 
 Entries = dict[tuple[str, str], Entry]
-"""By data set and method."""
+"""By dataset and method."""
 
 
 def summarise(cells: Iterable[Result]) -> Entries:
-    """Return the entries of a study by data set and method."""
+    """Return the entries of a study by dataset and method."""
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for cell in cells:
         groups[cell["dataset"], cell["method"]].append(cell)
@@ -168,7 +168,7 @@ def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two methods on one data set: the difference of a metric, and the p of it being chance."""
+    """Two methods on one dataset: the difference of a metric, and the p of it being chance."""
 
     dataset: str
     first: str
@@ -181,7 +181,7 @@ class Comparison:
 def compare(
     entries: Entries, first: str, others: Sequence[str], metric: str = "accuracy"
 ) -> list[Comparison]:
-    """Compare one method with others on every data set they share; p-values are corrected over all."""
+    """Compare one method with others on every dataset they share; p-values are corrected over all."""
     found = []
     for dataset in dict.fromkeys(name for name, _ in entries):
         mine = entries.get((dataset, first))
@@ -229,7 +229,7 @@ def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:
 
 
 def average_ranks(entries: Entries, metric: str = "accuracy") -> dict[str, float]:
-    """Return the mean rank of every method over the data sets on which all of them ran; 1 is the best."""
+    """Return the mean rank of every method over the datasets on which all of them ran; 1 is the best."""
     from scipy.stats import rankdata
 
     datasets = list(dict.fromkeys(name for name, _ in entries))

@@ -47,7 +47,7 @@ class RunConfig:
     out
         The folder of the study.
     data
-        A folder to look for data sets in, or None.
+        A folder to look for datasets in, or None.
     device
         "auto", "cpu" or "cuda".
     n_jobs
@@ -78,9 +78,9 @@ class Task:
     kind
         "cell" fits a method and scores it on the test set, "trial" on the validation set. "network" fits and
         saves a graph network, "predict" predicts the test set. "explain" scores explanations, "cost" times
-        them, "motifs" keeps what is drawn of them.
+        them, "motifs" keeps what the figure needs.
     dataset, protocol, split
-        The data set and the name of its split.
+        The dataset and the name of its split.
     method
         A name in `METHODS`, in `VARIANTS` or, except for accuracy, in `EXPLAINERS`.
     configuration

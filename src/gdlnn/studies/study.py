@@ -47,14 +47,14 @@ class Job:
 
 
 class StudyPlan(ABC):
-    """What one kind of study says: its cells, how one is computed, and how it is told.
+    """One kind of study: its cells, how a cell is computed, and how results are presented.
 
     Attributes
     ----------
     datasets, methods
         Names.
     protocol
-        How data sets are split.
+        How datasets are split.
     """
 
     datasets: Sequence[str]
@@ -64,11 +64,11 @@ class StudyPlan(ABC):
     @property
     @abstractmethod
     def lock(self) -> str:
-        """A word for locks: studies with the same word compute the same for a data set and a method."""
+        """A word for locks: studies with the same word compute the same for a dataset and a method."""
 
     @abstractmethod
     def splits(self) -> list[SplitPlan]:
-        """Return the splits of every data set."""
+        """Return the splits of every dataset."""
 
     @abstractmethod
     def jobs(
@@ -78,7 +78,7 @@ class StudyPlan(ABC):
 
     @abstractmethod
     def without_data(self, dataset: str, plan: SplitPlan) -> list[Task]:
-        """Return the cells that fail if a data set cannot be loaded or split."""
+        """Return the cells that fail if a dataset cannot be loaded or split."""
 
     @property
     @abstractmethod
@@ -145,7 +145,7 @@ class Study:
     # --- planning -----------------------------------------------------------------------------------------
 
     def _plan(self) -> list[Job]:
-        """Return all jobs, those of large data sets first, so that none of them is left for last."""
+        """Return all jobs, those of large datasets first, so that none of them is left for last."""
         sized: list[tuple[int, list[Job]]] = []
         for name in self.plan.datasets:
             for planned in self.plan.splits():

@@ -22,19 +22,19 @@ logger = logging.getLogger(__name__)
 
 
 def datasets_in(keys: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the data sets of keys (data set, method) once each, those of the paper in its order."""
+    """Return the datasets of keys (dataset, method) once each, those of the paper in its order."""
     names = dict.fromkeys(name for name, _ in keys)
     return [name for name in REGISTRY if name in names] + [name for name in names if name not in REGISTRY]
 
 
 def methods_in(keys: Iterable[tuple[str, str]], known: Iterable[str]) -> list[str]:
-    """Return the methods of keys (data set, method) in the order of the known ones."""
+    """Return the methods of keys (dataset, method) in the order of the known ones."""
     names = {name for _, name in keys}
     return [name for name in known if name in names]
 
 
 def in_order(found: Mapping[tuple[str, str], T], known: Iterable[str]) -> list[T]:
-    """Return what is known by data set and method in the order of the tables: data sets, then methods."""
+    """Return what is known by dataset and method in the order of the tables: datasets, then methods."""
     methods = methods_in(found, known)
     keys = [(dataset, method) for dataset in datasets_in(found) for method in methods]
     return [found[key] for key in keys if key in found]
@@ -99,7 +99,7 @@ def write_results(
     name
         Of the files, and of the marks in `document`.
     cells
-        What the tables are made of; where they come from is told below the tables.
+        The cells behind the tables; their sources are listed below the tables.
     text, rows
         The tables as Markdown and as CSV.
     draw

@@ -53,10 +53,10 @@ class Baseline(GraphEstimator):
         Parameters
         ----------
         X, y
-            Graphs and labels; without `y` those of the data set.
+            Graphs and labels; without `y` those of the dataset.
         validation
             The validation set for early stopping: a fraction of the training graphs, ``(graphs, y)`` or a
-            data set. It is not trained on; a baseline without early stopping does not use it.
+            dataset. It is not trained on; a baseline without early stopping does not use it.
         """
         data = as_labelled(X, y)
         if not len(data):
@@ -118,7 +118,7 @@ class MajorityClassifier(Baseline):
 class FingerprintForestClassifier(Baseline):
     """A random forest on ECFP fingerprints of molecules; with radius 2 these are ECFP4.
 
-    Fingerprints are computed from the graphs, so it works on every data set whose schema says that its
+    Fingerprints are computed from the graphs, so it works on every dataset whose schema says that its
     graphs are molecules. If the graphs hold no hydrogens, charges or rings, RDKit works them out.
 
     Parameters
@@ -204,7 +204,7 @@ def fingerprints(
     Raises
     ------
     ModelError
-        If the graphs are no molecules.
+        If the graphs are not molecules.
     """
     if schema is None or schema.domain != "molecule":
         raise ModelError(

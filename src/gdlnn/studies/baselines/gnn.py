@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 POOLINGS = ("mean", "max", "sum")
 ATTEMPTS = 3
-"""How often a network that learnt nothing is drawn anew: a baseline should not be weak by bad luck."""
+"""How often a network that learnt nothing is initialised again: a baseline should not be weak by bad luck."""
 ATTEMPT_SEEDS = 1_000_003
 FORMAT = "gdlnn-network-1"
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class WLClassifier(Baseline):
     """A support vector machine on the Weisfeiler–Lehman subtree kernel.
 
-    Nodes start with their nominal and ordinal features as colour (without any, with the features whose values
-    are whole numbers), and in every iteration take in the colours of their neighbours and, with
-    `edge_labels`, the nominal and ordinal features of the edges to them. The kernel of two graphs is the
+    The initial colour of a node is its nominal and ordinal features (without any, the features whose values
+    are whole numbers). Every iteration adds the colours of its neighbours and, with `edge_labels`, the
+    nominal and ordinal features of the edges to them. The kernel of two graphs is the
     product of their histograms of colours over all iterations, normalised to 1 on the diagonal.
 
     Parameters
@@ -35,7 +35,7 @@ class WLClassifier(Baseline):
     n_iter
         Number of iterations.
     C
-        Inverse strength of regularisation of the machine.
+        Inverse regularisation strength of the support vector machine.
     edge_labels
         Whether the features of edges enter the colours.
     class_weight

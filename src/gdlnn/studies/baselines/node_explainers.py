@@ -136,7 +136,7 @@ def check_absent(absent: str) -> None:
 
 
 def check_whole(name: str, value: object) -> None:
-    """Refuse what is not a whole number of at least 1."""
+    """Raise an error unless the value is a whole number of at least 1."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ExplanationError(f"{name}: expected a whole number of at least 1, got {value!r}")
 

@@ -120,7 +120,7 @@ class ShapleySampler:
     """Shapley values of connected parts of a graph by sampling, within the receptive field of the network.
 
     The players are the part itself, as one, and every node within `n_hops` of it; all others stay absent. In
-    a random order of the players, the coalition is whoever comes before the part. The same orders serve all
+    a random order of the players, the coalition consists of those before the part. The same orders serve all
     parts of a graph, so that values do not depend on the order of asking.
 
     Parameters
@@ -259,7 +259,7 @@ class Search:
     graph, prediction, probability, target
         As in `NodeExplanation`.
     rewards
-        The parts that were met, and their Shapley values.
+        The visited parts, and their Shapley values.
     n_drawn, n_asked
         Coalitions that were drawn, and those of them that differ and went through the network.
     """
@@ -287,7 +287,7 @@ class Search:
 
     @property
     def node_scores(self) -> FloatArray:
-        """How much each node matters: the mean value of the parts that hold it, less that of the others."""
+        """How much each node matters: the mean value of parts with the node, minus that of the others."""
         n = self.graph.n_nodes
         parts = np.array([mask_of(part, n) for part in self.rewards], dtype=np.float64)
         values = np.array(list(self.rewards.values()))
