@@ -5,7 +5,7 @@
     python -m benchmarks stream [--rows 1000000] [--model FILE] [--jobs 1] [--folder FOLDER]
 
 The rows are molecules of BBBP and BACE in random order, each written from a random atom on. Without a model
-one is trained on BBBP. Table, model and predictions stay in the folder where one is named.
+one is trained on BBBP's table. Table, model and predictions stay in the folder where one is named.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def run(argv: Sequence[str] | None = None) -> None:
         table, model = folder / "rows.csv", options.model or folder / "bbbp.gdlnn"
         write_rows(table, options.rows, Path(root))
         if not model.is_file():
-            words = ["BBBP"] if argv else [str(_few(folder / "few.csv", Path(root))), "--label", "p_np"]
-            _gdlnn("train", *words, "-o", str(model), "-j", str(options.jobs), "-q")
+            rows = Path(root) / "BBBP/BBBP.csv" if argv else _few(folder / "few.csv", Path(root))
+            _gdlnn("train", str(rows), "--label", "p_np", "-o", str(model), "-j", str(options.jobs), "-q")
         started = time.monotonic()
         words = ["--id", "id", "-j", str(options.jobs), "-q", "-o", str(folder / "predictions.csv")]
         used = _gdlnn("predict", str(model), str(table), *words)

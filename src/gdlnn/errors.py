@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,9 @@ class MissingExtraError(GDLNNError, ImportError):
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
     """Import an optional dependency, or say which command installs it."""
+    loaded = sys.modules.get(module)  # reading a molecule asks several times
+    if loaded is not None:
+        return loaded
     try:
         return importlib.import_module(module)
     except (ImportError, MemoryError) as error:
