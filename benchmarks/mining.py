@@ -3,9 +3,11 @@
 ::
 
     python -m benchmarks mining [--datasets NAME …] [--epsilon 0.1] [--targets N] [--jobs N] [--out FILE]
+    python -m benchmarks mining --training [--sizes 500 2000 …] [--jobs N] [--out FILE]
     python -m benchmarks mining --against PYTHON [--rounds N] [--datasets NAME …] [--targets N]
 
-The second form only compares the speed of this build with that of another one, in turns.
+The second form measures the whole of `gdlnn train` on tables of up to 41,127 molecules, and its exponent. The
+third only compares the speed of this build with that of another one, in turns.
 Finished figures are kept as JSON and finished descents in a checkpoint, so that a stopped run resumes.
 Figures of another build of the core are measured again.
 """
@@ -29,6 +31,8 @@ import numpy as np
 
 from benchmarks._mining_report import report
 from benchmarks._side_by_side import report as side_by_side
+from benchmarks._training_curve import SIZES, measured
+from benchmarks._training_curve import report as training_report
 from gdlnn import _core, mine
 from gdlnn.datasets import load_dataset
 from gdlnn.io.journal import payload
@@ -72,6 +76,10 @@ def run(argv: Sequence[str] | None = None) -> None:
         targets = options.targets or QUICK_TARGETS
         print(side_by_side(options.datasets, root, options.epsilon, targets, options.against, options.rounds))
         return
+    if options.training:
+        runs = [measured(size, Path(root), options.jobs) for size in options.sizes]
+        _write(training_report(runs, " ".join(["python -m benchmarks mining", *(argv or [])])), options.out)
+        return
     quick = argv is None
     settings = {
         "epsilon": options.epsilon,
@@ -97,9 +105,13 @@ def run(argv: Sequence[str] | None = None) -> None:
             for name in names
         ]
     text = report(found, " ".join(["python -m benchmarks mining", *(argv or [])]))
+    _write(text, options.out)
+
+
+def _write(text: str, out: Path | None) -> None:
     print(text)
-    if options.out is not None:
-        options.out.write_text(text)
+    if out is not None:
+        out.write_text(text)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -110,6 +122,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--jobs", type=int, default=1, help="threads; each descent counts its own processor time"
     )
+    parser.add_argument("--training", action="store_true", help="the whole of training on several sizes")
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="with --training")
     parser.add_argument(
         "--against", metavar="PYTHON", help="the interpreter of an environment with another build"
     )

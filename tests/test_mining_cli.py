@@ -66,7 +66,7 @@ def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["--epsilon", "x"], "epsilon: expected a positive number"),
-        (["--targets", "x"], "--targets: expected all, a number or a fraction, got 'x'"),
+        (["--targets", "x"], "--targets: expected all, auto, a number or a fraction, got 'x'"),
         (["--targets", "1,x"], "--targets: expected rows such as 3,5,9, got '1,x'"),
         (["--targets", "99"], "targets: expected a number from 1 to 24, got 99"),
         (["--top", "few"], "--top: expected all, a number or a fraction, got 'few'"),

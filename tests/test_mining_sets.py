@@ -12,6 +12,8 @@ from gdlnn import Feature, Graph, GraphDataset, MinedProgram, MiningError, Progr
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.matching import match
 from gdlnn.mining.program_set import SetInfo
+from gdlnn.mining.settings import MOST_TARGETS
+from gdlnn.mining.tasks import choose_targets
 from reference import mining as reference
 from reference.mining_cases import mining_case, random_trees, renumbered
 from reference.random_cases import random_graph, random_shape
@@ -117,6 +119,14 @@ def test_targets_keep_the_shares_of_the_labels() -> None:
     first, second = (mine(TREES, targets=5, seed=seed) for seed in (0, 1))
     assert first == mine(TREES, targets=5, seed=0)
     assert [i.targets.tolist() for i in first] != [i.targets.tolist() for i in second]
+
+
+def test_auto_takes_all_targets_up_to_a_limit() -> None:
+    few, many = np.arange(2000, dtype=np.int32) % 2, np.arange(9000, dtype=np.int32) % 3 // 2
+    assert choose_targets("auto", few, 0).tolist() == list(range(2000))
+    rows = choose_targets("auto", many, 0)
+    assert len(rows) == MOST_TARGETS
+    assert many[rows].mean() == pytest.approx(1 / 3, abs=0.001)
 
 
 def test_targets_by_row_and_by_mask() -> None:

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

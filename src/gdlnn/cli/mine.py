@@ -59,7 +59,8 @@ def mine(
     targets: Annotated[
         str,
         typer.Option(
-            help="Graphs to start from: all, a number, a fraction such as 0.1, or rows such as 3,5,9."
+            help="Graphs to start from: all, auto (at most 2,000), a number, a fraction such as 0.1, or rows "
+            "such as 3,5,9."
         ),
     ] = "all",
     top: Annotated[
@@ -214,19 +215,21 @@ def _bags(text: str) -> Bags:
         raise MiningError(f"--bags: expected none, auto or a number, got {text!r}") from None
 
 
-def _number(text: str, option: str) -> int | float:
+def _number(text: str, option: str, expected: str = "all, a number or a fraction") -> int | float:
     """Parse a number: an int unless it has a decimal point."""
     try:
         return float(text) if "." in text or "e" in text.lower() else int(text)
     except ValueError:
-        raise MiningError(f"{option}: expected all, a number or a fraction, got {text!r}") from None
+        raise MiningError(f"{option}: expected {expected}, got {text!r}") from None
 
 
 def _targets(text: str) -> Targets:
     if text == "all":
         return None
+    if text == "auto":
+        return "auto"
     if "," not in text:
-        return _number(text, "--targets")
+        return _number(text, "--targets", "all, auto, a number or a fraction")
     try:
         return [int(row) for row in text.split(",") if row.strip()]
     except ValueError:

@@ -86,7 +86,8 @@ def mine(
         each. False takes the paper's rules literally.
     targets
         Which graphs to start from: None for all, a number or a fraction (drawn with the seed, labels keep
-        their shares), row numbers or a mask.
+        their shares), row numbers or a mask. "auto": all up to 2,000, of more graphs 2,000 drawn ones, so
+        that the cost of mining in bags stops growing with their number.
     min_support, min_lift
         Drop programs that match fewer graphs, or whose score is under this multiple of their label's share.
     ignore

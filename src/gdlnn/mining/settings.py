@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 Strategy = Literal["greedy", "sequential"]
 Nominal = Literal["value", "interval"]
-Targets = int | float | npt.ArrayLike | None
+Targets = int | float | npt.ArrayLike | Literal["auto"] | None
+MOST_TARGETS = 2000
+"""Most graphs that ``targets="auto"`` starts from."""
 
 STEP_BUDGET = 20_000
 """Maximum steps of one search while mining."""

@@ -19,7 +19,7 @@ from gdlnn.errors import MiningError
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.identity import first_twins, mix64
 from gdlnn.graphs.splits import stratified_sample
-from gdlnn.mining.settings import wrong
+from gdlnn.mining.settings import MOST_TARGETS, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -119,9 +119,11 @@ def choose_targets(targets: Targets, codes: npt.NDArray[np.int32], seed: int) ->
     """Return the rows to mine, rising.
 
     A number or a fraction is drawn with the seed so that labels keep their shares; rows or a mask are taken
-    as given.
+    as given. "auto" draws `MOST_TARGETS` of more graphs.
     """
     n = len(codes)
+    if isinstance(targets, str) and targets == "auto":
+        targets = None if n <= MOST_TARGETS else MOST_TARGETS
     if targets is None:
         return np.arange(n)
     if isinstance(targets, bool | np.bool_ | str):
@@ -154,7 +156,7 @@ def _listed(targets: npt.ArrayLike, n: int) -> IntArray:
 
 
 def _not_targets(got: object) -> MiningError:
-    return wrong("targets", "None, a number, a fraction, row numbers or a mask over the graphs", got)
+    return wrong("targets", "None, auto, a number, a fraction, row numbers or a mask over the graphs", got)
 
 
 class Tally:

@@ -188,7 +188,10 @@ def make_sources(vocabulary: Any, train: GraphDataset) -> list[Source]:
     if isinstance(vocabulary, str):
         if vocabulary == "auto":
             few = len(train) < FEW_GRAPHS and train.reading is None
-            return [Neighbourhoods(), *([Mined(GENERAL_EPSILONS, bags="auto")] if few else [])]
+            return [
+                Neighbourhoods(),
+                *([Mined(GENERAL_EPSILONS, targets="auto", bags="auto")] if few else []),
+            ]
         if vocabulary == "mined":
             return [Mined()]
         if vocabulary == "neighbourhoods":
