@@ -313,8 +313,8 @@ class GraphDataset:
             "auto": the split published with the data if there is one, else "stratified", or random without
             labels. "stratified" keeps the proportions of the classes. "scaffold" keeps molecules with the
             same Bemis–Murcko scaffold together. These three keep isomorphic graphs together too, so sizes are
-            met as far as whole groups allow. "paper": the published split; without one, as "random", which
-            looks at nothing. "time:COLUMN": the oldest for training, the newest for the test; numbers or ISO
+            met only as far as whole groups allow. "paper": the published split; without one, the same as
+            "random". "time:COLUMN": the oldest for training, the newest for testing, by numbers or ISO
             dates. "column:COLUMN": a column of the table with train, val or test.
         seed
             Seed of the random numbers; a published split has none.
