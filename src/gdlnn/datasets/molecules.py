@@ -398,8 +398,8 @@ def _report_skipped(skipped: Sequence[SkippedRow], n_read: int, file: str, unit:
         )
     if skipped:
         logger.warning(
-            "%s: %d of %d %ss are not read, the first is %s %d (%r: %s); `gdlnn datasets info` "
-            "lists them, in Python `.skipped`",
+            "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets "
+            "info`, in Python with `.skipped`",
             *(file, len(skipped), total, unit, unit),
             *skipped[0],
         )
