@@ -60,7 +60,7 @@ class Conversion:
         if _is_networkx(item):
             return self._from_networkx(item)
         if item is None or item != item:  # NaN, as pandas has it in a column
-            raise GraphError(f"expected {ACCEPTED}, got a missing value ({kind}); leave these rows out")
+            raise GraphError(f"expected {ACCEPTED}, got a missing value ({kind}); remove these rows")
         if kind == "DataFrame":
             raise GraphError("expected a column of molecules, got a DataFrame; give one of its columns")
         raise GraphError(f"expected a Graph, got {kind}; {ACCEPTED} will do")
