@@ -40,7 +40,7 @@ Found = tuple[list[float], "npt.NDArray[np.float64]", "npt.NDArray[np.bool_]"]
 
 
 def run(words: Sequence[str] = ("--tables", "rare", "--splits", "2")) -> None:
-    """Measure and print a table for each data set."""
+    """Measure and print a table for each dataset."""
     parser = argparse.ArgumentParser("python -m benchmarks imbalance")
     parser.add_argument(
         "--tables", nargs="+", choices=("BBBP", "BACE", "rare"), default=["BBBP", "BACE", "rare"]

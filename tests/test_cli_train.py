@@ -161,7 +161,7 @@ def test_bad_words_end_with_one_line(table: Path, capsys: pytest.CaptureFixture[
     foreign = folder / "foreign.gdlnn"
     foreign.write_bytes(b"what is this")
     error = failing(["predict", str(foreign), str(table), "-o", str(folder / "o.csv")], capsys)
-    assert "foreign.gdlnn: expected a model file, got a damaged one" in error
+    assert "foreign.gdlnn: not a model file, or damaged" in error
     assert not (folder / "o.csv").exists()
 
 

@@ -118,7 +118,7 @@ def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pyte
     assert reasons[0] == "not a SMILES"
     assert "valence" in reasons[1]
     assert reasons[2:] == ["empty SMILES", "no label"]
-    assert "4 of 6 rows are not read" in caplog.text
+    assert "skipped 4 of 6 rows" in caplog.text
     with pytest.raises(DatasetError, match=r"x\.csv, row 2: 'C1CC' cannot be read: not a SMILES"):
         load_smiles(table, label="y", on_error="raise")
 

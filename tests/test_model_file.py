@@ -138,7 +138,7 @@ def describe(members: dict[str, bytes], **changes: Any) -> None:
     ("change", "words"),
     [
         (lambda m: describe(m, version=3), "expected version 1 or 2 of the format, got 3; update gdlnn"),
-        (lambda m: describe(m, format="pickle"), "another kind of file"),
+        (lambda m: describe(m, format="pickle"), "not a model file"),
         (lambda m: describe(m, kind="Forest"), "expected a GDLNNClassifier, got 'Forest'"),
         (lambda m: describe(m, parameters={"speed": 3}), "got 'speed'"),
         (lambda m: describe(m, classes={"kind": "i", "values": [1]}), "two labels"),
@@ -151,7 +151,7 @@ def describe(members: dict[str, bytes], **changes: Any) -> None:
         (lambda m: m.update({"head.safetensors": b"\x08"}), "damaged"),
         (lambda m: m.update({"head.safetensors": m["head.safetensors"][:-4]}), "damaged"),
         (lambda m: m.update({"model.json": b"{"}), "damaged"),
-        (lambda m: m.update({"model.json": b"[1]"}), "another kind of file"),
+        (lambda m: m.update({"model.json": b"[1]"}), "not a model file"),
     ],
 )
 def test_changed_files_are_refused(file: Path, change: Any, words: str) -> None:

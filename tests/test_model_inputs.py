@@ -96,7 +96,7 @@ def test_networkx_attributes_are_taken_by_name() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([None], r"graphs: item 0: expected .*, got a missing value \(NoneType\); leave these rows out"),
+        ([None], r"graphs: item 0: expected .*, got a missing value \(NoneType\); remove these rows"),
         (["CCO", float("nan")], r"item 1: expected .*, got a missing value \(float\)"),
         (["CCO", "C("], r"item 1: expected a SMILES, got 'C\(': not a SMILES"),
         ([3], r"item 0: expected a Graph, got int; a Graph, a SMILES, an RDKit molecule"),
@@ -117,7 +117,7 @@ def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None
     assert fitted.explain("CCCN").prediction == "none"
     words[3] = None
     for holes in (words, pandas.Series([1.0, 0.0, float("nan")] * 12)):
-        with pytest.raises(ModelError, match=r"fit: y: item \d: expected a label, got .*; leave these"):
+        with pytest.raises(ModelError, match=r"fit: y: item \d: expected a label, got .*; remove these"):
             fitted.fit(SMILES, holes)
 
 

@@ -93,12 +93,12 @@ def test_a_folder_of_another_call_is_refused(
     train, val = parts
     grid: dict[str, Any] = {"epsilons": 0.1, "ks": (1.0,), "learning_rates": (0.01,), "progress": False}
     tune(train, val, base(), directory=tmp_path, **grid)
-    with pytest.raises(ModelError, match="its val differs"):
+    with pytest.raises(ModelError, match="a call whose 'val' is different;"):
         tune(train, val[:5], base(), directory=tmp_path, **grid)
-    with pytest.raises(ModelError, match="its parameters differs"):
+    with pytest.raises(ModelError, match="a call whose 'parameters' is different;"):
         tune(train, val, base().set_params(head__hidden=(9,)), directory=tmp_path, **grid)
     (tmp_path / "tune.json").write_text("{")
-    with pytest.raises(ModelError, match="got no JSON"):
+    with pytest.raises(ModelError, match="not the file of an earlier call"):
         tune(train, val, base(), directory=tmp_path, **grid)
 
 
@@ -126,7 +126,7 @@ def test_damaged_files_and_another_run(parts: tuple[GraphDataset, GraphDataset],
         tune(train, val, base(), directory=tmp_path, progress=False, **call)
     for content in ("[]", "{", ""):
         (tmp_path / "tune.json").write_text(content)
-        with pytest.raises(ModelError, match=r"tune\.json: expected what an earlier call left, got"):
+        with pytest.raises(ModelError, match=r"tune\.json: not the file of an earlier call"):
             tune(train, val, base(), directory=tmp_path, progress=False, **call)
 
 

@@ -253,9 +253,9 @@ def test_a_model_never_gives_nan_as_a_probability(tmp_path: Path) -> None:
     nodes = np.ones((3, info.n_node_features))
     edges = np.ones((2, info.n_edge_features))
     graph = Graph(nodes, [(0, 1), (1, 2)], edges, directed=info.directed)
-    with pytest.raises(GDLNNError, match="no finite probabilities"):
+    with pytest.raises(GDLNNError, match="probabilities are not finite"):
         model.predict_proba([graph])
-    with pytest.raises(GDLNNError, match="no finite probabilities"):
+    with pytest.raises(GDLNNError, match="probabilities are not finite"):
         model.represent([graph])
 
 

@@ -133,7 +133,7 @@ def info(
         typer.echo(f"published split: {sizes}")
     if data.edge_masks is not None:
         typer.echo("ground truth: the nodes and edges that decide are known")
-    typer.echo(f"twins: {len(twins.groups)} groups, {twins.n_extra} redundant graphs", nl=False)
+    typer.echo(f"duplicates: {len(twins.groups)} groups, {twins.n_extra} redundant graphs", nl=False)
     typer.echo(f", {len(twins.conflicting)} groups with conflicting labels")
     labels = np.asarray(data.y)
     for group in twins.conflicting:
@@ -144,7 +144,7 @@ def info(
         for row in data.skipped[:10]:
             typer.echo(printable(f"  row {row.row}: {row.value}: {row.reason}"))
         if len(data.skipped) > 10:
-            typer.echo(f"  and {len(data.skipped) - 10}more; use --json to list all")
+            typer.echo(f"  and {len(data.skipped) - 10} more; use --json to list all")
 
 
 @app.command(epilog="Example: gdlnn datasets download MUTAG PTC_MR")

@@ -77,7 +77,7 @@ def explain(
 ) -> None:
     """Explain predictions: which programs decide, and where they match.
 
-    Explanations are printed, as JSON with --json. With --output, --json prints the paths of the files.
+    Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
     """
     from gdlnn.explain.streaming import stream_explanations
     from gdlnn.model import load_model

@@ -107,7 +107,7 @@ def quiet(help_text: str) -> Any:
     return typer.Option("-q", "--quiet", help=help_text)
 
 
-Quiet = Annotated[bool, quiet("Print nothing.")]
+Quiet = Annotated[bool, quiet("Print no progress messages.")]
 
 
 def checkpoint(what: str) -> Any:

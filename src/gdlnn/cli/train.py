@@ -110,7 +110,7 @@ def train(
     weight_column: Annotated[str | None, typer.Option(help="The column with sample weights.")] = None,
     seed: Annotated[int, opt.seed("Seed of the split, of mining and of the head.")] = 0,
     jobs: opt.Jobs = -1,
-    checkpoint: Annotated[Path | None, opt.checkpoint("A folder for what is done")] = None,
+    checkpoint: Annotated[Path | None, opt.checkpoint("A folder for finished steps")] = None,
     smiles: opt.Smiles = None,
     label: Annotated[
         str | None,

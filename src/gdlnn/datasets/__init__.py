@@ -1,6 +1,6 @@
-"""Datasets: the nine of the paper, your own, and other people's formats.
+"""Read datasets: the nine of the paper, your own, and other formats.
 
-What a dataset can do once it is read is in `gdlnn.graphs`.
+`GraphDataset` itself is in `gdlnn.graphs`.
 """
 
 from gdlnn.datasets.jsonl import load_jsonl, save_jsonl

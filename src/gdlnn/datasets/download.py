@@ -1,4 +1,4 @@
-"""The cache folder, and published files fetched into it: resumed, retried, checked, then moved in."""
+"""The cache folder, and downloads into it: resumed, retried, checked, then moved in."""
 
 from __future__ import annotations
 

@@ -39,14 +39,15 @@ def load_dataset(
     """Load one of the nine datasets of the paper, or any other TU dataset by its name.
 
     The files are searched for in `root`, in the folder named by GDLNN_DATA, and in the cache; then the same
-    places are searched for a saved dataset ``NAME.gdlds``. What is not found is downloaded into the cache.
+    places are searched for a saved dataset ``NAME.gdlds``. If nothing is found, it is downloaded into the
+    cache.
 
     Parameters
     ----------
     name
         MUTAG, Mutagenicity, BBBP, BACE, ENZYMES, PROTEINS, PTC_MR, NCI1, BA-2Motifs, or another TU dataset.
     root
-        A folder that holds the dataset's folder, or its files.
+        A folder with the dataset's folder, or with its files.
     download
         Whether to download missing files; otherwise they are an error.
     """
@@ -190,7 +191,7 @@ def _fingerprint(name: str, files: Sequence[Path]) -> str:
 
 
 def _rdkit_version() -> str:
-    """Return RDKit's version without loading it: another release may see molecules otherwise."""
+    """Return RDKit's version without loading it: releases may perceive molecules differently."""
     try:
         return importlib.metadata.version("rdkit")
     except importlib.metadata.PackageNotFoundError:
@@ -214,7 +215,7 @@ def _load_parsed(name: str, key: str) -> GraphDataset | None:
 
 
 def _save_parsed(name: str, key: str, dataset: GraphDataset) -> None:
-    """Keep a parsed dataset; a cache that cannot be written to costs time, not the result."""
+    """Store a parsed dataset; a cache that cannot be written only costs time."""
     path = _parsed_file(name, key)
     try:
         storage.save(dataset, path)

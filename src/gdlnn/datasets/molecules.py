@@ -28,12 +28,12 @@ FIRST_RECORDS = 100
 """Records whose properties are the columns of an SDF file."""
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
 MAX_RECORD = 16 << 20
-"""Longest record of an SDF file that is read, in bytes."""
+"""Maximum size of an SDF record, in bytes."""
 logger = logging.getLogger(__name__)
 
 
 class InputRow(NamedTuple):
-    """A row of an input: its number from 1, and a graph or the reason why there is none.
+    """A row of an input: its number from 1, and a graph or the reason why it cannot be read.
 
     ``key`` is the identifier; None if the input has none and the graphs are counted. ``cells`` are those of
     further columns.
@@ -78,20 +78,20 @@ def load_smiles(
         The columns with the SMILES, the label and an identifier; without `label` the dataset has no labels.
         Numbers from 1 for a table without a header line. `smiles` None: the column called smiles.
     features, fragments, standardize
-        How molecules become graphs, see `MoleculeReader`; models trained on the dataset keep it.
+        How molecules are converted to graphs, see `MoleculeReader`; stored in models trained on the dataset.
     on_error
         What to do with a row that does not parse or has no label: skip it (it is listed in ``.skipped``), or
         raise.
     min_classes
-        The fewest different labels to accept; 1 reads a table with one class only.
+        Minimum number of distinct labels; 1 accepts a table with only one class.
     missing, threshold
-        Cells that mean "no label", and where to cut a column of numbers into two classes: see `LabelReader`.
+        Cells that mean "no label", and the threshold for a column of numbers: see `LabelReader`.
     columns
-        Further columns to keep in ``.columns``, such as a date to split by or a weight.
+        Other columns to keep in ``.columns``, such as a date to split by or a weight.
     encoding
         How the text of the table is encoded.
     name, classes
-        What to call the dataset and its classes.
+        The names of the dataset and its classes.
     """
     table = open_table(Path(path), (smiles, label, id, *columns), encoding)
     smiles = table.smiles_column() if smiles is None else smiles
@@ -136,7 +136,7 @@ def parse_smiles(text: str) -> tuple[Any, str]:
     rd = chem("Reading SMILES")
     if not text:
         return None, "empty SMILES"
-    if "\n" in text.strip():  # RDKit would take what follows for a name
+    if "\n" in text.strip():  # RDKit would read the rest as a name
         return None, "more than one line; is a quote not closed?"
     with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():
         molecule = rd.MolFromSmiles(text)
@@ -239,7 +239,7 @@ def read_molecule(text: str) -> tuple[Any, str]:
 def read_blocks(file: Path) -> Iterator[tuple[int, str, str]]:
     """Yield each record's number from 1, its text, and what is wrong with it, or "".
 
-    Records are cut here and read one by one: RDKit's own reader skips the record after a bad one.
+    Records are split here and read one by one: RDKit's own reader skips the record after a bad one.
     """
     number = 1
     try:
@@ -304,7 +304,7 @@ def _row(
 
 @dataclass(frozen=True)
 class _Gathering:
-    """Rows of a file on their way to a dataset."""
+    """Collects the rows of a file for a dataset."""
 
     file: Path
     unit: str
@@ -386,7 +386,7 @@ class _Gathering:
 
 
 def _report_skipped(skipped: Sequence[SkippedRow], n_read: int, file: str, unit: str) -> None:
-    """Log how many rows were skipped; none that was read is an error."""
+    """Log how many rows were skipped; raise if none was read."""
     total = n_read + len(skipped)
     if not total:
         raise DatasetError(f"{file}: expected at least one {unit}, got none")
@@ -398,8 +398,8 @@ def _report_skipped(skipped: Sequence[SkippedRow], n_read: int, file: str, unit:
         )
     if skipped:
         logger.warning(
-            "%s: %d of %d %ss are not read, the first is %s %d (%r: %s); `gdlnn datasets info` "
-            "lists them, in Python `.skipped`",
+            "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets "
+            "info`, in Python with `.skipped`",
             *(file, len(skipped), total, unit, unit),
             *skipped[0],
         )

@@ -31,7 +31,7 @@ _ARRAY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 
 
 def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
-    """Make random graphs like those of BA-2Motifs.
+    """Generate random graphs like those of BA-2Motifs.
 
     Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label
     0) or a house (label 1), joined to the base by one edge. Nodes are renumbered at random; the node
@@ -41,7 +41,7 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
     Parameters
     ----------
     n
-        Number of graphs; labels alternate, so that the classes differ by one graph at most.
+        Number of graphs; labels alternate, so that class sizes differ by at most one.
     seed
         Seed of the random numbers; the same seed gives the same graphs.
     """
@@ -104,7 +104,7 @@ class ArrayUnpickler(pickle.Unpickler):
     """An unpickler for plain NumPy arrays in lists and tuples; every other name is refused."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the few things an array needs."""
+        """Return the few names that an array needs."""
         if module in _ARRAY_MODULES and name == "_reconstruct":
             return _reconstruct
         if module == "numpy" and name in ("ndarray", "dtype"):
@@ -187,7 +187,7 @@ def mark_nitro_and_amino(dataset: GraphDataset) -> None:
         in_amino = amino[centre] & (atom[other] == code["H"])
         return np.asarray(in_nitro | in_amino)
 
-    # A nitrogen with an oxygen that goes on to another atom is no nitro group: both oxygens must end there.
+    # Both oxygens of a nitro group must have no other neighbours.
     truth = marked(ends[:, 0], ends[:, 1]) | marked(ends[:, 1], ends[:, 0])
     whole = np.bincount(ends[truth].reshape(-1), minlength=len(atom))
     centre_count = np.maximum(whole[ends[:, 0]], whole[ends[:, 1]])

@@ -1,7 +1,7 @@
-"""What DATASET on the command line means, a name, a folder or a file: read whole, or in batches.
+"""Resolve DATASET on the command line (a name, a folder or a file), and read it whole or in batches.
 
-In batches memory does not grow with the file: tables of SMILES, SDF files and JSON Lines are read as they are
-used. Other formats are read whole, then cut.
+Tables of SMILES, SDF files and JSON Lines are streamed in batches, so that memory does not grow with the
+file. Other formats are read whole, then split into batches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 SYNTHETIC = "synthetic:ba-2motifs"
 RowFile = Literal["table", "sdf", "jsonl"]
-"""The files that are read row by row."""
+"""The kinds of files that are read row by row."""
 _ROW_FILES: dict[str, RowFile] = {
     **dict.fromkeys(TABLE_SUFFIXES, "table"),
     **dict.fromkeys((".sdf", ".sd", ".mol"), "sdf"),
@@ -66,10 +66,10 @@ def resolve_dataset(
     columns: Sequence[str] = (),
     encoding: str = UTF8,
 ) -> GraphDataset:
-    """Return the dataset that DATASET on the command line means.
+    """Return the dataset named by DATASET on the command line.
 
-    A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved dataset
-    . Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
+    A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved dataset.
+    Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
     dataset.
 
     Parameters
@@ -82,7 +82,7 @@ def resolve_dataset(
     root, download
         As for `load_dataset`.
     reading
-        How molecules become graphs; None for the default.
+        How molecules are converted to graphs; None for the default.
     on_error, min_classes, missing, threshold, columns, encoding
         As for `load_smiles`.
     """
@@ -188,11 +188,11 @@ class BatchedInput:
     Attributes
     ----------
     name
-        What to call its graphs.
+        The name of its graphs.
     has_smiles
         Whether rows have a SMILES.
     streamed
-        Whether the file is read as it is used.
+        Whether the file is streamed.
     columns
         The columns of a table, or the properties of an SDF file, whose cells the rows have.
     smiles, id

@@ -1,7 +1,7 @@
 """Tables: delimited text with or without a header, .smi, Excel sheets and Parquet, as rows of text.
 
-A bad row has no cells and says what is wrong with it; reading goes on, since one of a million rows may be
-damaged. Text is read as it is used, so that memory does not grow with the file.
+A bad row has no cells and the reason why; reading continues, since one of a million rows may be damaged.
+Text is streamed, so that memory does not grow with the file.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = U
     Parameters
     ----------
     path
-        The file; its ending says what it is.
+        The file; its extension decides the format.
     columns
-        The columns that are asked for. Where all of them are numbers the table has no header line, and they
+        The columns to read. If all of them are numbers, the table has no header line, and they
         are positions from 1.
     encoding
         How text is encoded.
@@ -198,7 +198,7 @@ def _blank_rows(path: Path, width: int, least: int, encoding: str) -> Iterator[R
 
 
 class _Noting:
-    """Lines of a file; what is wrong with one is noted for the row that it is part of."""
+    """Lines of a file; errors are recorded for the row that the line belongs to."""
 
     def __init__(self, lines: Iterator[tuple[str, str]], first: int, name: str) -> None:
         self._lines, self._problem = enumerate(lines, start=first), ""
@@ -219,7 +219,7 @@ class _Noting:
             logger.warning("%s, %s; %s", self._name, self._problem, NOT_UTF8)
 
     def take(self) -> str:
-        """Return what was noted since it was last asked."""
+        """Return the errors recorded since the last call."""
         problem, self._problem = self._problem, ""
         return problem
 
@@ -228,7 +228,7 @@ class _Noting:
 
 
 def as_text(value: Any) -> str:
-    """Return the value of a cell as a csv file would hold it; nothing and NaN are empty."""
+    """Return the value of a cell as in a csv file; None and NaN are empty."""
     if value is None or value != value:  # NaN
         return ""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_LINE = 1 << 20
-"""Longest line read, in bytes: real rows are far shorter, and no file may fill the memory."""
+"""Maximum length of a line, in bytes: real rows are far shorter, and no file may exhaust the memory."""
 MAX_TEXT = 4 << 30
-"""Largest text file read, in bytes."""
+"""Maximum size of a text file, in bytes."""
 _CHUNK = 1 << 20
 _NUMBER = re.compile(rb"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+|nan|inf)(?:[eE][+-]?[0-9]+)?\s*")
 """A number as NumPy reads it: Python alone takes 1_0 for 10."""
@@ -31,7 +31,7 @@ _LONG = f"expected a line of at most {MAX_LINE:,} bytes, got a longer one"
 
 
 def read_bounded(path: Path) -> bytes:
-    """Return a file's bytes, after refusing a line or a file too long to be data."""
+    """Return a file's bytes; refuse lines and files that are too long to be data."""
     chunks: list[bytes] = []
     tail = total = line = 0
     try:
@@ -94,7 +94,7 @@ def _shown(line: bytes) -> str:
 
 
 def _diagnose(name: str, data: bytes, columns: int | None) -> npt.NDArray[np.float64]:
-    """Read line by line what the fast reader refused, and say which line is at fault."""
+    """Read line by line what the fast reader refused, and raise an error that names the line."""
     values = array("d")  # a list of lists would take many times the size of the file
     width = columns
     for number, line in enumerate(io.BytesIO(data), start=1):

@@ -1,4 +1,4 @@
-"""The TU text format: NAME_A.txt and its companions in one folder, read and written in whole-array steps."""
+"""Read and write the TU text format: NAME_A.txt and other files in one folder, with array operations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDat
     folder
         The folder.
     min_classes
-        The fewest different labels to accept: 1 reads a dataset with one class only.
+        Minimum number of distinct labels; 1 accepts a dataset with only one class.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -243,10 +243,10 @@ def _masks(arrays: GraphArrays, truth: BoolArray) -> tuple[list[BoolArray], list
 
 
 def save_tu(dataset: GraphDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a dataset as a new TU folder with files of the same name; it appears once it is complete.
+    """Write a dataset as a new TU folder; it appears when it is complete.
 
     Leading nominal features become labels, all others attributes, so that reading gives the same order.
-    The format has no place for names, ids and SMILES.
+    The format does not store names, ids and SMILES.
     """
     target = Path(folder)
     if target.exists():

@@ -83,8 +83,7 @@ def explain(
         `target` and `seed` are then ignored.
     graphs
         One graph or molecule, or several: a list gives a list, and shares one pass. SMILES, RDKit molecules,
-        PyG Data and NetworkX graphs become graphs as in training. A representation that the model has made
-        of graphs is not matched again.
+        PyG Data and NetworkX graphs are converted as in training. A `Representation` is not matched again.
     technique
         The name of a technique (see `TECHNIQUES`), a technique object such as ``Lime(n_samples=1000)``, or
         any callable from a `Context` to weights, graphs × programs; None: `DEFAULT_TECHNIQUE`.

@@ -221,8 +221,8 @@ def explain_model(
     model
         A fitted GDLNNClassifier or PL4XGLClassifier.
     graphs
-        Held-out graphs: a test or validation set that the model was not trained on, or what the model has
-        made of it. On training graphs every precision is too high.
+        Held-out graphs: a test or validation set that the model was not trained on, or its `Representation`.
+        On training graphs every precision is too high.
     y
         The labels; by default those of the dataset. Without labels, the predicted classes are used.
     max_programs

@@ -1,4 +1,4 @@
-"""Named groups of molecules: the table of names, and how to lay a group into a pattern.
+"""Named groups of molecules: the table of names, and how to find a group in a pattern.
 
 The table has the groups of RDKit's functional group hierarchy and more. Its notation is a small part of
 SMARTS: ``D`` neighbours, ``X`` neighbours and hydrogens, ``H`` hydrogens, ``R`` and ``R0`` rings; a bond
@@ -200,7 +200,7 @@ class Group:
     kinds: Counter[tuple[int, bool]]
 
     def label(self, v: int) -> str:
-        """Return what an atom of the group is called: its element, with its place where there are several."""
+        """Return the name of an atom of the group: its element, with its position if there are several."""
         element = self.pattern.atoms[v].element
         same = [u for u in range(self.n) if self.pattern.atoms[u].element == element]
         symbol = ELEMENTS[element - 1] if element else "X"
@@ -271,7 +271,7 @@ def kinds_of(pattern: Pattern, known: list[Ranges]) -> Counter[tuple[int, bool]]
 
 
 def _usual(atom: Atom) -> Ranges:
-    """Return what a chemist takes for granted: no charge, and three connections of an aromatic carbon."""
+    """Return the usual conditions: no charge, and three connections of an aromatic carbon."""
     aromatic = atom.element == 6 and atom.stated.get("aromatic") == (1.0, 1.0)
     return {"charge": (0.0, 0.0)} | ({"connections": (3.0, 3.0)} if aromatic else {})
 
@@ -298,12 +298,12 @@ def _read_atom(text: str) -> Atom:
 
 @cache
 def groups() -> tuple[Group, ...]:
-    """Return the groups of the table, in the order in which they are looked for."""
+    """Return the groups of the table, in the order in which they are searched for."""
     return tuple(_read(line) for line in TABLE.strip().splitlines())
 
 
 def _fits(wanted: Atom, have: Atom, known: Ranges) -> bool:
-    """Whether every atom with these conditions is one that the group asks for."""
+    """Whether every atom with these conditions fits the group."""
     if wanted.elements is not None and (have.elements is None or not have.elements <= wanted.elements):
         return False
     return all(inside(known[key], value) for key, value in wanted.stated.items())
@@ -312,9 +312,9 @@ def _fits(wanted: Atom, have: Atom, known: Ranges) -> bool:
 def embeddings(
     small: Pattern, large: Pattern, n: int, known: list[Ranges] | None = None, taken: set[int] | None = None
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to lay one pattern into another so that what the small one asks for is known to hold.
+    """Yield the embeddings of one pattern in another for which all conditions of the small one hold.
 
-    The first n atoms of the small pattern must not be laid on taken ones.
+    The first n atoms of the small pattern must not be placed on taken ones.
     """
     known = known or [large.closed(v) for v in range(len(large.atoms))]
     order = _search_order(tuple(map(tuple, small.neighbours)))

@@ -23,10 +23,10 @@ _NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
-_COUNTS = frozenset({"degree", "hydrogens", "radicals"})  # what is counted is never below zero
+_COUNTS = frozenset({"degree", "hydrogens", "radicals"})  # counts are never below zero
 _MAX_EXCEPTIONS = 3  # "other than a, b or c" where few values are left out and more than these are left in
-_MAX_NAMED = 8  # values that are named one by one; more are told by their first and last
-_MAX_NAMED_IN_ORDER = 3  # the same where everybody knows the order: elements by number, sp to sp3
+_MAX_NAMED = 8  # values that are named one by one; of more, the first and last are named
+_MAX_NAMED_IN_ORDER = 3  # the same where everybody knows the order: elements by atomic number, sp to sp3
 _SPELLED = tuple("ANFHILMORSX")  # letters whose names begin with a vowel: an NH, an OH
 # Neighbours and hydrogens of atoms whose bonds cannot be counted, as they usually are.
 _USUAL = {14: 4, 15: 3, 16: 2, 33: 3, 34: 2, 52: 2, 53: 1}
@@ -145,7 +145,7 @@ def node_phrase(intervals: Intervals | None, features: tuple[Feature, ...] | Non
 
 
 def feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | None) -> str:
-    """Return what is said of features: ``degree 2 and age at least 20``; empty where nothing is."""
+    """Return the words for features: ``degree 2 and age at least 20``; empty if there are none."""
     if intervals is None:
         return ""
     if features is None:
@@ -170,13 +170,13 @@ def _range(interval: Interval, names: Mapping[float, str] | None = None) -> str:
 
 
 def telling(interval: Interval, feature: Feature) -> Interval:
-    """Return an interval without a lower side that says nothing: that a count is at least zero."""
+    """Return an interval without a lower side that excludes nothing: a count is at least zero."""
     empty = feature.name in _COUNTS and interval.lower <= 0 < interval.upper
     return Interval(-math.inf, interval.upper) if empty else interval
 
 
 def condition_words(interval: Interval, feature: Feature) -> str:
-    """Return what one feature of a schema says, or nothing where every known value will do."""
+    """Return the words for one feature of a schema, or nothing if every known value is allowed."""
     interval = telling(interval, feature)
     if interval == ANY:
         return ""
@@ -322,7 +322,7 @@ def _ring_words(needed: Ranges) -> list[str]:
 
 
 def _formula(pattern: Pattern, v: int, needed: Ranges, known: Ranges) -> Phrase:
-    """Return an atom of which all is known as chemists write it: ``ring CH2``, ``aromatic N``, ``O−``."""
+    """Return a fully specified atom as a formula: ``ring CH2``, ``aromatic N``, ``O−``."""
     atom, site = pattern.atoms[v], pattern.site(v)
     number = atom.element or 0
     charge, hydrogens, degree = (int(known[key][0]) for key in ("charge", "hydrogens", "degree"))

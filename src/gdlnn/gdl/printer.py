@@ -33,12 +33,12 @@ def _descriptions(program: Program) -> Iterable[str]:
 
 
 def format_exact(program: Program) -> str:
-    """Return the program as GDL text, one description per line; every number reads back as itself."""
+    """Return the program as GDL text, one description per line; numbers are read back exactly."""
     return "\n".join(_descriptions(program))
 
 
 def format_short(program: Program) -> str:
-    """Return what `repr` shows: the descriptions on one line, cut where there are many."""
+    """Return the text of `repr`: the descriptions on one line, shortened if there are many."""
     parts: list[str] = []
     length = 0
     for part in _descriptions(program):

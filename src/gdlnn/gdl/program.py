@@ -41,7 +41,7 @@ Intervals = tuple[Interval, ...]
 
 @dataclass(frozen=True, slots=True)
 class NodeDescription:
-    """``node x <…>``: a node variable and the intervals of its features; None where any will do."""
+    """``node x <…>``: a node variable and the intervals of its features; None for any values."""
 
     variable: str
     intervals: Intervals | None = None
@@ -49,7 +49,7 @@ class NodeDescription:
 
 @dataclass(frozen=True, slots=True)
 class EdgeDescription:
-    """``edge (x, y) <…>``: an edge variable and the intervals of its features; None where any will do."""
+    """``edge (x, y) <…>``: an edge variable and the intervals of its features; None for any values."""
 
     source: str
     target: str
@@ -65,7 +65,7 @@ class NamedProgram(NamedTuple):
 
 
 class ProgramArrays(NamedTuple):
-    """A program as the core takes it: bounds per node (n, d), ends (m, 2), bounds per edge (m, c)."""
+    """A program in the core's encoding: bounds per node (n, d), ends (m, 2), bounds per edge (m, c)."""
 
     node_lower: FloatArray
     node_upper: FloatArray
@@ -80,7 +80,7 @@ def is_variable(name: object) -> bool:
 
 
 def checked_intervals(intervals: Iterable[tuple[float, float]] | None, where: str) -> Intervals | None:
-    """Check intervals and bring them into the one form that equal vectors share: all open means none."""
+    """Check intervals and normalise them, so that a vector of open intervals becomes None."""
     if intervals is None:
         return None
     checked = []
@@ -180,7 +180,7 @@ class Program:
         edges: tuple[EdgeDescription, ...],
         schema: Schema | None = None,
     ) -> Program:
-        """Build from descriptions that are known to be sound, without checking them again."""
+        """Build from descriptions that are known to be valid, without checking them again."""
         program = object.__new__(cls)
         object.__setattr__(program, "nodes", nodes)
         object.__setattr__(program, "edges", edges)
@@ -190,7 +190,7 @@ class Program:
 
     @property
     def schema(self) -> Schema | None:
-        """The names of the features it speaks of, where they are known. Programs compare without it."""
+        """The names of its features, if known. It is ignored when programs are compared."""
         schema: Schema | None = self.__dict__.get("_schema")
         return schema
 
@@ -260,16 +260,16 @@ class Program:
         return np.array(ends, dtype=np.int64).reshape(len(self.edges), 2)
 
     def arrays(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
-        """Return the program as the core takes it, for graphs with these numbers of features."""
+        """Return the program in the core's encoding, for graphs with these numbers of features."""
         shape = (n_node_features, n_edge_features)
         kept: tuple[tuple[int, int], ProgramArrays] | None = self.__dict__.get("_packed")
-        if kept is None or kept[0] != shape:  # a model asks for the same ones with every prediction
+        if kept is None or kept[0] != shape:  # a model uses the same ones for every prediction
             kept = (shape, self._pack(n_node_features, n_edge_features))
             self.__dict__["_packed"] = kept
         return kept[1]
 
     def check_widths(self, n_node_features: int, n_edge_features: int) -> None:
-        """Refuse graphs with other numbers of features than the program speaks of."""
+        """Refuse graphs with other numbers of features than the program has."""
         for what, expected, got in (
             ("node", n_node_features, self.n_node_features),
             ("edge", n_edge_features, self.n_edge_features),
@@ -294,7 +294,7 @@ class Program:
         )
 
     def canonical(self, directed: bool = False) -> Program:
-        """Return the form that programs share exactly when they differ in variable names and order alone.
+        """Return a form that is equal exactly for programs that differ only in variable names and order.
 
         With ``directed=False`` the orientation of edges makes no difference either, and ``edge (x, y)`` and
         ``edge (y, x)`` are one edge with the intersection of their intervals.
@@ -312,7 +312,7 @@ class Program:
         return matching.matches(self, graph)
 
     def find(self, graph: Graph) -> dict[str, int] | None:
-        """Return one witness, variable to node, or None where the program does not match."""
+        """Return one witness, variable to node, or None if the program does not match."""
         return next(self.witnesses(graph), None)
 
     def witnesses(self, graph: Graph) -> Iterator[dict[str, int]]:
@@ -336,12 +336,12 @@ class Program:
         return format_readable(self, schema)
 
     def describe(self, schema: Schema | None = None, *, directed: bool | None = None) -> str:
-        """Say in plain English which graphs the program matches.
+        """Describe in plain English which graphs the program matches.
 
         Parameters
         ----------
         schema
-            What the features are called and what their values mean.
+            The names of the features and of their values.
         directed
             Whether graphs are directed: successors, not neighbours. By default yes, unless a schema is given.
         """
@@ -350,7 +350,7 @@ class Program:
         return describe(self, schema, directed=schema is None if directed is None else directed)
 
     def to_smarts(self, schema: Schema, *, exact: bool = True) -> str:
-        """Return the SMARTS of the program, for molecules; refuse what SMARTS has no words for.
+        """Return the SMARTS of a program over molecules; raise if SMARTS cannot express a condition.
 
         With ``exact=False`` such conditions are left out, and the SMARTS finds more molecules.
         """
@@ -375,7 +375,7 @@ class Program:
         return format_short(self)
 
     def _repr_html_(self) -> str:
-        # Programs know nothing of pictures: notebooks alone come through this door, opened by name.
+        # Imported by name: programs do not depend on drawings, which only notebooks need.
         drawing = importlib.import_module("gdlnn.drawing.notebook")
         return str(drawing.program_html(self))
 

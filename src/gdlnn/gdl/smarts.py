@@ -55,7 +55,7 @@ _ORGANIC = frozenset("B C N O P S F Cl Br I b c n o p s a A *".split())  # noqa:
 
 
 class _InexactError(Exception):
-    """A condition for which SMARTS has no words."""
+    """A condition that SMARTS cannot express."""
 
 
 Ends = tuple[int, int]
@@ -65,23 +65,23 @@ Words = list[str]
 def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
     """Return a SMARTS that RDKit finds in the molecules the program matches.
 
-    Where conjugation makes alternatives, the SMARTS is one atom with one alternative or another around it: it
-    finds the same molecules, and of each the first atom alone.
+    If conjugation leads to alternatives, the SMARTS is one atom with one of the alternatives around it: it
+    finds the same molecules, but only the first atom of each.
 
     Parameters
     ----------
     program
         The program.
     schema
-        What the features of the molecules are called.
+        The names of the features of the molecules.
     exact
-        Refuse a condition that SMARTS has no words for. False leaves such conditions out: the SMARTS then
+        Refuse a condition that SMARTS cannot express. False leaves such conditions out: the SMARTS then
         finds these molecules and perhaps others.
 
     Raises
     ------
     ProgramError
-        Where the schema is not one of molecules, or `exact` asks for what cannot be said.
+        If it is not a molecule schema, or a condition cannot be expressed and `exact` is set.
     """
     if not is_chemical(schema):
         raise ProgramError("to_smarts: expected a molecule schema, with a feature named atom")
@@ -127,7 +127,7 @@ def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
 
 
 def _bond_ways(bond: Bond, where: str, exact: bool, ends: Ends) -> list[Alternative]:
-    """Return the ways for a bond to be as its intervals ask: one, unless they speak of conjugation."""
+    """Return the ways for a bond to satisfy its intervals: one, unless they restrict conjugation."""
     if ends[0] == ends[1]:
         raise ProgramError(f"to_smarts: {where}: SMARTS has no self-loops")
     conjugated = None
@@ -147,7 +147,7 @@ def _bond_ways(bond: Bond, where: str, exact: bool, ends: Ends) -> list[Alternat
 
 
 def _refuse(feature: Feature, interval: Interval, where: str, exact: bool) -> None:
-    """Raise where an exact SMARTS is asked for; else the condition is left out."""
+    """Raise if an exact SMARTS is requested; else the condition is left out."""
     if exact:
         bounds = f"[{interval.lower:g}, {interval.upper:g}]"
         raise ProgramError(
@@ -190,7 +190,7 @@ def _hybridisation(feature: Feature, interval: Interval) -> str:
 
 
 def _listed(inside: Iterable[str], outside: Iterable[str] | None) -> str:
-    """Say which of the words hold, or which do not: the shorter."""
+    """List the words that hold or those that do not, whichever is shorter."""
     yes = ",".join(inside)
     if outside is None:
         if not yes:
@@ -249,7 +249,7 @@ def _symbol(atom: Atom, aromatic: Range, said: bool) -> str:
 
 
 def _number(key: str, wanted: Range, context: Range, implicit: bool) -> str:
-    """Say that a number lies in a range; the context is the range it is known to lie in anyway."""
+    """Express that a number lies in a range; the context is the range it is already known to lie in."""
     if key == "ring":
         return "R" if wanted[0] else "R0"
     if key == "charge":

@@ -1,4 +1,4 @@
-"""GDL text to records with offsets, by the grammar in `grammar.lark`. What they mean is for `parser`."""
+"""Parse GDL text into records with offsets, by the grammar in `grammar.lark`; `parser` interprets them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _condition(children: list[Any], operator: Operator) -> Condition:
 
 
 class _Builder(Transformer[Token, Any]):
-    """Turn what the grammar finds into records, while the parser goes on."""
+    """Turn parsed rules into records while the parser runs."""
 
     def name(self, children: list[Token]) -> tuple[int, str]:
         token = children[0]
@@ -231,19 +231,19 @@ _DESCRIPTION_LINE = re.compile(
 
 
 class OddLineError(Exception):
-    """A line that is not as programs are printed; the grammar may know better."""
+    """A line that is not in the printed form; the grammar may still accept it."""
 
 
 def printed_records(text: str) -> Iterator[Record]:
     """Yield the records of a text as it is printed, one per line.
 
-    Files of thousands of programs are read so in a tenth of the time that the grammar takes; what it
-    accepts, the grammar reads the same way.
+    This takes a tenth of the time of the grammar for files of thousands of programs. The grammar gives the
+    same records for every text that is accepted here.
 
     Raises
     ------
     OddLineError
-        At the first line that looks otherwise.
+        At the first line in another form.
     """
     vectors: dict[str, list[float]] = {}
     offset = 0
@@ -314,12 +314,12 @@ def read(text: str, start: str) -> list[Record]:
         wrong = syntax_error(text, fault.offset, fault.reason)
     else:
         return records
-    # Raised out here it carries nothing of the parser's along, so that it can go from one process to another.
+    # Raised here, it has no reference to the parser, so that it can be sent to another process.
     raise wrong
 
 
 def _unexpected(text: str, error: UnexpectedInput, accepted: set[str]) -> GDLSyntaxError:
-    """Say what the parser met, where, and what it expected."""
+    """Return the error for what the parser met, where, and what it expected."""
     patterns = {terminal.name: terminal.pattern for terminal in _lark().terminals}
     words = {_TERMINALS[name] if name in _TERMINALS else f"'{patterns[name].value}'" for name in accepted}
     # Words first, signs after them: "a number or '['" reads better than the other way.

@@ -1,4 +1,4 @@
-"""Faults at places in GDL text, the errors they become, and words and lists for messages."""
+"""Faults at positions in GDL text, their errors, and quoting and lists for messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TextFault(Exception):  # noqa: N818 (it becomes a GDLSyntaxError before an
 
 
 def shown(text: str) -> str:
-    """Return text for a message: quoted, and short however long it is."""
+    """Return text for a message, quoted and shortened."""
     return repr(str(text) if len(text) <= 40 else f"{text[:37]}...")
 
 
@@ -31,7 +31,7 @@ def listed(words: list[str], last: str = "or") -> str:
 
 
 def syntax_error(text: str, offset: int, reason: str) -> GDLSyntaxError:
-    """Make the error for a place in the text, with the part of the line that lies around it."""
+    """Return the error for a position in the text, with the surrounding part of the line."""
     offset = min(max(offset, 0), len(text))
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)

@@ -52,14 +52,14 @@ class Link(NamedTuple):
 
 @dataclass
 class Unit:
-    """A part of the graph that is spoken of at once.
+    """A part of the graph that is described at once.
 
     Attributes
     ----------
     members
         Nodes; those of a ring in order along it.
     phrase
-        What it is called. None for a ring, whose members are described one by one.
+        Its words. None for a ring, whose members are described one by one.
     found
         The named group that it is.
     labelled
@@ -81,7 +81,7 @@ class Units:
     phrases
         What every node is called.
     exact
-        Whether all is known of every atom and bond, so that they are written as formulas.
+        Whether every atom and bond is fully specified, so that they are written as formulas.
     pinned
         Whether every node has a value of the same features, as the surroundings of a node have.
     what
@@ -227,7 +227,7 @@ class Units:
         return not (found.group.alike and few)
 
     def _inside(self, unit: Unit, u: int, v: int) -> bool:
-        """Whether the link of two nodes of a unit goes without saying: all but those across a ring."""
+        """Whether the link of two nodes of a unit is implied: all except those across a ring."""
         if unit.phrase is not None:
             return True
         places = sorted((unit.members.index(u), unit.members.index(v)))
@@ -265,9 +265,9 @@ def _joined(came: dict[int, int], start: int, u: int, v: int) -> list[int] | Non
 
 
 def _leave_charges_out(pattern: Pattern) -> None:
-    """Take atoms for neutral where a program pins all but their charges.
+    """Treat atoms as neutral if a program fixes everything except their charges.
 
-    Then all training molecules were neutral, and a charge is nothing to speak of.
+    Then all training molecules were neutral, and charges need not be mentioned.
     """
     whole = all(atom.element and "hydrogens" in atom.stated for atom in pattern.atoms)
     if pattern.strict and whole and not any("charge" in atom.stated for atom in pattern.atoms):
@@ -287,7 +287,7 @@ def _is_pinned(program: Program) -> bool:
 
 
 def _all_exact(pattern: Pattern, pinned: bool) -> bool:
-    """Whether all is known of every atom and bond, or as much as the graphs tell."""
+    """Whether every atom and bond is fully specified, as far as the graphs have features."""
     if any(len(b.types) > 1 or b.others for b in pattern.bonds.values()):
         return False
     if any(atom.others or atom.element is None for atom in pattern.atoms):
@@ -325,7 +325,7 @@ def _bond_way(bond: Bond, aromatic: bool) -> Way:
 
 
 def _group_phrase(found: Found, further: list[str] | None, exact: bool) -> Phrase:
-    """Return the name of a group with what it does not say: rings, charges and further neighbours."""
+    """Return the name of a group with what it leaves open: rings, charges and other neighbours."""
     name = found.group.name
     adjectives = ["otherwise unsubstituted"] if further == [] else []
     adjectives += ["neutral"] if found.usual and not exact else []

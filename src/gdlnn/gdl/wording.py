@@ -1,8 +1,8 @@
 """Programs in plain English: which graphs a program matches, as one sentence.
 
-A component is told from one of its parts on, each part with what hangs on it: as a list of neighbours, as a
-row, or as a ring. Of molecules, atoms of which all is known are written as formulas, and groups by their
-names. Parts between which a further link has to be told get numbers in brackets.
+A component is described starting from one of its units, each with its branches: as a list of neighbours, as
+a row, or as a ring. For molecules, fully specified atoms are written as formulas, and groups by their
+names. Units with an additional link between them get numbers in brackets.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
-_MOST_TOLD = 8000  # nodes and edges of a program that is told in words
-_LONG = 4  # from so many parts on, a chain is told as a row
+_MOST_TOLD = 8000  # maximum nodes and edges of a program that is described in words
+_LONG = 4  # from this many units on, a chain is described as a row
 
 
 def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
-    """Say in one sentence which graphs a program matches."""
+    """Describe in one sentence which graphs a program matches."""
     if schema is not None:
         check_schema(program, schema)
     graphs = "molecules" if schema is not None and schema.domain == "molecule" else "graphs"
     if not program.nodes:
         return f"All {graphs}."
-    if len(program.nodes) + len(program.edges) > _MOST_TOLD:  # nobody reads that, and it takes long to say
+    if len(program.nodes) + len(program.edges) > _MOST_TOLD:  # too long to read, and slow to describe
         counts = f"{len(program.nodes):,} nodes and {len(program.edges):,} edges"
         return f"{graphs.capitalize()} that contain a pattern of {counts}, too large for words."
     units = Units(program, schema, directed)
@@ -146,7 +146,7 @@ class _Component:
     # --- sentences ----------------------------------------------------------------------------------------
 
     def sentence(self) -> str:
-        """Say what the component looks like."""
+        """Describe the component."""
         uniform = self._uniform()
         if uniform:
             text = uniform
@@ -163,7 +163,7 @@ class _Component:
         return "; ".join([text, *ends])
 
     def _uniform(self) -> str:
-        """Say a ring or chain of equal nodes; nothing where there are others."""
+        """Describe a ring or chain of equal nodes; empty if there are others."""
         nodes = [v for u in self.members for v in self._unit(u).members]
         if self.closures or len(nodes) < 3 or len(nodes) != len(set(nodes)):
             return ""
@@ -205,7 +205,7 @@ class _Component:
     # --- words --------------------------------------------------------------------------------------------
 
     def _plain(self, u: int, came: Link | None, entry: int, top: bool = False) -> str:
-        """Say a unit with an article and what hangs on it."""
+        """Describe a unit with an article and its branches."""
         unit = self._unit(u)
         if unit.phrase is None:
             return article(self._ring_text(unit, u, entry))
@@ -222,7 +222,7 @@ class _Component:
         return f"{text} {hanging}" if top or (len(links) == 1 and self._last(u)) else f"{text} ({hanging})"
 
     def _last(self, u: int) -> bool:
-        """Whether the sentence goes on with this unit alone, so that nothing need be put in brackets."""
+        """Whether the sentence continues with this unit only, so that no brackets are needed."""
         while u != self.root:
             u = next(p for p, links in self.children.items() if any(link.other == u for link in links))
             if len(self.children[u]) > 1:
@@ -242,7 +242,7 @@ class _Component:
         return unit.found.group.label(unit.members.index(link.there if there else link.here))
 
     def _hanging(self, links: list[Link]) -> str:
-        """Say what hangs on a unit, what is joined alike together and what is equal at once."""
+        """Describe the branches of a unit; equal ones and those joined alike are grouped."""
         by_way: dict[str, list[Link]] = {}
         for link in links:
             by_way.setdefault(link.way.words, []).append(link)
@@ -279,7 +279,7 @@ class _Component:
         return [link for link in self.children[u] if link.here == v]
 
     def _item(self, text: str, way: Way | None, hanging: list[Link]) -> str:
-        """Say one of a row or ring, with how it is joined to the one before and what hangs on it."""
+        """Describe one item of a row or ring, with its link to the previous one and its branches."""
         if self.all.exact:
             sign = "" if way is None or way.sign == "–" else way.sign
             return f"{sign}{text}" + "".join(f"({self._branch(link)})" for link in hanging)
@@ -299,12 +299,12 @@ class _Component:
     # --- rows ---------------------------------------------------------------------------------------------
 
     def _rows(self) -> bool:
-        """Whether the component is large enough to be told as a row."""
+        """Whether the component is large enough to be described as a row."""
         plain = all(self._unit(u).phrase is not None and self._unit(u).found is None for u in self.members)
         return plain and len(self.members) >= _LONG and len(self._longest()) >= _LONG
 
     def _row(self) -> str:
-        """Say the longest path through the tree as a row, with what hangs on it in brackets."""
+        """Describe the longest path through the tree as a row, with its branches in brackets."""
         path = self._longest()
         self.root = path[0]
         self.children = {u: [] for u in self.members}
@@ -347,7 +347,7 @@ class _Component:
     # --- formulas -----------------------------------------------------------------------------------------
 
     def _from_centre(self) -> str:
-        """Say the centre and, as formulas, what is around it."""
+        """Describe the centre and, as formulas, its surroundings."""
         unit = self._unit(self.root)
         if unit.phrase is None:
             return article(self._ring_text(unit, self.root, self.start))
@@ -370,7 +370,7 @@ class _Component:
         return f"{text} {listed(parts, 'and')}"
 
     def _labelled(self, unit: Unit, links: list[Link]) -> list[str]:
-        """Write what hangs on a group, with the atoms that it hangs on."""
+        """Write the branches of a group, with the atoms they are attached to."""
         return [f"{self._label(unit, link)}{self._joined(link)}" for link in links]
 
     def _joined(self, link: Link) -> str:
@@ -381,7 +381,7 @@ class _Component:
         return f"{sign}{self._formula(link.other, link)}"
 
     def _formula(self, u: int, came: Link) -> str:
-        """Write a unit and what hangs on it: the longest branch last, the others in brackets."""
+        """Write a unit and its branches: the longest last, the others in brackets."""
         unit = self._unit(u)
         if unit.phrase is None:
             return f"[{self._ring_text(unit, u, came.there)}]"
@@ -396,7 +396,7 @@ class _Component:
 
 
 def _edge(link: Link) -> tuple[int, int, str]:
-    """Return what both ends of a link call the same."""
+    """Return a key of a link that is equal from both ends."""
     words = link.way.words
     if words.startswith("preceded"):
         return link.there, link.here, words.replace("preceded", "followed")
@@ -406,7 +406,7 @@ def _edge(link: Link) -> tuple[int, int, str]:
 
 
 def _many(text: str, n: int, phrase: Phrase | None) -> str:
-    """Return a text, or so many of it."""
+    """Return a text with its count."""
     if n == 1:
         return text
     return phrase.many(n) if phrase is not None else f"{number_word(n)} times {text}"

@@ -1,6 +1,6 @@
 """Graphs, datasets of graphs and their schemas: validated, immutable NumPy.
 
-Files and learning live elsewhere.
+File formats are in `gdlnn.datasets`, models in `gdlnn.model`.
 """
 
 from gdlnn.graphs.dataset import GraphDataset, SkippedRow

@@ -24,7 +24,7 @@ ARRAYS = ("node_features", "node_offsets", "edges", "edge_features", "edge_offse
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """Graphs laid end to end; names and schema are left out.
+    """Graphs as concatenated arrays, without names and schema.
 
     Graph i owns the rows ``offsets[i]`` to ``offsets[i + 1]`` of nodes and of edges. Edge ends count from 0
     within their graph, and an undirected edge is listed once.
@@ -39,7 +39,7 @@ class GraphArrays:
 
     @classmethod
     def of(cls, graphs: Sequence[Graph]) -> GraphArrays:
-        """Lay graphs end to end; they agree on features and direction, as those of a dataset do."""
+        """Concatenate graphs, which must agree on features and direction, as those of a dataset do."""
         if not graphs:
             zero = np.zeros(1, dtype=np.int64)
             empty = np.zeros((0, 0))
@@ -87,7 +87,7 @@ class GraphArrays:
         return self.edges + self.node_offsets[:-1][self.edge_graph()][:, None]
 
     def check(self) -> None:
-        """Refuse what `Graph` would refuse: all at once, and graph by graph only to name a fault."""
+        """Refuse what `Graph` would refuse: check all at once, and graph by graph only to name the fault."""
         for what, offsets, rows in (
             ("node_offsets", self.node_offsets, len(self.node_features)),
             ("edge_offsets", self.edge_offsets, len(self.edges)),
@@ -123,7 +123,7 @@ class GraphArrays:
         return len(np.unique(keys)) == len(keys)
 
     def graphs(self, schema: Schema | None = None, names: Sequence[str | None] | None = None) -> list[Graph]:
-        """Cut into graphs that share memory; call `check` first unless the arrays are known good."""
+        """Split into graphs that share memory; call `check` first unless the arrays are known to be valid."""
         for of, expected, got in (
             ("node", len(schema.node) if schema else -1, self.node_features.shape[1]),
             ("edge", len(schema.edge) if schema else -1, self.edge_features.shape[1]),
@@ -144,7 +144,7 @@ class GraphArrays:
 
     def components(self) -> IntArray:
         """Return the number of every node's connected component, over all graphs, directions aside."""
-        from scipy.sparse import coo_array  # late: scipy takes longer to load than the rest of this part
+        from scipy.sparse import coo_array  # late: scipy takes longer to load than this whole package
         from scipy.sparse.csgraph import connected_components
 
         n, ends = len(self.node_features), self.global_edges()
@@ -156,7 +156,7 @@ class GraphArrays:
         return degrees(len(self.node_features), self.global_edges())
 
     def with_degrees(self) -> GraphArrays:
-        """Return the same graphs with the degree as the one node feature."""
+        """Return the same graphs with the degree as the only node feature."""
         return replace(self, node_features=self.degrees().astype(np.float64)[:, None])
 
 
@@ -188,7 +188,7 @@ def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class PackedGraphs(NamedTuple):
-    """Graphs on their way to another process: their arrays in small types, without names and schema."""
+    """Graphs to send to another process: arrays in small types, without names and schema."""
 
     arrays: tuple[npt.NDArray[Any], ...]
     directed: bool
@@ -206,7 +206,7 @@ def unpack_graphs(packed: PackedGraphs) -> list[Graph]:
 
 
 class NativeArrays(NamedTuple):
-    """Graphs as the core takes them; directed and undirected ones may be mixed."""
+    """Graphs in the core's encoding; directed and undirected ones may be mixed."""
 
     node_features: FloatArray
     node_offsets: IntArray
@@ -217,7 +217,7 @@ class NativeArrays(NamedTuple):
 
 
 class GraphSet:
-    """Graphs with the same numbers of features, as the core takes them.
+    """Graphs with the same numbers of features, in the core's encoding.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class GraphSet:
     Attributes
     ----------
     arrays
-        The graphs laid end to end.
+        The concatenated graphs.
     """
 
     def __init__(self, graphs: Iterable[Graph]) -> None:
@@ -259,7 +259,7 @@ class GraphSet:
 
     @property
     def kind(self) -> tuple[int, int, bool, bool, tuple[bool, ...]]:
-        """What programs are compiled for: numbers of features, and directions; the same for graphs alike."""
+        """What programs are compiled for: the numbers of features, and whether graphs are directed."""
         nodes, edges = self.n_node_features, self.n_edge_features
         directions = tuple(np.unique(self.arrays.directed).tolist())
         return nodes, edges, self.has_nodes or nodes > 0, self.has_edges or edges > 0, directions
@@ -305,7 +305,7 @@ def _native_arrays(graphs: Sequence[Graph]) -> NativeArrays:
 
 
 def _common_width(what: str, shapes: Sequence[tuple[int, int]]) -> int:
-    """Return the number of features that all graphs share; one without rows may come without columns."""
+    """Return the number of features that all graphs share; one without rows may lack columns."""
     expected, first = 0, -1
     for index, (rows, width) in enumerate(shapes):
         if rows == 0 and width == 0:

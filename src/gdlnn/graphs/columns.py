@@ -1,4 +1,4 @@
-"""Columns of values, numbers or words, as features with names. Which columns there are is said elsewhere."""
+"""Convert columns of numbers or words to named features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs.graph import FloatArray
 
 MOST_NAMED = 5
-"""Most names of values that an error lists."""
+"""Maximum number of value names that an error lists."""
 
 
 def columns_of(table: Any, what: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def columns_of(table: Any, what: str) -> dict[str, Any]:
 
 
 def infer_feature(name: str, values: Any) -> Feature:
-    """Return the feature that a column is: words and yes or no are nominal, all else must be numbers.
+    """Infer the feature of a column: words and booleans are nominal, all else must be numbers.
 
     Words are numbered in alphabetical order. A pandas column of categories keeps theirs, and is ordinal where
     they are ordered.
@@ -59,7 +59,7 @@ def infer_feature(name: str, values: Any) -> Feature:
 def encode(feature: Feature, values: Iterable[Any], where: Callable[[int], str]) -> FloatArray:
     """Return a column as numbers: words as the codes of the feature's values.
 
-    `where` says of a row what it is called in an error.
+    `where` returns the name of a row for errors.
     """
     codes = {name: value for value, name in feature.values.items()}
     listed = list(values)

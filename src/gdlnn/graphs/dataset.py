@@ -1,7 +1,7 @@
 """GraphDataset: graphs with labels, a schema and ground truth.
 
-Choosing rows is in `splits`, statistics and duplicates in `inspection`, files in `storage`; readers of other
-formats are in `gdlnn.datasets`.
+See `splits` for choosing rows, `inspection` for statistics and duplicates, `storage` for files, and
+`gdlnn.datasets` for readers of other formats.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class SkippedRow(NamedTuple):
-    """A row of a file that was not read: its number from 1 below the header, what it holds, and why."""
+    """A skipped row of a file: its number from 1 below the header, its content, and the reason."""
 
     row: int
     value: str
@@ -50,31 +50,31 @@ class GraphDataset:
     y
         One label per graph, as in the file, or None.
     schema
-        What the features and classes are called; by default that of the graphs.
+        The names of features and classes; by default that of the graphs.
     name
-        What to call the dataset.
+        The name of the dataset.
     node_masks, edge_masks
-        Ground truth per graph (True = belongs to the motif), or None. An entry may be None.
+        Ground truth per graph (True: belongs to the motif), or None. An entry may be None.
     ids, smiles
         One identifier, one SMILES per graph, or None.
     published_splits
         The split that was published with the data: train, val and test to row numbers.
     skipped
-        The rows of the file that were not read.
+        The skipped rows of the file.
     reading
-        How molecules became graphs, or None.
+        How molecules were converted to graphs, or None.
     columns
-        Further columns of the table that the graphs come from, by name: one text per graph.
+        Other columns of the table that the graphs come from, by name: one text per graph.
     provenance
         How the graphs were read and chosen, as plain values: the columns of SMILES and label, missing labels,
-        threshold, duplicates, split and seed. Models keep it, so that a report reads as training did.
+        threshold, duplicates, split and seed. Models store it, so that a report reads data as in training.
 
     Attributes
     ----------
     indices
-        The rows in the dataset this one was cut from.
+        The rows in the dataset that this one was taken from.
     split_source
-        How this part was chosen, where it is a part: "published", or the kind and the seed.
+        How this part of a split was chosen: "published", or the kind and the seed.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class GraphDataset:
         return bool(self.graphs) and self.graphs[0].directed
 
     def take(self, rows: npt.ArrayLike) -> GraphDataset:
-        """Return the dataset of some rows, by position or by a mask; `.indices` keeps their numbers."""
+        """Return the dataset of some rows, by index or mask; `.indices` keeps their row numbers."""
         chosen = np.asarray(rows)
         if chosen.dtype == np.bool_:
             if len(chosen) != len(self):
@@ -241,7 +241,7 @@ class GraphDataset:
         missing, threshold
             As for `LabelReader`.
         min_classes
-            The fewest different labels to accept.
+            Minimum number of distinct labels.
         where
             The file, for errors.
         """
@@ -272,20 +272,20 @@ class GraphDataset:
         return self._with_graphs([graph._relabelled(schema, graph.name) for graph in self.graphs], schema)
 
     def with_structure(self) -> GraphDataset:
-        """Return the dataset with degree and ring as further node features, computed from the graphs.
+        """Return the dataset with degree and ring as additional node features, computed from the graphs.
 
         For directed graphs these are `out_degree`, `in_degree` and `ring`, on a directed cycle. Subgraphs
         keep the values of the whole graph.
         """
         schema = with_structure_features(self.schema, self.directed)
-        if self.schema is None:  # features without names get numbers for names
+        if self.schema is None:  # unnamed features are numbered
             unnamed = tuple(Feature(f"feature_{i}") for i in range(self.n_node_features))
             edges = tuple(Feature(f"feature_{i}") for i in range(self.n_edge_features))
             schema = Schema((*unnamed, *schema.node), edges)
         return self._with_graphs(add_structure(self.graphs, schema), schema)
 
     def _with_graphs(self, graphs: list[Graph], schema: Schema) -> GraphDataset:
-        """Return the same rows with other graphs in their places."""
+        """Return the same rows with other graphs."""
         result = self.take(np.arange(len(self)))
         result.graphs, result.schema = graphs, schema
         result.indices = self.indices
@@ -294,7 +294,7 @@ class GraphDataset:
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the dataset into one file without pickle; the file appears when it is complete."""
+        """Save the dataset to one file without pickle; the file appears when it is complete."""
         storage.save(self, path)
 
     @staticmethod
@@ -305,7 +305,7 @@ class GraphDataset:
     def split(
         self, kind: SplitKind = "auto", seed: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)
     ) -> Split:
-        """Cut into train, val and test: int(.8 n), int(.1 n) and the rest.
+        """Split into training, validation and test set: int(.8 n), int(.1 n) and the remaining graphs.
 
         Parameters
         ----------
@@ -313,9 +313,9 @@ class GraphDataset:
             "auto": the split published with the data if there is one, else "stratified", or random without
             labels. "stratified" keeps the proportions of the classes. "scaffold" keeps molecules with the
             same Bemis–Murcko scaffold together. These three keep isomorphic graphs together too, so sizes are
-            met as far as whole groups allow. "paper": the published split; without one, as "random", which
-            looks at nothing. "time:COLUMN": the oldest for training, the newest for the test; numbers or ISO
-            dates. "column:COLUMN": a column of the table says train, val or test.
+            met only as far as whole groups allow. "paper": the published split; without one, the same as
+            "random". "time:COLUMN": the oldest for training, the newest for testing, by numbers or ISO
+            dates. "column:COLUMN": a column of the table with train, val or test.
         seed
             Seed of the random numbers; a published split has none.
         sizes
@@ -340,7 +340,7 @@ class GraphDataset:
     def _warn_of_twins(self, rows: Sequence[IntArray], what: str) -> None:
         twins = self.duplicates().across_rows(rows)
         if twins and what not in self._warned:
-            self._warned.add(what)  # once is enough for a study over many seeds
+            self._warned.add(what)  # warn once in a study over many seeds
             count = sum(len(group) for group in twins)
             logger.warning(
                 "%s: %s leaks: %d graphs have an isomorphic twin in another part (%d groups); "
@@ -392,11 +392,11 @@ class GraphDataset:
         return kept
 
     def describe(self) -> Summary:
-        """Return the row of the paper's table of statistics; printed, it reads as one."""
+        """Return the statistics of the dataset, as in the paper's table."""
         return summarise(self)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row per graph: id, SMILES, label, sizes and further columns."""
+        """Return a pandas DataFrame with a row per graph: id, SMILES, label, sizes and other columns."""
         return data_frame(dataset_columns(self))
 
     def _repr_html_(self) -> str:

@@ -1,6 +1,6 @@
 """Graph: one validated, immutable graph as NumPy arrays, and NodeSubset: some of its nodes.
 
-Datasets and conversions to other libraries live elsewhere.
+Datasets are in `dataset`, conversions to other libraries in `interop`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Graph:
     directed
         Whether ``(u, v)`` differs from ``(v, u)``.
     schema
-        What the features are called.
+        The names of the features.
     name
-        What to call this graph in messages and reports.
+        The name of this graph in messages and reports.
     """
 
     __slots__ = (*_FIELDS, "_encoded")
@@ -52,7 +52,7 @@ class Graph:
     directed: bool
     schema: Schema | None
     name: str | None
-    _encoded: Any  # the core's encoding, made when it is first asked for
+    _encoded: Any  # the core's encoding, made on first use
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Graph:
         return len(self.edges)
 
     def subgraph(self, nodes: npt.ArrayLike) -> Graph:
-        """Return the induced subgraph of some nodes, renumbered in increasing order; features stay."""
+        """Return the induced subgraph of some nodes, renumbered in order; features are unchanged."""
         kept = np.unique(np.asarray(nodes, dtype=np.int64).reshape(-1))
         if len(kept) and (kept[0] < 0 or kept[-1] >= self.n_nodes):
             raise GraphError(f"subgraph: expected nodes from 0 to {self.n_nodes - 1}, got {int(kept[-1])}")
@@ -168,7 +168,7 @@ class Graph:
         )
 
     def _repr_html_(self) -> str:
-        # Imported by name: graphs know nothing of drawings, which only notebooks ask for.
+        # Imported by name: graphs do not depend on drawings, which only notebooks need.
         drawing = importlib.import_module("gdlnn.drawing.notebook")
         return str(drawing.graph_html(self))
 
@@ -199,7 +199,7 @@ class NodeSubset:
 
     @property
     def subgraph(self) -> Graph:
-        """The induced subgraph as a graph of its own, renumbered; features stay."""
+        """The induced subgraph as a separate graph, renumbered; features are unchanged."""
         return self.graph.subgraph(np.array(self.nodes, dtype=np.int64))
 
     @property

@@ -1,4 +1,4 @@
-"""When graphs are the same: fingerprints of data, refined colours, canonical forms and isomorphism."""
+"""Decide whether graphs are equal: fingerprints, refined colours, canonical forms and isomorphism."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 6
 
 
 def fingerprint(graphs: Sequence[Graph], *more: npt.NDArray[Any]) -> str:
-    """Return a hash of graphs (features, edges, direction) and of further arrays, such as label codes."""
+    """Return a hash of graphs (features, edges, direction) and of other arrays, such as label codes."""
     arrays = GraphArrays.of(graphs)
     digest = hashlib.sha256()
     for array in (*(getattr(arrays, name) for name in ARRAYS), np.array([arrays.directed]), *more):
@@ -42,10 +42,10 @@ def mix64(values: Hashes) -> Hashes:
 
 
 def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = None) -> list[int]:
-    """Return for each graph the first one of its group that is isomorphic to it: mostly itself.
+    """Return for each graph the first one of its group that is isomorphic to it, usually itself.
 
     Graphs agree on features and direction, as those of a dataset do. Without `groups` they are all in one.
-    Sums of refined colours tell nearly all graphs apart; canonical forms decide the rest.
+    Sums of refined colours distinguish nearly all graphs; canonical forms decide the rest.
     """
     colours, offsets = refined_colours(graphs)
     totals = colour_sums(colours, offsets)
@@ -70,7 +70,7 @@ def isomorphic(first: Graph, second: Graph) -> bool:
 def canonical_form(
     graph: Graph, node_features: FloatArray | None = None, edge_features: FloatArray | None = None
 ) -> tuple[Hashable, ...]:
-    """Return a value that isomorphic graphs share, features included, and no other graph has.
+    """Return a value that is equal exactly for isomorphic graphs with the same features.
 
     Features that are given take the place of the graph's own.
     """
@@ -94,7 +94,7 @@ def canonical_form(
 def canonical_order(graph: Graph, hidden: Sequence[str] = ()) -> npt.NDArray[np.int32]:
     """Return the nodes in an order that does not depend on their numbering, up to an automorphism.
 
-    Features called as in `hidden` are not looked at.
+    Features named in `hidden` are ignored.
     """
     nodes, edges = graph.node_features, graph.edge_features
     if hidden and graph.schema is not None:
@@ -158,7 +158,7 @@ def refined_colours(
 
 
 def _some_features(graphs: Sequence[Graph], columns: Columns) -> GraphArrays:
-    """Lay graphs end to end with some of their features; those without nodes or edges may lack them."""
+    """Concatenate graphs with some of their features; those without nodes or edges may lack them."""
     nodes, edges = columns
     return GraphArrays(
         np.concatenate(
@@ -175,7 +175,7 @@ def _some_features(graphs: Sequence[Graph], columns: Columns) -> GraphArrays:
 
 
 def colour_sums(colours: Hashes, offsets: IntArray) -> Hashes:
-    """Return one number for each graph that isomorphic graphs share, and hardly any others."""
+    """Return one number per graph: equal for isomorphic graphs, and hardly ever for others."""
     totals = np.zeros(len(offsets) - 1, dtype=np.uint64)
     np.add.at(totals, np.repeat(np.arange(len(totals)), np.diff(offsets)), mix64(colours))
     return totals
@@ -190,7 +190,7 @@ def _row_hashes(matrix: npt.NDArray[np.float64]) -> Hashes:
 
 
 def among(values: npt.NDArray[Any], known: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which values are among known ones, which rise."""
+    """Return which values are among known ones, which must be sorted."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)

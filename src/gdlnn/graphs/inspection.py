@@ -1,4 +1,4 @@
-"""What can be said of a dataset: its row in the paper's table of statistics, and its duplicates."""
+"""Statistics of a dataset, as in the paper's table, and its duplicates."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Duplicates:
 
     @property
     def twin_of(self) -> IntArray:
-        """For each graph the first of its group: mostly itself."""
+        """For each graph the first of its group, usually itself."""
         first = np.arange(self.n_graphs)
         for group in self.groups:
             first[list(group)] = group[0]

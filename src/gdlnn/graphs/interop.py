@@ -1,4 +1,4 @@
-"""Graphs from and to NetworkX, PyTorch Geometric and RDKit, each imported when it is asked for."""
+"""Convert graphs from and to NetworkX, PyTorch Geometric and RDKit, each imported on first use."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def from_networkx(
     """Build a graph from a NetworkX graph; nodes are numbered in its order.
 
     Attributes are numbers or words; words become nominal features whose values keep their names. Graphs
-    of one dataset need one coding of words: build them by `from_networkx_dataset`, or give the schema.
+    of one dataset need the same codes for words: use `from_networkx_dataset`, or pass the schema.
 
     Parameters
     ----------
     graph
         A ``networkx.Graph`` or ``DiGraph``; a multigraph is refused.
     node_features, edge_features
-        The attributes to take; by default all that the first node and the first edge have. Without node
-        features the degree is the one feature.
+        The attributes to use; by default all that the first node and the first edge have. Without node
+        features the degree is the only feature.
     schema
-        Names and codes to go by; its features are taken, and no others.
+        Names and codes to use; other features are ignored.
     name
-        What to call the graph.
+        The name of the graph.
     """
     read = _NetworkX(graph)
     found = schema or _schema_of([read], node_features, edge_features)
@@ -82,11 +82,11 @@ def from_networkx_dataset(
     y
         Their labels.
     node_features, edge_features
-        The attributes to take; by default all that the first node and the first edge have.
+        The attributes to use; by default all that the first node and the first edge have.
     schema
-        Names and codes to go by, those of the training graphs for instance; by default those found here.
+        Names and codes to use, for example those of the training graphs; by default those found here.
     name
-        What to call the dataset.
+        The name of the dataset.
     """
     read = [_NetworkX(graph) for graph in graphs]
     found = schema or _schema_of(read, node_features, edge_features)
@@ -149,7 +149,7 @@ def _encoded(rows: list[tuple[str, dict[str, Any]]], features: Sequence[Feature]
 
 
 def to_networkx(graph: Graph) -> Any:
-    """Build a ``networkx.Graph`` or ``DiGraph``; attributes are called as in the schema, else x0, x1, …."""
+    """Build a ``networkx.Graph`` or ``DiGraph``; attributes are named as in the schema, else x0, x1, …."""
     nx = require("networkx", "networkx", "Converting a graph to NetworkX")
     node_names, edge_names = _names(graph)
     result = nx.DiGraph() if graph.directed else nx.Graph()
@@ -175,7 +175,7 @@ def from_pyg(
     """Build a graph from a PyTorch Geometric ``Data``: x, edge_index and edge_attr.
 
     An undirected graph may list its edges in one or in both directions; two directions with different
-    features are an error. Without x the degree is the one feature.
+    features are an error. Without x the degree is the only feature.
     """
     pairs = np.asarray(data.edge_index.cpu().numpy()).T.astype(np.int64).reshape(-1, 2)
     features = _matrix(data.edge_attr, len(pairs))
@@ -235,7 +235,7 @@ def to_pyg(graph: Graph, y: Any = None) -> Any:
 def from_pyg_dataset(
     dataset: Iterable[Any], *, directed: bool = False, schema: Schema | None = None, name: str = ""
 ) -> GraphDataset:
-    """Build a dataset from PyG ``Data`` objects; y is taken where every one of them has a single label."""
+    """Build a dataset from PyG ``Data`` objects; y is used if each of them has a single label."""
     items = list(dataset)
     graphs = [
         from_pyg(data, directed=directed, schema=schema, name=f"{name or 'graph'}/{i}")

@@ -105,7 +105,7 @@ def hidden_by_default(schema: Schema | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MoleculeReader:
-    """How molecules become graphs: kept with datasets and models, so that predicting reads as training did.
+    """How molecules are converted to graphs; stored with datasets and models, so that all read alike.
 
     Parameters
     ----------
@@ -114,10 +114,10 @@ class MoleculeReader:
         the type of every bond. None of them depends on how the molecule is written. "ogb": the nine and three
         features of the Open Graph Benchmark, as published with BBBP and BACE.
     fragments
-        What to do with salts and mixtures: "all" fragments become one graph, or the "largest" alone.
+        Salts and mixtures: "all" fragments become one graph, or only the "largest".
     standardize
         "parent": RDKit's charge parent, that is the largest fragment, normalised and without charges where
-        possible. "none": as it is.
+        possible. "none": unchanged.
     """
 
     features: MoleculeFeatures = "default"
@@ -169,7 +169,7 @@ def _largest(molecule: Any) -> Any:
     pieces = rd.GetMolFrags(molecule, asMols=True)
     most = max(piece.GetNumHeavyAtoms() for piece in pieces)
     largest = [piece for piece in pieces if piece.GetNumHeavyAtoms() == most]
-    # Of fragments of one size not the first, which depends on how the molecule is written.
+    # Not the first fragment of equal size, which depends on how the molecule is written.
     return largest[0] if len(largest) == 1 else max(largest, key=rd.MolToSmiles)
 
 
@@ -185,7 +185,7 @@ def _parent(molecule: Any) -> Any:
 
 
 def chem(purpose: str) -> ModuleType:
-    """Return RDKit's Chem module, or say how to install it."""
+    """Return RDKit's Chem module, or raise an error that says how to install it."""
     return require("rdkit.Chem", "chem", purpose)
 
 

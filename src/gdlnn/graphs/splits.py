@@ -1,4 +1,4 @@
-"""Splits, folds and stratified samples: the rows that go where. Datasets take the rows themselves."""
+"""Splits, folds and stratified samples, as row numbers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def split_rows(
 
 
 def _twins_together(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
-    """Spread the classes evenly over the parts; isomorphic graphs stay in one part.
+    """Distribute the classes evenly over the parts; isomorphic graphs stay in one part.
 
     The sizes are met as far as whole groups of twins allow.
     """
@@ -152,7 +152,7 @@ def part_sizes(n: int, sizes: Sequence[float]) -> list[int]:
     """Return int(sizes[0]·n), int(sizes[1]·n) and the rest."""
     if len(sizes) != 3 or any(not 0 <= size <= 1 for size in sizes) or abs(sum(sizes) - 1) > 1e-6:
         raise GraphError(f"split: sizes: expected three fractions that add up to 1, got {tuple(sizes)}")
-    # 0.29 · 100 is 28.999…: the small addend makes a fraction mean what it says.
+    # 0.29 · 100 is 28.999…: the small addend corrects for rounding.
     train, val = (int(size * n + 1e-9) for size in sizes[:2])
     return [train, val, n - train - val]
 
@@ -174,7 +174,7 @@ def published_rows(dataset: GraphDataset) -> list[IntArray]:
 
 
 def _spread_classes(y: np.ndarray, rng: np.random.Generator) -> IntArray:
-    """Order the rows so that every stretch holds the classes in their proportions."""
+    """Order the rows so that every stretch has the classes in their proportions."""
     shuffled = rng.permutation(len(y))
     place = np.empty(len(y))
     for label in np.unique(y):
@@ -184,7 +184,7 @@ def _spread_classes(y: np.ndarray, rng: np.random.Generator) -> IntArray:
 
 
 def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
-    """Give whole scaffolds, the largest first, to the first part that has room for them."""
+    """Assign whole scaffolds, the largest first, to the first part that has room for them."""
     if dataset.smiles is None:
         raise GraphError("split: a scaffold split needs SMILES; the dataset has none")
     from gdlnn.graphs.molecules import scaffolds
@@ -203,7 +203,7 @@ def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.
 
 
 def _connected(scaffolds: Sequence[str], twin: IntArray) -> list[int]:
-    """Return a number for each row, which rows with one scaffold share, and twins, as salts may be."""
+    """Return a group number for each row; rows with the same scaffold, and twins, share one."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -263,7 +263,7 @@ def held_out_rows(y: npt.NDArray[Any], fraction: float, seed: int) -> IntArray:
 
 
 def _draw(y: npt.NDArray[Any], counts: Sequence[int], seed: int) -> IntArray:
-    """Draw so many rows of each class, the classes in the order of their labels."""
+    """Draw the given number of rows of each class, in the order of the labels."""
     rng = np.random.default_rng(seed)
     drawn = [
         rng.permutation(np.flatnonzero(y == label))[:count]

@@ -165,7 +165,7 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
 
 
 def _kind(header: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
-    """Return an entry of the header, which must be of a kind: text is neither true nor false."""
+    """Return an entry of the header, which must have exactly this type."""
     value = header[key]
     if not isinstance(value, kind):
         raise GraphError(f"{key}: expected {kind.__name__}, got {value!r:.60}")
@@ -188,7 +188,7 @@ def _splits(names: Any, arrays: Mapping[str, npt.NDArray[Any]], n: int) -> dict[
 
 
 def _reading(given: Mapping[str, Any] | None, schema: Schema | None) -> MoleculeReader | None:
-    """Return how molecules became graphs; files before version 0.2 do not say it."""
+    """Return how molecules were converted to graphs; files before version 0.2 do not have this."""
     return MoleculeReader.of_schema(schema) if given is None else MoleculeReader.from_json(given)
 
 

@@ -1,4 +1,4 @@
-"""A dataset from a table of nodes and a table of edges, with the names that the columns have."""
+"""Build a dataset from a table of nodes and a table of edges, with the columns' names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Rows(NamedTuple):
-    """The rows of a table: whose they are, the columns that say where they belong, and the features."""
+    """The rows of a table: their graphs, the columns that identify nodes, and the features."""
 
     graphs: list[Any]
     places: list[list[Any]]
@@ -42,7 +42,7 @@ def from_tables(
     """Build a dataset from a table of nodes and one of edges.
 
     A table is a pandas DataFrame, a dictionary of columns or a list of dictionaries. Columns that are not
-    named below are features: numbers as they are, words as nominal features whose values keep their names.
+    named below are features: numbers unchanged, words as nominal features whose values keep their names.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ def from_tables(
     labels
         The label of each graph: a dictionary, or a pandas Series with the graphs as its index.
     graph, node
-        The columns that say which graph a row belongs to, and what a node is called.
+        The columns with the graph of each row, and with the name of a node.
     ends
         The columns of the edges with the nodes at both ends.
     directed
         Whether edges lead from the first end to the second.
     schema
-        Names and codes to go by, those of the training graphs for instance; by default those found here.
+        Names and codes to use, for example those of the training graphs; by default those found here.
     name
-        What to call the dataset.
+        The name of the dataset.
     """
     of_nodes = _rows(nodes, "from_tables: nodes", graph, (node,), schema.node if schema else None)
     of_edges = _rows(edges, "from_tables: edges", graph, ends, schema.edge if schema else None)

@@ -1,7 +1,7 @@
-"""Mining: programs from labelled graphs, sets of them, and what they are compared with.
+"""Mining: find programs in labelled graphs, and collect, rank and compare them.
 
-The descent itself is in the core. Here are the list of descents, the ways to run them, their checkpoints, and
-how their programs are merged, ranked and saved.
+The descent itself is in the core. This package lists and runs descents, writes checkpoints, and merges, ranks
+and saves programs.
 """
 
 from gdlnn.mining.comparison import objective, random_programs

@@ -45,7 +45,7 @@ def n_bags(bags: Bags, n_graphs: int) -> int:
 
 
 def bag_rows(dataset: GraphDataset, count: int, seed: int) -> list[IntArray]:
-    """Return the rows of each bag, rising; classes keep their shares."""
+    """Return the sorted rows of each bag; classes keep their shares."""
     if count == 1:
         return [np.arange(len(dataset))]
     return [np.sort(rows) for _, rows in fold_rows(dataset, count, seed)]
@@ -58,7 +58,7 @@ def mine_in_bags(
     bags: Bags,
     options: dict[str, Any],
 ) -> ProgramSet:
-    """Mine every bag by itself, and count what was found over all graphs.
+    """Mine every bag separately, and count the programs over all graphs.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def mine_in_bags(
     bags
         How many.
     options
-        The other parameters of `mine`. With a checkpoint, every bag has a file of its own beside it.
+        The other parameters of `mine`. With a checkpoint, every bag has its own file next to it.
     """
     started = time.monotonic()
     labels, codes = labelled

@@ -1,4 +1,4 @@
-"""What mined programs are compared by and with: the paper's objective, and random programs."""
+"""Compare mined programs: the paper's objective, and random programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def objective(
     mean: bool = False,
     n_jobs: int | None = 1,
 ) -> float:
-    """Return how well programs set labels apart: alike within a label, different between labels.
+    """Return how well programs separate labels: graphs alike within a label, different between labels.
 
     The sum over all ordered pairs (i, j) of graphs, i = j included, of the Hamming similarity of their
     representations, with + where the labels are equal and - where they differ. A representation says which
@@ -95,7 +95,7 @@ def random_programs(
     Raises
     ------
     MiningError
-        If n different pieces of these sizes were not found in `ATTEMPTS` draws for each.
+        If n distinct subgraphs of these sizes were not found in `ATTEMPTS` draws for each.
     """
     count = whole("n", n, 0)
     if not sizes:

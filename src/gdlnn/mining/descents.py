@@ -38,7 +38,7 @@ Chunk = tuple["Settings", "Sequence[Task]", "Sequence[int]"]
 
 @dataclass
 class MiningData:
-    """Labelled graphs, encoded for the core when first needed; other processes are sent the arrays only."""
+    """Labelled graphs, encoded for the core on first use; other processes are sent only the arrays."""
 
     graphs: Sequence[Graph]
     codes: Codes
@@ -51,11 +51,11 @@ class MiningData:
 
     @cached_property
     def encoded(self) -> GraphSet:
-        """The graphs as the core takes them."""
+        """The graphs in the core's encoding."""
         return GraphSet(self.graphs)
 
     def pack(self) -> bytes:
-        """Return all that a worker needs, in small arrays."""
+        """Return the data that a worker needs, in small arrays."""
         return pickle.dumps(
             (
                 package_version(),
@@ -94,7 +94,7 @@ class Run(Protocol):
         """Yield results as descents finish, or an empty list after `POLL` seconds, until all are done."""
 
     def stop(self) -> None:
-        """Begin no further tasks; those under way are dropped or finished."""
+        """Start no more tasks; running ones are dropped or finished."""
 
 
 def start_job(data: MiningData, settings: Settings, tasks: Sequence[Task], n_threads: int) -> _core.MiningJob:
@@ -122,7 +122,7 @@ def start_job(data: MiningData, settings: Settings, tasks: Sequence[Task], n_thr
 
 
 class LocalRun:
-    """Tasks mined on threads of this process; `numbers` are their places in the plan."""
+    """Tasks mined on threads of this process; `numbers` are their indices in the plan."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ def mine_chunk(
 class ExecutorRun:
     """Tasks mined by the workers of an executor: any of `concurrent.futures`, or a Dask cluster's.
 
-    The size of a chunk follows from the time of those before it; towards the end chunks become small, so that
+    The size of a chunk depends on the time of earlier ones; towards the end chunks become small, so that
     the workers finish together. A chunk whose workers die repeatedly is cut into single tasks, so that
     the error can name the target.
     """

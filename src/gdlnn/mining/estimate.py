@@ -1,4 +1,4 @@
-"""estimate(): what a mining call will take, from a sample of its descents."""
+"""estimate(): estimate the cost of a mining call from a sample of its descents."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ TEXT_COPIES = 3
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a mining call is expected to take.
+    """The expected cost of a mining call.
 
     Attributes
     ----------
     n_graphs, n_targets, n_tasks, n_sampled
         Training graphs, targets, descents, and descents of the sample.
     cpu_seconds, cpu_error
-        Processor time of all, and the half-width of its 90 % interval.
+        CPU time of all descents, and the half-width of its 90 % interval.
     longest_seconds
-        The longest descent of the sample: no number of workers makes a run shorter than its longest.
+        The longest descent of the sample: a run cannot be shorter than its longest descent.
     n_workers, wall_seconds
-        Threads or processes, and the time that all takes on so many.
+        Number of threads or processes, and the wall time with them.
     memory_bytes
-        Most memory of the process that calls, at the end: the data, the encoding, all results.
+        Peak memory of the calling process: the data, the encoding and all results.
     worker_bytes
         Memory of a worker process.
     sent_bytes
-        The data as it is sent to each worker.
+        The size of the data sent to each worker.
     checkpoint_bytes
         The size of the checkpoint file at the end.
     """
@@ -119,7 +119,7 @@ def estimate(
     Parameters
     ----------
     dataset, epsilon, strategy, connected, targets, nominal, step_budget, seed, restarts, bags
-        As for `mine`. Of several bags the first is sampled, and the others are taken to cost as much.
+        As for `mine`. With several bags, the first is sampled, and the others are assumed to cost as much.
     n_jobs
         Threads that mine the sample. As many as will mine in the end make the estimate better: threads share
         caches.
@@ -148,7 +148,7 @@ def estimate(
     for batch in run.results():
         results += batch
         peak = max(peak, _resident())
-    # What is spent beside the descents (canonical forms, mainly) belongs to them.
+    # Time spent outside the descents (mainly on canonical forms) is added to them.
     per_second = (time.process_time() - started) / max(sum(r.seconds for r in results), 1e-9)
     order = {number: place for place, number in enumerate(chosen)}
     times = np.array([r.seconds for r in sorted(results, key=lambda r: order[r.task])]) * max(1.0, per_second)
@@ -241,7 +241,7 @@ def _sizes(results: Sequence[TaskResult]) -> tuple[float, float, float]:
 
 
 def _resident() -> int:
-    """Return the memory of this process in bytes; where the system does not say, the most it has had."""
+    """Return the memory of this process in bytes, or its peak if the system does not give it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - read ten times a second
             pages = int(file.read().split()[1])

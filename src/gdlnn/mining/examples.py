@@ -1,4 +1,4 @@
-"""Examples to draw programs by: a matched molecule as SMILES, with the atoms that were matched."""
+"""Examples for drawing programs: a matched molecule as SMILES, with its matched atoms."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
     from gdlnn.mining.program_set import MinedProgram
 
-_TRIED = 20  # of the matched molecules the smallest of so many is taken
+_TRIED = 20  # the smallest of this many matched molecules is taken
 
 
 class Examples:
-    """Finds molecules to draw programs by; each is written as SMILES once.
+    """Finds molecules on which to draw programs; each is written as SMILES once.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Examples:
 
 
 def _as_smiles(graph: Graph) -> tuple[str, dict[int, int]]:
-    """Write the molecule of a graph as SMILES and follow its atoms."""
+    """Write the molecule of a graph as SMILES and track its atoms."""
     rd = chem("Drawing a molecule")
     molecule = graph_molecule(graph)
     if graph.schema is not None and all(feature.name != "charge" for feature in graph.schema.node):

@@ -69,7 +69,7 @@ def mine(
 
     A descent starts with the whole target as a program and takes the best one-step generalisation as long as
     the score, matched graphs of the target's label over all matched graphs plus ε, does not fall. The result
-    depends on the data, the settings and the seed alone: not on threads, speed, or whether a run was stopped
+    depends only on the data, the settings and the seed, not on threads, speed, or whether a run was stopped
     and resumed.
 
     Parameters
@@ -77,13 +77,13 @@ def mine(
     dataset
         Graphs with labels.
     epsilon
-        ε of the score, or a percentage of the training graphs such as ``"1%"``. Larger ε asks for more
-        support.
+        ε of the score, or a percentage of the training graphs such as ``"1%"``. A larger ε favours programs
+        with more support.
     strategy
         "greedy" is the paper's search; "sequential" the cheaper one after PL4XGL.
     connected
         Offer no mutation that splits the program; a target in several components then gives one program for
-        each. False takes the paper's rules literally.
+        each. False follows the paper's rules literally.
     targets
         Which graphs to start from: None for all, a number or a fraction (drawn with the seed, labels keep
         their shares), row numbers or a mask. "auto": all up to 2,000, of more graphs 2,000 drawn ones, so
@@ -91,24 +91,24 @@ def mine(
     min_support, min_lift
         Drop programs that match fewer graphs, or whose score is under this multiple of their label's share.
     ignore
-        Names of features, as in the schema, that programs do not speak of: with chirality, radicals and
-        stereo left out, every program over molecules can be said in SMARTS.
+        Names of features, as in the schema, that programs do not use: without chirality, radicals and
+        stereo, every program over molecules can be written as SMARTS.
     nominal
         "value": a condition on a nominal feature names one value, and a mutation opens it as a whole; bounds
         that exclude nothing are left out of programs. "interval": all features are ordered, as in the paper.
     step_budget
-        Most steps of one search while mining. A search that runs out counts as no match until the program
+        Maximum steps of one search while mining. A search that runs out counts as no match until the program
         has lost a node; the support of a finished program is counted again with a much larger budget.
     n_jobs
-        Threads; -1 means all processors.
+        Number of threads; -1 for all CPU cores.
     seed
         Seed of the choice of targets and of random ties.
     restarts
-        So many further descents from each target, in which mutations of equal score come in random order.
+        Number of additional descents from each target, in which ties are broken at random.
     bags
-        Mine so many parts of the graphs, each by itself, and count what they give over all graphs: cheaper by
-        about that factor. Each program then has a `held_out_score`, its score outside its own part. "auto":
-        four, and beyond 1,600 graphs parts of about 400. A percentage as ε is one of the graphs of a part.
+        Split the graphs into this many bags, mine each separately, and count the programs over all graphs:
+        cheaper by about that factor. Each program then has a `held_out_score`, its score outside its own bag.
+        "auto": four bags, and beyond 1,600 graphs bags of about 400. A percentage for ε refers to a bag.
     time_limit
         Seconds after which mining stops; finished programs are returned.
     checkpoint
@@ -120,8 +120,8 @@ def mine(
 
     Returns
     -------
-    The programs, merged where those of one label have the same canonical form. Ctrl-C and `time_limit` end
-    the call with the programs that are done; `.complete` is then False and `.stopped_by` says why.
+    The programs; those of one label with the same canonical form are merged. After Ctrl-C or `time_limit`,
+    the finished programs are returned; `.complete` is then False and `.stopped_by` gives the reason.
     """
     options = {name: value for name, value in locals().items() if name not in ("dataset", "bags")}
     labels, codes = checked_labels(dataset)
@@ -192,7 +192,7 @@ class _Interrupt:
 
 @contextmanager
 def _listening() -> Iterator[_Interrupt]:
-    """Note a first Ctrl-C instead of raising it, so that no record is cut in half; a second one raises.
+    """Record a first Ctrl-C instead of raising it, so that no record is cut in half; a second one raises.
 
     A handler that is not Python's own stays in place, and threads get no signals anyway.
     """
@@ -223,7 +223,7 @@ _LISTENING: list[Callable[[int, FrameType | None], None]] = []
 
 
 def ask_to_stop() -> bool:
-    """Stop mining in this process as Ctrl-C would, if that is ignored; say whether any is under way."""
+    """Stop mining in this process as Ctrl-C would, if that is ignored; return whether any is running."""
     if _LISTENING:
         _LISTENING[-1](signal.SIGINT, None)
     return bool(_LISTENING)
@@ -237,7 +237,7 @@ def _run_tasks(
     report: Callable[[Sequence[TaskResult]], None],
     clock: _Clock,
 ) -> str | None:
-    """Mine the tasks without a result; return what ended it early, or None where every one is done."""
+    """Mine the tasks without a result; return why it stopped early, or None if all are done."""
     left = [number for number in range(n_tasks) if number not in results]
     if not left:
         return None
@@ -298,7 +298,7 @@ def _merged(
             groups.setdefault((code, results[number].program), []).append(number)
     merged = []
     for (code, program), numbers in groups.items():
-        # Supports differ only where a search ran out of budget; the surest one is kept.
+        # Supports differ only if a search ran out of budget; the most certain one is kept.
         best = results[min(numbers, key=lambda number: (results[number].unresolved, number))]
         targets = sorted({row for number in numbers for row in plan.rows[number]})
         support = parse_rows(best.support, len(codes))

@@ -1,4 +1,4 @@
-"""neighbourhoods(): the surroundings of every node as programs, found without looking at labels."""
+"""neighbourhoods(): the surroundings of every node as programs, found without labels."""
 
 from __future__ import annotations
 
@@ -53,28 +53,28 @@ def neighbourhoods(
 ) -> ProgramSet:
     """Return the surroundings of all nodes as programs: what circular fingerprints hash, but readable.
 
-    For every node and every radius from 0 to `radius`, the nodes within that distance and the edges among
-    them are a program that asks for exactly these values. Programs that are the same are merged, and of those
-    that match the same graphs the smallest is kept. Labels are not looked at, so the columns of a model tell
-    nothing of the labels they were found beside.
+    For every node and every radius from 0 to `radius`, the nodes within that distance and the edges between
+    them become a program with exactly their values. Equal programs are merged, and of those that match the
+    same graphs the smallest is kept. Labels are not used, so the columns of a model do not leak the labels of
+    its training graphs.
 
     Parameters
     ----------
     dataset
         Graphs, with or without labels.
     radius
-        The largest distance from the centre, at least 0. The direction of edges makes no difference to it.
+        The largest distance from the centre, at least 0. The direction of edges is ignored.
     min_support
-        In how many graphs a neighbourhood must occur; "auto": 3, below 500 graphs 2.
+        In how many graphs a neighbourhood must occur; "auto": 3, or 2 below 500 graphs.
     structure
-        Whether degree and ring join the node features first; "auto": where nodes carry labels only.
+        Whether degree and ring are added to the node features first; "auto": if nodes have labels only.
     ignore
-        Features that programs do not speak of. "auto": of molecules with the features of the Open Graph
-        Benchmark those that depend on how a molecule is written, or that SMARTS cannot say; else none.
+        Features that programs do not use. "auto": for molecules with the features of the Open Graph Benchmark
+        those that depend on how a molecule is written, or that SMARTS cannot express; else none.
     max_programs
-        Keep so many of the programs that match most graphs; None: all.
+        Keep this many of the programs, those that match most graphs; None for all.
     n_jobs
-        Threads; -1 means all processors. The result does not depend on it.
+        Number of threads; -1 for all CPU cores. The result does not depend on it.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def least_support(min_support: int | Literal["auto"], n_graphs: int) -> int:
 
 
 class _Values:
-    """What programs can say of the features of nodes, or of edges: the values of those that repeat.
+    """The feature values of nodes, or of edges, that programs can use: those that repeat.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class _Values:
         if quantities:
             names = [features[c].name if features else str(c + 1) for c in quantities]
             logger.info("neighbourhoods: %s feature(s) %s are quantities and left unconstrained", what, names)
-        # What all nodes share excludes nothing, and is not said.
+        # A value that all nodes share excludes nothing and is left out.
         self._said = [c for c in said if c not in quantities and len(table) and np.ptp(table[:, c]) > 0]
         if self._said:
             rows = np.ascontiguousarray(table[:, self._said])

@@ -1,4 +1,4 @@
-"""MinedProgram and ProgramSet: what mining gives. Text and files of them are in `program_text`."""
+"""MinedProgram and ProgramSet: the results of mining. `program_text` reads and writes their files."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Example(NamedTuple):
-    """A molecule that a program matches: its SMILES, and for each variable the atom that it stands for."""
+    """A molecule that a program matches: its SMILES, and the atom of each variable."""
 
     smiles: str
     atoms: tuple[int, ...]
 
 
 class MinedProgram:
-    """A program with the label it speaks for and where it came from.
+    """A program with its label, score, support and origin.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ class MinedProgram:
     support
         Which graphs of the dataset it matches.
     targets
-        Rows of the graphs it was found in, rising.
+        Rows of the graphs it was found in, sorted.
     steps
         Mutations between the first of them and the program.
     complete
-        Whether the support is certain: False where a search ran out of budget, which counts as no match.
+        Whether the support is certain: False if a search ran out of budget, which counts as no match.
     held_out_score
-        Its score over the graphs outside the bag it was mined from, the mean where several bags found it;
-        None where it was not mined in bags.
+        Its score over the graphs outside the bag it was mined from, or the mean if several bags found it;
+        None if it was not mined in bags.
     example
-        A molecule to draw the program by, see `ProgramSet.with_examples`.
+        A molecule on which to draw the program, see `ProgramSet.with_examples`.
     """
 
     __slots__ = (
@@ -109,7 +109,7 @@ class MinedProgram:
 
     @property
     def targets(self) -> IntArray:
-        """Rows of the graphs it was found in, rising."""
+        """Rows of the graphs it was found in, sorted."""
         if isinstance(self._targets, np.ndarray):
             return self._targets
         rows = np.flatnonzero(self._targets.mask())
@@ -124,11 +124,11 @@ class MinedProgram:
 
     @property
     def support_key(self) -> bytes:
-        """What programs with the same support share."""
+        """A key that is equal for programs with the same support."""
         return self._support.key
 
     def replace(self, **changes: Any) -> MinedProgram:
-        """Return the same with other program, label, score, targets, held-out score or example."""
+        """Return a copy with another program, label, score, targets, held-out score or example."""
         changed = copy.copy(self)
         for name, value in changes.items():
             setattr(changed, name, value)
@@ -159,20 +159,20 @@ class MinedProgram:
 
 @dataclass(frozen=True)
 class MiningStats:
-    """What mining took; not part of saved files, since it differs from run to run.
+    """The cost of mining; not saved to files, since it differs from run to run.
 
     Attributes
     ----------
     tasks
         Descents done.
     tests, searches
-        Questions asked of graphs, and searches run for them.
+        Number of program-graph tests, and of searches run for them.
     unknown
         Questions whose search ran out of budget.
     unresolved
         Graphs on which a finished program stayed unknown, over all programs.
     descent_seconds
-        Processor time of the descents, wherever and whenever they ran.
+        CPU time of the descents, wherever and whenever they ran.
     cpu_seconds, wall_seconds
         Time of this call in this process.
     """
@@ -203,7 +203,7 @@ class SetInfo:
     settings
         The parameters of the call that decide its result.
     n_targets
-        Number of graphs that were to be mined.
+        Number of graphs to mine.
     fingerprint
         Hash of the data.
     complete
@@ -263,7 +263,7 @@ class SetInfo:
 
 
 class ProgramSet(Sequence[MinedProgram]):
-    """Mined programs in the order of their first targets, with what they were mined from.
+    """Mined programs in the order of their first targets, with information about the data and the call.
 
     A sequence: a slice, `top` and `filter` give a smaller set with the same information about the data.
 
@@ -276,7 +276,7 @@ class ProgramSet(Sequence[MinedProgram]):
     stats
         What mining took.
     stopped_by
-        "time limit" or "interrupt" where mining ended early, else None.
+        "time limit" or "interrupt" if mining stopped early, else None.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ class ProgramSet(Sequence[MinedProgram]):
         stats: MiningStats | None = None,
         stopped_by: str | None = None,
     ) -> None:
-        if n_structure_features(info.schema):  # so that programs can be asked about graphs without them
+        if n_structure_features(info.schema):  # so that programs can be matched with graphs that lack them
             items = [item.replace(program=item.program.with_schema(info.schema)) for item in items]
         self._items = tuple(items)
         self.info = info
@@ -321,7 +321,7 @@ class ProgramSet(Sequence[MinedProgram]):
 
     @property
     def programs(self) -> list[Program]:
-        """The programs alone."""
+        """The programs without labels and scores."""
         return [item.program for item in self._items]
 
     @property
@@ -343,23 +343,23 @@ class ProgramSet(Sequence[MinedProgram]):
         return table
 
     def sparse_supports(self) -> csr_array:
-        """Return `supports` as a sparse table of ones, which takes memory for matches alone."""
+        """Return `supports` as a sparse table of ones, which stores only matches."""
         from scipy.sparse import csc_array
 
         rows = [np.flatnonzero(item.support).astype(np.int32) for item in self._items]
-        start = np.cumsum([0, *map(len, rows)]).astype(np.int32)  # what scikit-learn takes
+        start = np.cumsum([0, *map(len, rows)]).astype(np.int32)  # as scikit-learn expects
         indices = np.concatenate([*rows, np.zeros(0, dtype=np.int32)])
         shape = (self.info.n_graphs, len(rows))
         return csc_array((np.ones(len(indices), dtype=np.float32), indices, start), shape=shape).tocsr()
 
     @property
     def complete(self) -> bool:
-        """Whether every target was mined; False where mining was stopped."""
+        """Whether every target was mined; False if mining was stopped."""
         return self.info.complete
 
     @property
     def schema(self) -> Schema | None:
-        """What the features and classes are called."""
+        """The names of the features and classes."""
         return self.info.schema
 
     # --- choosing -----------------------------------------------------------------------------------------
@@ -378,7 +378,7 @@ class ProgramSet(Sequence[MinedProgram]):
     def ranked(self) -> ProgramSet:
         """Return the programs from best to worst: by score, then by support, then in the order of targets.
 
-        A score outside the bag that a program was mined from counts before the score itself.
+        The held-out score of a program mined in bags counts before the score itself.
         """
 
         def key(i: int) -> tuple[float, int, int]:
@@ -390,7 +390,7 @@ class ProgramSet(Sequence[MinedProgram]):
         return self._with(self._items[i] for i in order)
 
     def top(self, k: float, per_label: bool = False) -> ProgramSet:
-        """Return the k best programs, or all where there are fewer.
+        """Return the k best programs, or all if there are fewer.
 
         Parameters
         ----------
@@ -413,14 +413,14 @@ class ProgramSet(Sequence[MinedProgram]):
         return self._with(kept)
 
     def filter(self, min_support: int = 1, min_lift: float = 0) -> ProgramSet:
-        """Keep the programs with enough support and a score above what their label's share gives.
+        """Keep the programs with enough support and a score well above their label's share.
 
         Parameters
         ----------
         min_support
-            Least number of training graphs a program matches; PL4XGL asks for 2.
+            Minimum number of matched training graphs; 2 in PL4XGL.
         min_lift
-            Least score over the label's share of the training graphs; PL4XGL asks for 1.2.
+            Minimum ratio of the score to the label's share of the training graphs; 1.2 in PL4XGL.
         """
         least, lift = whole("min_support", min_support, 0), non_negative("min_lift", min_lift)
         shares = {label: count / self.info.n_graphs for label, count in self.info.label_counts}
@@ -433,7 +433,7 @@ class ProgramSet(Sequence[MinedProgram]):
     # --- showing ------------------------------------------------------------------------------------------
 
     def with_examples(self, dataset: GraphDataset) -> ProgramSet:
-        """Return the same programs, each with a molecule to draw it by; of other graphs the set itself.
+        """Return the programs with a molecule on which to draw each; without molecules, the set itself.
 
         The example is the smallest of the first molecules that the program matches.
 
@@ -501,7 +501,7 @@ class ProgramSet(Sequence[MinedProgram]):
     # --- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a ``.gdl`` file that people can read; it appears when it is complete."""
+        """Write a readable ``.gdl`` file; it appears when it is complete."""
         from gdlnn.mining.program_text import save
 
         save(self, path)

@@ -1,4 +1,4 @@
-"""A ProgramSet as text: the GDL files that it is saved in, and summaries and tables for people.
+"""A ProgramSet as text: GDL files, summaries and tables.
 
 The first line of a file is a comment with the set's own data as JSON, the second one the schema if there is
 one. Each program has a header with its label, score, support, targets and steps, and above it a comment that
@@ -70,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> ProgramSet:
 
 
 def to_text(programs: ProgramSet, *, words: bool = True) -> str:
-    """Return a set as text, with a sentence above each program unless no one is meant to read it."""
+    """Return a set as text, with a description above each program unless disabled."""
     info = programs.info
     lines = [FIRST_LINE + json.dumps(_info_json(info), ensure_ascii=False)]
     if info.schema is not None:
@@ -261,7 +261,7 @@ def _entry(metadata: Mapping[str, Any], key: str, kinds: tuple[type, ...], where
 
 
 def summary(programs: ProgramSet) -> str:
-    """Return a few lines about what a set holds and how long mining took."""
+    """Return a few lines about the content of a set and how long mining took."""
     info, stats = programs.info, programs.stats
     schema = info.schema or Schema()
     of = f" of {info.dataset}" if info.dataset else ""

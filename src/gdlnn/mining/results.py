@@ -42,7 +42,7 @@ _KINDS = {**dict.fromkeys(_WHOLE, int), "score": float, "seconds": float | int, 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The program of one task in canonical form, where it matches, and what the search took.
+    """The program of one task in canonical form, where it matches, and the cost of the search.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class TaskResult:
     mutations
         Number of mutations applied.
     unresolved
-        Graphs on which the answer is not known even with the larger budget; taken as not matched.
+        Graphs on which the answer is unknown even with the larger budget; they count as not matched.
     tests, searches, unknown
-        Questions asked, searches run, and questions whose search ran out of budget.
+        Tests, searches, and tests whose search ran out of budget.
     seconds
-        Processor time of the descent.
+        CPU time of the descent.
     """
 
     task: int
@@ -73,7 +73,7 @@ class TaskResult:
 
     @classmethod
     def from_native(cls, task: int, graph: Graph, mined: _core.MinedProgram) -> Self:
-        """Convert what the core gave for a target."""
+        """Convert the core's result for a target."""
         program = native_program(graph, mined).canonical(directed=graph.directed)
         return cls(
             task,
@@ -129,7 +129,7 @@ def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals
 def checkpoint_header(
     fingerprint: str, labels: Sequence[Any], settings: Settings, plan: Plan
 ) -> dict[str, Any]:
-    """Return what decides the results of a call, and so must be the same in its file."""
+    """Return the settings that determine the results of a call, which must be equal in its file."""
     tasks = hashlib.sha256(json.dumps([plan.tasks, plan.rows]).encode()).hexdigest()
     return {
         "format": FORMAT,
@@ -181,7 +181,7 @@ class Checkpoint(Journal):
         self.append([result.to_json() for result in results])
 
     def _add(self, value: Any, place: int) -> None:
-        """Take a record with a correct checksum, which may still not be a result of this call."""
+        """Add a record with a correct checksum, which may still not be a result of this call."""
         try:
             result = TaskResult.from_json(value)
             parse_runs(str(result.task), self._n_tasks)

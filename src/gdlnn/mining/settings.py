@@ -29,7 +29,7 @@ FINAL_BUDGET = 2_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the result of mining, beside the data: everything but threads, clocks and files.
+    """The settings that determine the result of mining: everything except threads, clocks and files.
 
     ``epsilon`` is the number, whatever it was given as; ``final_budget`` is the budget of the recount.
     """
@@ -44,7 +44,7 @@ class Settings:
     nominal: Nominal = "value"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values; the paper's kind of condition goes without saying."""
+        """Return the settings as plain JSON values; ``nominal`` is left out if it is that of the paper."""
         values = asdict(self)
         if self.nominal == "interval":
             del values["nominal"]
@@ -52,7 +52,7 @@ class Settings:
 
 
 def checked_settings(values: Mapping[str, Any], n_graphs: int) -> Settings:
-    """Check the parameters of a call; an error names the parameter, what was expected and what came."""
+    """Check the parameters of a call; an error names the parameter, what was expected and what was given."""
     strategy = values["strategy"]
     if strategy not in get_args(Strategy):
         raise wrong("strategy", f"one of {', '.join(get_args(Strategy))}", strategy)

@@ -20,7 +20,7 @@ _RUN_BYTES = 8
 
 
 class Support:
-    """Which of `n_rows` rows are matched: as runs of rows, or as bits where these take less memory.
+    """Which of `n_rows` rows are matched: as runs of rows, or as bits if these take less memory.
 
     So a support takes no more memory than its text does, whatever number of rows a file declares.
     """
@@ -62,7 +62,7 @@ class Support:
 
     @property
     def key(self) -> bytes:
-        """What equal supports over as many rows share."""
+        """A key that is equal for equal supports over as many rows."""
         if self._bits is not None:
             return self._bits.tobytes()
         assert self._runs is not None
@@ -96,7 +96,7 @@ def format_rows(rows: Iterable[int]) -> str:
 
 
 def parse_runs(text: str, n_rows: int) -> npt.NDArray[np.int32]:
-    """Return the first and last rows of runs in time and memory that grow with the text alone."""
+    """Return the first and last rows of runs, in time and memory proportional to the text."""
     ends = array("i")
     at, least = 0, 0
     while at < len(text):

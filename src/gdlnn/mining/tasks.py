@@ -1,4 +1,4 @@
-"""Tasks: the descents of a mining call, each from a target or one component of it, and a tally of them.
+"""Tasks: the descents of a mining call, each from a target or one component of it, and their progress.
 
 The tasks do not depend on the number of threads or on what has been mined before: the same call always has
 the same ones.
@@ -43,7 +43,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The tasks of a call, and the rows of the targets that each one stands for.
+    """The tasks of a call, and the rows of the targets that each one covers.
 
     ``rows`` begins with the row a task was made from; rows of isomorphic targets of the same label, which are
     not mined again, follow. ``targets`` are all rows with a task.
@@ -116,7 +116,7 @@ def tie_seed(seed: int, target: int, component: int, restart: int) -> int:
 
 
 def choose_targets(targets: Targets, codes: npt.NDArray[np.int32], seed: int) -> IntArray:
-    """Return the rows to mine, rising.
+    """Return the sorted rows to mine.
 
     A number or a fraction is drawn with the seed so that labels keep their shares; rows or a mask are taken
     as given. "auto" draws `MOST_TARGETS` of more graphs.
@@ -160,7 +160,7 @@ def _not_targets(got: object) -> MiningError:
 
 
 class Tally:
-    """How far mining has come: targets done, programs found, best score, rate."""
+    """The progress of mining: targets done, programs found, best score, rate."""
 
     def __init__(self, plan: Plan, before: Iterable[TaskResult]) -> None:
         self._plan = plan

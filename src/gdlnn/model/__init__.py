@@ -1,6 +1,6 @@
-"""The model: from mined programs to features, a head that classifies, selection, and a file to keep it in.
+"""The model: programs as features, a head that classifies, tuning, and the model file.
 
-Everything is loaded when first used: torch and scikit-learn take seconds.
+Everything is imported on first use: torch and scikit-learn take seconds.
 """
 
 from __future__ import annotations

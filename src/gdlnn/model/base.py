@@ -1,4 +1,4 @@
-"""What classifiers over graphs share: scores and tags; and, of those by programs, predictions and pages."""
+"""Base classes of classifiers over graphs: scores and tags, predictions, and display in notebooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gdlnn.model.inputs import GraphsLike
     from gdlnn.model.representation import Representation
 
-    # scikit-learn has no types, and what inherits from an untyped class is not checked. This is what is used.
+    # scikit-learn has no types, and subclasses of untyped classes are not checked: declare what is used.
 
     class BaseEstimator:
         """Parameters by name."""
@@ -69,7 +69,7 @@ class GraphClassifier(GraphEstimator):
     """
 
     def represent(self, X: GraphsLike) -> Representation:
-        """Match the programs against graphs once, and return everything that follows from it."""
+        """Match the programs against graphs once, and return features, matches and predictions."""
         raise NotImplementedError
 
     def predict_proba(self, X: GraphsLike) -> npt.NDArray[np.float64]:
@@ -85,7 +85,7 @@ class GraphClassifier(GraphEstimator):
         return self.represent(X).to_frame()
 
     def seen(self, X: GraphsLike) -> list[bool | None]:
-        """Return which graphs the model was trained on, validation set included; None where it cannot say."""
+        """Return which graphs were in the training or validation set; None if unknown."""
         return self.represent(X).seen
 
     def domain(self, X: GraphsLike) -> list[DomainAnswer]:
@@ -93,7 +93,7 @@ class GraphClassifier(GraphEstimator):
         return self.represent(X).domains
 
     def _explain(self, graphs: Any, *options: Any, **named: Any) -> Any:
-        """Call `gdlnn.explain.explain`, by name: this layer does not know of explanations."""
+        """Call `gdlnn.explain.explain`, imported by name: this package does not depend on explanations."""
         return importlib.import_module("gdlnn.explain").explain(self, graphs, *options, **named)
 
     # Which of the three methods a notebook calls depends on it and on the version of scikit-learn;

@@ -1,4 +1,4 @@
-"""Calibration and decision: probabilities that hold on unseen graphs, and from which one on to decide."""
+"""Calibration and decision: probabilities that hold on unseen graphs, and the decision threshold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 FEWEST_PER_CLASS = 8
-"""With fewer held-out graphs of some class nothing is calibrated and no threshold is chosen."""
+"""With fewer held-out graphs of some class, nothing is calibrated and no threshold is chosen."""
 RARE = 0.3
 """A class with a smaller share of the training graphs is rare."""
 _TINY = 1e-12
@@ -42,7 +42,7 @@ class Calibration:
 
     @property
     def is_identity(self) -> bool:
-        """Whether probabilities stay as they are."""
+        """Whether probabilities are unchanged."""
         return self.scale == 1 and self.offset == 0
 
     def apply(self, probabilities: FloatArray) -> FloatArray:
@@ -66,18 +66,18 @@ class Calibration:
         shift: bool = True,
         row_weights: FloatArray | None = None,
     ) -> Calibration:
-        """Minimise the log loss of held-out rows, with a prior that keeps probabilities as they are.
+        """Minimise the log loss of held-out rows, with a prior that favours no change.
 
         Parameters
         ----------
         probabilities, codes
-            What a head said of rows that it was not trained on, and the numbers of their classes.
+            A head's probabilities for rows that it was not trained on, and the codes of their classes.
         weights
-            Weights by class, where the head was trained with such.
+            Weights by class, if the head was trained with them.
         shift
             Whether the odds of two classes may be shifted too. Without it the most probable class stays.
         row_weights
-            How much each row counts; None: all the same.
+            The weight of each row; None for equal weights.
         """
         n_classes = probabilities.shape[1]
         if np.bincount(codes, minlength=n_classes).min() < FEWEST_PER_CLASS:
@@ -102,16 +102,16 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Decision:
-    """The rule that makes a class of probabilities, for two classes.
+    """The rule that decides a class from probabilities, for two classes.
 
     Attributes
     ----------
     code
         The position of the class that the threshold is for: the rarer one in training.
     threshold
-        Its least probability for which it is predicted.
+        The probability from which it is predicted.
     rule
-        What the threshold was chosen by.
+        How the threshold was chosen.
     """
 
     code: int
@@ -155,7 +155,7 @@ def checked_rule(decide: Any) -> str | float:
 
 
 def rule_for(decide: str | float, shares: Sequence[float]) -> str | float:
-    """Return what "auto" stands for: the middle, or with a rare class the best balanced accuracy."""
+    """Return the rule for "auto": 0.5, or with a rare class the best balanced accuracy."""
     if decide != "auto":
         return decide
     return "balanced-accuracy" if len(shares) == 2 and min(shares) < RARE else 0.5
@@ -164,7 +164,7 @@ def rule_for(decide: str | float, shares: Sequence[float]) -> str | float:
 def choose_threshold(
     rule: str | float, probabilities: FloatArray, codes: IntArray, counts: Sequence[int]
 ) -> Decision | None:
-    """Choose the threshold of the rarer class on held-out rows; None where the most probable class will do.
+    """Choose the threshold of the rarer class on held-out rows; None to predict the most probable class.
 
     Parameters
     ----------
@@ -228,12 +228,12 @@ def cross_fitted(
     columns: Callable[[IntArray], BoolArray],
     fitting: Callable[[IntArray], Mapping[str, Any]] = lambda _: {},
 ) -> FloatArray | None:
-    """Return what heads trained on the other folds say of each row; None where a fold has all of a class.
+    """Return out-of-fold probabilities of each row; None if a fold has all rows of a class.
 
     Parameters
     ----------
     make_head
-        Returns an unfitted head, of which an ensemble is made smaller: two members tell how sure it is.
+        Returns an unfitted head; ensembles are reduced to two members, enough for calibration.
     table, codes
         The features of all training rows, dense or sparse, and the numbers of their classes.
     folds
@@ -241,7 +241,7 @@ def cross_fitted(
     columns
         Returns for the rows of a fold which columns the head may see.
     fitting
-        Returns what else `fit` takes for some rows, such as their weights.
+        Returns other arguments of `fit` for some rows, such as their weights.
     """
     n_classes = int(codes.max()) + 1
     said = np.zeros((len(codes), n_classes))

@@ -1,4 +1,4 @@
-"""GDLNNClassifier: programs as columns, a head on top. A scikit-learn classifier over graphs."""
+"""GDLNNClassifier: a scikit-learn classifier over graphs, with programs as features."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
 
 FloatArray = npt.NDArray[np.float64]
-# Where parameters of version 0.1 are today; `paper` names the place in its error.
+# The new places of parameters of version 0.1, which `paper` names in its error.
 _MOVED = {
     **{name: f"vocabulary=Mined({name}=…)" for name in Mined().get_params()},
     **{name: f"head=MLPHead({name}=…)" for name in MLPHead().get_params()},
@@ -90,43 +90,43 @@ logger = logging.getLogger(__name__)
 class GDLNNClassifier(GraphClassifier):
     """Classify graphs by the programs they contain.
 
-    Fitting finds programs in the training graphs, takes them as the columns of the GDL layer and trains a
-    head on what they match. It works on lists of `Graph` and on `GraphDataset`.
+    `fit` finds programs in the training graphs, uses them as the columns of the GDL layer and trains a head
+    on their matches. It takes lists of `Graph` or a `GraphDataset`.
 
     Parameters
     ----------
     vocabulary
         Where programs come from: "mined" or ``Mined(...)`` with options of the search, "neighbourhoods" or
-        ``Neighbourhoods(...)``, or several of these. "auto": neighbourhoods, and beside them programs mined
-        in bags where there are fewer than 1,000 training graphs that were not read as molecules.
+        ``Neighbourhoods(...)``, or several of these. "auto": neighbourhoods, and in addition programs mined
+        in bags if there are fewer than 1,000 training graphs that were not read as molecules.
     head
         "mlp", "linear" (exact attributions), "scorecard" (at most 30 programs, see `ScorecardHead`),
         ``MLPHead(...)`` or ``ScorecardHead(...)`` with their own options, or any scikit-learn classifier.
     structure
-        Whether degree and ring join the node features, computed from each graph. "auto": where nodes carry
+        Whether degree and ring are added to the node features. "auto": if nodes have
         labels only, as in MUTAG, and no such feature yet.
     pooled
-        Whether the head sees pooled features beside the programs, see `PooledFeatures`. "auto": where some
-        feature is a quantity. Elsewhere they add nothing to the accuracy, and without them predictions
-        follow from the programs alone.
+        Whether the head also gets pooled features, see `PooledFeatures`. "auto": if some feature is a
+        quantity. Elsewhere they do not improve accuracy, and without them predictions depend on programs
+        alone.
     activation
-        What the GDL layer gives, see `GDLTransformer`.
+        The values of the GDL layer, see `GDLTransformer`.
     class_weight
         "balanced", weights by label, or None: see `MLPHead`.
     calibrate
         Whether the probabilities of an `MLPHead` are calibrated on graphs that it was not trained on: the
-        validation set, or without one the training graphs, four times a quarter of them held out.
+        validation set, or without one the training graphs by four-fold cross-fitting.
     decide
-        From which probability on the rarer of two classes is predicted: a number, or what the threshold is
-        chosen by on held-out graphs: "balanced-accuracy", "f1", "mcc" or "recall=0.9". "auto": 0.5, and
-        balanced accuracy where the rarer class has less than 30 % of the training graphs.
+        The threshold from which the rarer of two classes is predicted: a number, or the score by which it is
+        chosen on held-out graphs: "balanced-accuracy", "f1", "mcc" or "recall=0.9". "auto": 0.5, or balanced
+        accuracy if the rarer class has less than 30 % of the training graphs.
     validation_fraction
-        Share of the training graphs that is held out for early stopping where `fit` is given no validation
-        set, provided it comes to `MIN_VALIDATION` graphs.
+        Share of the training graphs held out for early stopping if `fit` is given no validation set and the
+        share is at least `MIN_VALIDATION` graphs.
     checkpoint
         A folder for finished parts of the search; the same call resumes from it.
     seed, n_jobs, progress
-        Seed of everything random; threads of mining and matching; whether to show a progress bar.
+        Random seed; number of threads for mining and matching; whether to show a progress bar.
 
     Attributes
     ----------
@@ -143,14 +143,14 @@ class GDLNNClassifier(GraphClassifier):
     schema_
         The names of features and classes, or None; structure features are among them.
     seen_, domain_
-        Which graphs the model was trained on, and what they are like: see `seen` and `domain`.
+        Records of the training graphs, used by `seen` and `domain`.
     reading_
-        How the molecules of the training set became graphs, or None: predicting reads SMILES the same way.
+        How the training molecules were converted to graphs, or None; `predict` reads SMILES the same way.
     provenance_
-        How the training set was read from its table and split, see `GraphDataset`: a report follows it.
+        How the training table was read and split, see `GraphDataset`; a report repeats it.
     training_labels_
-        The label of every training graph, in the order of the supports of `programs_`; None in a model of a
-        file that does not have them.
+        The label of every training graph, in the order of the supports of `programs_`; None if the model file
+        does not have them.
     """
 
     vocabulary: Vocabulary = "auto"
@@ -177,10 +177,10 @@ class GDLNNClassifier(GraphClassifier):
         hidden: Sequence[int] = (64,),
         **parameters: Any,
     ) -> Self:
-        """Return the paper's own recipe: one ε, the k best programs, one perceptron on 0/1 features.
+        """Return a classifier with the paper's recipe: one ε, the k best programs, one perceptron.
 
-        ε, k and the learning rate are meant to be chosen on a validation set: see `tune`. Parameters of the
-        classifier may be given beside them.
+        `tune` chooses ε, k and the learning rate on a validation set. Other parameters of the classifier
+        may be given too.
         """
         known = cls().get_params(deep=False)
         for name in parameters:
@@ -224,15 +224,15 @@ class GDLNNClassifier(GraphClassifier):
             The validation set for early stopping: a fraction of the training graphs, ``(graphs, y)`` or a
             dataset. It is neither mined nor trained on.
         programs
-            Programs that were mined from exactly these graphs before, one set for each ε: nothing is mined.
+            Programs already mined from exactly these graphs, one set for each ε: nothing is mined.
         sample_weight
-            How much each graph counts in the training of the head; programs are found without it.
+            The weight of each graph when the head is trained; not used for finding programs.
         """
         data = as_labelled(X, y)
         weights = as_weights(sample_weight, len(data))
         if programs is not None and not isinstance(validation, GraphDataset | tuple | None):
             raise ModelError(
-                "fit: validation: expected no fraction, since the given programs know all graphs"
+                "fit: validation: no fraction can be held out: the given programs were mined from all graphs"
             )
         fraction = 0.0 if programs is not None else self.validation_fraction
         settled = self._settle(data, validation, fraction)
@@ -244,7 +244,7 @@ class GDLNNClassifier(GraphClassifier):
         return self
 
     def _settle(self, data: GraphDataset, validation: Validation, fraction: float) -> Settled:
-        """Decide what follows from the data and the parameters before anything is found."""
+        """Resolve the parameters that depend on the data, before anything is mined."""
         train, val = training_and_validation(data, validation, fraction, self.seed)
         if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
             train, val = train.with_structure(), None if val is None else val.with_structure()
@@ -255,7 +255,7 @@ class GDLNNClassifier(GraphClassifier):
         self.head_ = self._make_head()
         card = isinstance(self.head_, ScorecardHead)
         pooled = self._pools(train) and not (card and self.pooled == "auto")
-        # A card of few programs is chosen among those that know nothing of labels, unless told otherwise.
+        # By default a scorecard chooses among programs found without labels.
         vocabulary = "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
         return Settled(train, val, make_sources(vocabulary, train), pooled)
 
@@ -299,7 +299,7 @@ class GDLNNClassifier(GraphClassifier):
         return any_quantity(train) if self.pooled == "auto" else bool(self.pooled)
 
     def _choice(self, val: GraphDataset | None) -> dict[str, Any]:
-        """Return in words what was settled while fitting."""
+        """Return the choices made while fitting, in words."""
         if not isinstance(self.head_, MLPHead):
             training = type(self.head_).__name__
         elif val is not None and self.head_.stops_early(len(val)):
@@ -419,11 +419,11 @@ class GDLNNClassifier(GraphClassifier):
         return None if said_of_all is None else (said_of_all, codes, row_weights)
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the codes of labels, which are what the head is trained on; -1 for one not seen."""
+        """Return the codes of labels, on which the head is trained; -1 for an unknown label."""
         return label_codes(y, self.classes_)
 
     def _make_head(self) -> Any:
-        """Return an unfitted head with what it takes over from the classifier."""
+        """Return an unfitted head with the settings it inherits from the classifier."""
         head = clone(self.head) if hasattr(self.head, "fit") else None
         if isinstance(self.head, str) and self.head in _HEADS:
             head = _HEADS[self.head]()
@@ -443,11 +443,11 @@ class GDLNNClassifier(GraphClassifier):
     # --- predicting ---------------------------------------------------------------------------------------
 
     def transform(self, X: GraphsLike) -> FloatArray:
-        """Return the features the head sees: one column per program, pooled ones after them."""
+        """Return the features: one column per program, then pooled features."""
         return self._transformed(self._as_trained(X))
 
     def _as_trained(self, X: GraphsLike) -> list[Graph]:
-        """Return graphs with the structure features of training, or say how their schema differs."""
+        """Return graphs with the structure features of training, or raise if their schema differs."""
         check_is_fitted(self, "head_")
         given = as_graphs(X, alone=True, convert=Conversion.of_model(self))
         check_schemas(given, self.schema_, "transform")
@@ -473,7 +473,7 @@ class GDLNNClassifier(GraphClassifier):
         )
 
     def head_probabilities(self, features: FloatArray) -> FloatArray:
-        """Return the head's probabilities for features; 0 and 1 from a head that gives labels only."""
+        """Return the head's probabilities for features; 0 and 1 for a head that only gives labels."""
         if not len(features):
             return np.zeros((0, len(self.classes_)))
         if hasattr(self.head_, "predict_proba"):
@@ -486,8 +486,8 @@ class GDLNNClassifier(GraphClassifier):
     def uncertainty(self, seen: Representation) -> FloatArray | None:
         """Return how much the members of the ensemble disagree: the standard deviation of the probability.
 
-        It is that of the predicted class, calibrated. The members share programs and training graphs, so that
-        it says nothing of what all of them have never seen. None for a head of one member.
+        It is that of the predicted class, calibrated. The members share programs and training graphs, so it
+        does not cover what none of them has seen. None for a head with one member.
         """
         if not isinstance(self.head_, MLPHead) or not len(seen):
             return None
@@ -513,7 +513,7 @@ class GDLNNClassifier(GraphClassifier):
         seed: int = 0,
         **options: Any,
     ) -> Any:
-        """Explain predictions by the programs that decide them and the subgraphs these pick out.
+        """Explain predictions by the programs that decide and the subgraphs they match.
 
         Parameters are those of `gdlnn.explain.explain`.
         """
@@ -521,7 +521,7 @@ class GDLNNClassifier(GraphClassifier):
         return self._explain(graphs, technique, n_features, target, seed, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file that `load_model` reads; it holds no code."""
+        """Save the model to one file without code, which `load_model` reads."""
         from gdlnn.model.model_file import save_model
 
         save_model(self, path)

@@ -1,4 +1,4 @@
-"""Molecules and graphs of other libraries as what estimators take: SMILES, RDKit, PyG and NetworkX."""
+"""Convert SMILES, RDKit molecules, PyG and NetworkX graphs to the graphs that estimators take."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ACCEPTED = "a Graph, a SMILES, an RDKit molecule, a PyG Data or a NetworkX graph
 
 @dataclass(frozen=True)
 class Conversion:
-    """How things that are no graphs become graphs.
+    """How other objects are converted to graphs.
 
     Attributes
     ----------
     reading
-        How molecules are read; None where a model was trained on other graphs.
+        How molecules are read; None if a model was trained on other graphs.
     schema, directed
         What features and classes are called, and whether the edges of PyG graphs have a direction.
     """
@@ -41,7 +41,7 @@ class Conversion:
         return cls(getattr(model, "reading_", None), given_schema(info.schema), info.directed)
 
     def graph(self, item: Any) -> Graph:
-        """Return one thing as a graph.
+        """Convert one object to a graph.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class Conversion:
         if _is_networkx(item):
             return self._from_networkx(item)
         if item is None or item != item:  # NaN, as pandas has it in a column
-            raise GraphError(f"expected {ACCEPTED}, got a missing value ({kind}); leave these rows out")
+            raise GraphError(f"expected {ACCEPTED}, got a missing value ({kind}); remove these rows")
         if kind == "DataFrame":
             raise GraphError("expected a column of molecules, got a DataFrame; give one of its columns")
         raise GraphError(f"expected a Graph, got {kind}; {ACCEPTED} will do")
@@ -74,7 +74,7 @@ class Conversion:
         return self.reading.graph(molecule, schema=self.schema, name=text)
 
     def _from_networkx(self, item: Any) -> Graph:
-        """Take the attributes that the model knows, in its order, if the nodes have them."""
+        """Use the attributes that the model knows, in its order, if the nodes have them."""
         first: dict[str, Any] = next((data for _, data in item.nodes(data=True)), {})
         names = [] if self.schema is None else [feature.name for feature in self.schema.node]
         if not names or not all(name in first for name in names):

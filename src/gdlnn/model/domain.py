@@ -1,9 +1,12 @@
-"""Domain: whether a graph is like those that a model was trained on, and if not, why, in words.
+"""Domain: whether a graph is like the training graphs of a model, and if not, why.
 
-Three things are asked of a graph: values of nominal features that no training graph has, such as a chemical
-element; how many of its nodes have surroundings that occur in a training graph; and how similar it is to the
-most similar training graph in the programs of the model. What is usual is taken from the training graphs
-themselves, each compared with all others.
+Three things are checked:
+
+- whether a nominal feature has a value that no training graph has, such as a chemical element;
+- how many nodes have surroundings that occur in a training graph;
+- how many programs the graph shares with the most similar training graph.
+
+The limits come from the training graphs themselves, each compared with all others.
 """
 
 from __future__ import annotations
@@ -32,15 +35,15 @@ IntArray = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 DomainName = Literal["inside", "edge", "outside"]
 _Finding = tuple[DomainName, str]
-"""Where something puts a graph, and the reason in words."""
+"""The domain of a graph, and the reason in words."""
 
 EDGE, OUTSIDE = 0.05, 0.01
-"""Share of the training graphs that lie beyond the edge of what is usual, and far beyond it."""
+"""Shares of the training graphs that lie beyond the limits of "inside" and of "edge"."""
 MOST_REFERENCES = 5000
-"""Most training graphs that others are compared with; of more, evenly spaced ones are taken."""
+"""Maximum number of training graphs to compare with; of more, evenly spaced ones are taken."""
 _HASH = np.dtype("<u8")
 _CHUNK = 256
-"""Graphs that are compared with the training graphs at once."""
+"""Number of graphs compared with the training graphs at a time."""
 
 
 class DomainAnswer(NamedTuple):
@@ -49,7 +52,7 @@ class DomainAnswer(NamedTuple):
     Attributes
     ----------
     domain
-        "inside", "edge" or "outside"; None where the model does not know, since its file is an old one.
+        "inside", "edge" or "outside"; None if unknown, for a model from an older file.
     reason
         Why it is not inside, in words; else empty.
     coverage
@@ -67,7 +70,7 @@ class DomainAnswer(NamedTuple):
 
 
 class Usual(NamedTuple):
-    """What all but the most unusual training graphs reach, each compared with the others."""
+    """Limits that all but the most unusual training graphs reach, each compared with the others."""
 
     edge: float
     outside: float
@@ -84,7 +87,7 @@ class Usual(NamedTuple):
 
 
 class Domain:
-    """The training graphs of a model, as far as it takes to say whether another graph is like them.
+    """A record of the training graphs that decides whether other graphs are like them.
 
     Parameters
     ----------
@@ -119,7 +122,7 @@ class Domain:
 
     @classmethod
     def of(cls, train: GraphDataset, programs: ProgramSet, seen_values: SeenValues) -> Domain:
-        """Learn from training graphs what is usual among them.
+        """Compute the limits from training graphs.
 
         Parameters
         ----------
@@ -169,7 +172,7 @@ class Domain:
     def _answer(
         self, found: list[_Finding], coverage: float | None, similarity: float | None
     ) -> DomainAnswer:
-        """Put together what was found; of an outside graph only what puts it there is told."""
+        """Combine the checks; for an outside graph, give only the reasons that put it there."""
         worst: DomainName | None = None if self.coverage is None else "inside"
         if found:
             worst = "outside" if any(name == "outside" for name, _ in found) else "edge"
@@ -280,7 +283,7 @@ class Domain:
             return cls(programs, seen_values, schema)
         surroundings = np.frombuffer(base64.b64decode(data["surroundings"], validate=True), dtype=_HASH)
         if (surroundings[1:] <= surroundings[:-1]).any():
-            raise ModelError("domain: expected rising hashes of surroundings, got others")
+            raise ModelError("domain: expected sorted hashes of surroundings")
         nodes, edges = ([int(column) for column in columns] for columns in data["columns"])
         widths = (programs.info.n_node_features, programs.info.n_edge_features)
         for columns, width in zip((nodes, edges), widths, strict=True):

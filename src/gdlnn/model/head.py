@@ -1,4 +1,4 @@
-"""MLPHead: the multi-layer perceptron on top of the GDL layer, as a scikit-learn classifier of its own.
+"""MLPHead: the multi-layer perceptron on top of the GDL layer, as a scikit-learn classifier.
 
 The network itself is in `network`; torch is loaded when a head is first fitted.
 """
@@ -30,7 +30,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def class_weights(head: Any, codes: npt.NDArray[np.int64]) -> FloatArray | None:
-    """Return the weights that a fitted head gave to classes; None: all rows weighed the same."""
+    """Return the class weights of a fitted head; None for equal weights."""
     wanted = getattr(head, "class_weight", None)
     if wanted is None:
         return None
@@ -40,38 +40,38 @@ def class_weights(head: Any, codes: npt.NDArray[np.int64]) -> FloatArray | None:
 
 @dataclass(eq=False, repr=False)
 class MLPHead(ClassifierMixin, BaseEstimator):
-    """A multi-layer perceptron, or a linear classifier where `hidden` is empty.
+    """A multi-layer perceptron, or a linear classifier if `hidden` is empty.
 
     Parameters
     ----------
     hidden
         Sizes of the hidden layers.
     dropout
-        Share of hidden units left out in each training step.
+        Share of hidden units dropped in each training step.
     input_dropout
-        Share of features left out in each training step.
+        Share of features dropped in each training step.
     learning_rate, weight_decay
         Of the Adam optimiser.
     epochs
-        Most passes over the training data; all of them without early stopping.
+        Maximum passes over the training data; without early stopping, exactly this many.
     patience
-        Training stops after so many passes without a better score on the validation set (accuracy first,
+        Training stops after this many passes without a better score on the validation set (accuracy first,
         then loss); the best state is kept.
     early_stopping
-        Whether the validation set stops the training; "auto": where it has at least `MIN_VALIDATION` rows,
-        since choices made on fewer are noise.
+        Whether the validation set is used for early stopping; "auto": if it has at least `MIN_VALIDATION`
+        rows, since choices made on fewer are noise.
     batch_size
         Rows of one training step.
     ensemble_size
-        Number of perceptrons, each with a seed of its own, whose probabilities are averaged.
+        Number of perceptrons, each with its own seed, whose probabilities are averaged.
     soft_labels
         "forest": where a random forest's out-of-bag votes disagree with a label, learn the votes instead.
         Programs were mined from the rows they are trained on and fit them nearly perfectly, so that hard
-        labels teach the head to trust them too far. "auto": with two classes only; with more the votes are
-        spread too thin. None: all labels are used as they are, which suits programs found without labels.
+        labels teach the head to trust them too much. "auto": only with two classes; with more the votes are
+        spread too thin. None: labels are used unchanged, which suits programs found without labels.
     linear_share
         Weight of a linear model with L2 regularisation in the average of probabilities; 0, or without hidden
-        layers: none. Perceptrons on thousands of programs are too sure of themselves; the average is not.
+        layers: none. Perceptrons on thousands of programs are overconfident; the average is not.
     class_weight
         "balanced" gives every class the same weight, None every row; or weights by label. Inside a
         `GDLNNClassifier`, None means that of the classifier.
@@ -116,7 +116,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Train on features X, dense or sparse; a validation set stops the training early.
 
-        `row_weights` say how much each row counts. They are not called sample_weight, since a row of weight 2
+        `row_weights` are the weights of rows. They are not called sample_weight, since a row of weight 2
         is not the same to a network as the row twice, which scikit-learn would expect.
         """
         self._check_parameters()
@@ -138,7 +138,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         return float(self.linear_share) if len(self.hidden) else 0.0
 
     def stops_early(self, n_validation: int) -> bool:
-        """Return whether a validation set of so many rows stops the training."""
+        """Return whether a validation set of this size is used for early stopping."""
         if self.early_stopping == "auto":
             return n_validation >= MIN_VALIDATION
         return bool(self.early_stopping) and n_validation > 0
@@ -168,7 +168,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
                 raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the numbers of labels; one that was not trained on gets -1 and counts as wrong."""
+        """Return the codes of labels; an unknown label gets -1 and counts as wrong."""
         return label_codes(y, self.classes_)
 
     def __sklearn_tags__(self) -> Any:
@@ -205,7 +205,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         return np.asarray(values / values.sum(axis=1, keepdims=True))
 
     def member_probabilities(self, X: FloatArray) -> FloatArray | None:
-        """Return what each perceptron says, members × rows × classes; None where there is only one."""
+        """Return the probabilities of each perceptron, members × rows × classes; None for a single one."""
         check_is_fitted(self, "network_")
         if self.ensemble_size < 2:
             return None

@@ -1,4 +1,4 @@
-"""What estimators over graphs accept: graphs, labels and a validation set, checked once."""
+"""Check the input of estimators over graphs: graphs, labels and a validation set."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 GraphsLike = GraphDataset | Sequence[Any] | npt.NDArray[Any] | Any
-"""Graphs: a data set, or `Graph`, SMILES, RDKit molecules, PyG Data and NetworkX graphs, alone or several."""
+"""Graphs: a dataset, or `Graph`, SMILES, RDKit molecules, PyG Data and NetworkX graphs, one or several."""
 Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
 MIN_VALIDATION = 100
-"""Fewest graphs that are worth holding out: choices made on fewer are noise."""
+"""Minimum number of graphs worth holding out: choices made on fewer are noise."""
 logger = logging.getLogger(__name__)
 
 
@@ -47,11 +47,11 @@ def as_graphs(
     what
         What the error calls them.
     alone
-        Whether one graph that is not in a list will do.
+        Whether a single graph outside a list is accepted.
     error
         The class of the error.
     convert
-        How molecules and graphs of other libraries become graphs; None takes graphs only.
+        How molecules and graphs of other libraries are converted; None accepts only graphs.
     """
     expected = "a Graph, a list of graphs" if alone else "a list of graphs"
     if isinstance(graphs, Graph) or (convert is not None and is_alone(graphs)):
@@ -87,7 +87,7 @@ def _converted(
 def as_labelled(
     graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit", convert: Conversion | None = None
 ) -> GraphDataset:
-    """Return graphs and labels as a data set; without `y` the labels are those of the data set."""
+    """Return graphs and labels as a dataset; without `y` the labels are those of the dataset."""
     convert = convert or Conversion()
     if isinstance(graphs, Iterator):
         graphs = list(graphs)
@@ -119,7 +119,7 @@ def _labels(y: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     values = labels.tolist()
     for index, value in enumerate(values):
         if value is None or value != value:  # NaN, as pandas marks a hole
-            raise ModelError(f"{what}: y: item {index}: expected a label, got {value}; leave these rows out")
+            raise ModelError(f"{what}: y: item {index}: expected a label, got {value}; remove these rows")
     return np.array(values) if labels.dtype.kind == "O" and len(set(map(type, values))) == 1 else labels
 
 
@@ -146,7 +146,7 @@ def check_probabilities(values: FloatArray) -> FloatArray:
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
         raise ModelError(
-            f"graph {row}: the model gives no finite probabilities: its features and weights are too large"
+            f"graph {row}: the probabilities are not finite, since features and weights are too large"
         )
     return values
 
@@ -216,7 +216,7 @@ def _listed(features: Iterable[Feature]) -> str:
 
 
 class SeenValues:
-    """The values that the nominal features had in training; others match no condition and are reported once.
+    """The values of nominal features in training; others match no condition and are reported once.
 
     Parameters
     ----------
@@ -294,18 +294,18 @@ class SeenValues:
 def training_and_validation(
     data: GraphDataset, validation: Validation, fraction: float, seed: int
 ) -> tuple[GraphDataset, GraphDataset | None]:
-    """Return the graphs to train on and the validation part, or None where there is none.
+    """Return the training set and the validation set, or None if there is none.
 
     Parameters
     ----------
     data
         All training graphs.
     validation
-        What the user gave: a fraction to hold out, a part, or None.
+        What the user gave: a fraction to hold out, a validation set, or None.
     fraction
-        Share to hold out where nothing was given and it comes to `MIN_VALIDATION` graphs.
+        Share to hold out if nothing was given and it is at least `MIN_VALIDATION` graphs.
     seed
-        Seed of what is held out.
+        Seed of the held-out sample.
     """
     if isinstance(validation, GraphDataset):
         return data, as_labelled(validation, None, "fit: validation")

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(eq=False, repr=False)
 class GDLTransformer(TransformerMixin, BaseEstimator):
-    """Turn graphs into features: what each program finds in them.
+    """Turn graphs into features: one column per program.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     pooled
         Append pooled node and edge features and sizes, see `PooledFeatures`.
     n_jobs
-        Threads; -1 means all processors.
+        Number of threads; -1 for all CPU cores.
     step_budget
-        Most steps of one search; None: until the answer is known. A search that runs out counts as no match,
-        and a count as what was found so far.
+        Maximum steps of one search; None for no limit. A search that runs out counts as no match,
+        and a count as the number found so far.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     step_budget: int | None = FINAL_BUDGET
 
     def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Take the programs and, for pooled features, learn which values occur; labels are not looked at."""
+        """Store the programs and, for pooled features, learn which values occur; labels are not used."""
         if self.activation not in get_args(Activation):
             expected = ", ".join(get_args(Activation))
             raise ModelError(f"activation: expected one of {expected}, got {self.activation!r}")
@@ -81,7 +81,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: GraphsLike) -> FloatArray:
-        """Return the features: one row per graph, one column per program, pooled ones after them."""
+        """Return the features: one row per graph, one column per program, then pooled features."""
         if not hasattr(self, "programs_"):  # the check itself takes longer than matching one graph
             check_is_fitted(self, "programs_")
         graphs = as_graphs(X)
@@ -120,7 +120,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         return values
 
     def plan_for(self, graphs: GraphSet) -> ProgramPlan:
-        """Return the programs compiled for graphs of one kind, which happens once."""
+        """Return the programs compiled for graphs of one kind, compiled once."""
         kind = graphs.kind
         known: tuple[Any, list[Program], ProgramPlan] | None = self.__dict__.get("_plan")
         if known is None or known[0] != kind or known[1] is not self.programs_:

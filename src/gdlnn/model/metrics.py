@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, balanced accuracy, ROC-AUC, Matthews correlation (MCC), log loss.
+"""Scores of predictions: accuracy, balanced accuracy, ROC-AUC, Matthews correlation (MCC), log loss.
 
 A metric that the true labels leave undefined is None: ROC-AUC where no class has graphs both in and outside
 it, MCC where all true labels are the same. MCC is 0, as in scikit-learn, where all predictions are the same.

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 FORMAT = "gdlnn-model"
 VERSION = 2
-"""What is written. Version 1 had all parameters in one flat list; it is still read."""
+"""The version that is written. Version 1 had all parameters in one flat list; it can still be read."""
 MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.gdl", "head.safetensors"
 MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
-"""Most bytes that a member may unpack to."""
+"""Maximum size of an unpacked member, in bytes."""
 MAX_LAYERS = 4096
-"""Most layers of all members of a head together: each takes memory beside its weights."""
-# Where a model was made, and with how many threads, does not belong to it.
+"""Maximum number of layers of all members of a head: each takes memory besides its weights."""
+# Settings of the machine on which a model was made are not stored.
 _LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
 _VERSION_1_HEAD = {
     **{name: name for name in ("hidden", "dropout", "input_dropout", "learning_rate", "weight_decay")},
@@ -125,7 +125,7 @@ def _training_labels(text: str | None, model: GDLNNClassifier) -> npt.NDArray[An
     codes = np.array(text.split(), dtype=np.int64)
     n, n_classes = model.programs_.info.n_graphs, len(model.classes_)
     if len(codes) != n or (n and not 0 <= codes.min() <= codes.max() < n_classes):
-        raise ModelError(f"training_labels: expected {n} numbers from 0 to {n_classes - 1}, got others")
+        raise ModelError(f"training_labels: expected {n} numbers from 0 to {n_classes - 1}")
     return np.asarray(model.classes_[codes])
 
 
@@ -139,7 +139,7 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
             plain[name] = {"kind": type(value).__name__, **_plain_parameters(value)}
         elif isinstance(value, list | tuple) and value and all(isinstance(one, _PARTS) for one in value):
             plain[name] = [{"kind": type(one).__name__, **_plain_parameters(one)} for one in value]
-        elif name == "class_weight" and isinstance(value, Mapping):  # labels are no keys for JSON
+        elif name == "class_weight" and isinstance(value, Mapping):  # labels cannot be keys in JSON
             plain[name] = [[_plain(label), weight] for label, weight in value.items()]
         else:
             plain[name] = _plain(value)
@@ -173,7 +173,7 @@ def load_model(path: str | os.PathLike[str]) -> GDLNNClassifier:
     if file.is_dir():
         raise ModelError(f"{file.name}: expected a model file, got a folder; name one of the models in it")
     if not file.is_file():
-        raise ModelError(f"{file.name}: expected a model file, got no such file")
+        raise ModelError(f"{file.name}: no such file; expected a model file")
     try:
         members = _read_members(file)
         description = _read_description(members[MODEL], file.name)
@@ -188,7 +188,7 @@ def load_model(path: str | os.PathLike[str]) -> GDLNNClassifier:
 
 
 def _damaged(name: str, error: object) -> ModelError:
-    return ModelError(f"{name}: expected a model file, got a damaged one: {error}")
+    return ModelError(f"{name}: not a model file, or damaged: {error}")
 
 
 def _read_members(file: Path) -> dict[str, bytes]:
@@ -197,14 +197,14 @@ def _read_members(file: Path) -> dict[str, bytes]:
     except (BadArchiveError, OSError) as error:
         raise _damaged(file.name, error) from error
     if MODEL not in members:
-        raise ModelError(f"{file.name}: expected a model file, got another kind of zip file")
+        raise ModelError(f"{file.name}: not a model file, but another kind of zip file")
     return members
 
 
 def _read_description(data: bytes, name: str) -> dict[str, Any]:
     description = bounded_json.loads(data)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise ModelError(f"{name}: expected a model file, got another kind of file")
+        raise ModelError(f"{name}: not a model file")
     version = description.get("version")
     if version not in (1, VERSION):
         raise ModelError(
@@ -245,7 +245,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     decision = description.get("decision")
     model.decision_ = None if decision is None else Decision.from_json(decision)
     pooled = description["pooled"]
-    if model.activation not in get_args(Activation):  # refused here, not when the model is first asked
+    if model.activation not in get_args(Activation):  # refused here, not at the first prediction
         raise _damaged(name, f"activation {model.activation!r:.60}")
     layer = GDLTransformer(model.programs_, model.activation, pooled is not None, model.n_jobs)
     layer.programs_ = model.programs_.programs
@@ -342,7 +342,7 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     if head.share_of_linear:
         expected += (n_features + 1) * len(model.classes_)
     got = sum(tensor.size for tensor in tensors.values())
-    if got != expected:  # before anything is allocated for what the file merely claims
+    if got != expected:  # before memory is allocated for sizes that the file claims
         raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
     if len(widths) * head.ensemble_size > MAX_LAYERS:
         raise _damaged(name, f"expected at most {MAX_LAYERS:,} layers in the head, got more")
@@ -380,7 +380,7 @@ def _check_tensors(
             shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
     if shapes.keys() != tensors.keys():
         strange = min(shapes.keys() ^ tensors.keys())
-        raise _damaged(name, f"{WEIGHTS}: expected the weights of the head, got others: {strange!r:.60}")
+        raise _damaged(name, f"{WEIGHTS}: unexpected weights: {strange!r:.60}")
     for key, tensor in tensors.items():
         if tensor.shape != shapes[key] or tensor.dtype != np.float32:
             raise _damaged(
@@ -389,4 +389,4 @@ def _check_tensors(
         if not np.isfinite(tensor).all():
             raise _damaged(name, f"{WEIGHTS}: {key}: expected finite numbers, got NaN or infinity")
     if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
-        raise _damaged(name, f"{WEIGHTS}: scale: expected numbers above 0, got others")
+        raise _damaged(name, f"{WEIGHTS}: scale: expected numbers above 0")

@@ -54,7 +54,7 @@ def read_manifest(folder: Path) -> list[FolderEntry]:
     except (ValueError, LookupError, TypeError, OSError, RecursionError) as error:
         raise ModelError(f"{folder.name}/{MANIFEST}: expected a list of models, got {error}") from error
     if not entries or any(Path(entry.file).name != entry.file for entry in entries):
-        raise ModelError(f"{folder.name}/{MANIFEST}: expected a list of models in this folder, got another")
+        raise ModelError(f"{folder.name}/{MANIFEST}: expected a list of the models in this folder")
     return entries
 
 

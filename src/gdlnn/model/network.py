@@ -1,7 +1,7 @@
 """The head's network in torch, its training and its predictions; and the GDL layer as a torch module.
 
-Nothing here touches the state of the process: random numbers come from generators of their own, and the
-number of threads is set for the calling thread alone. So fits in several threads give the same bytes.
+Nothing here changes the state of the process: random numbers come from separate generators, and the number of
+threads is set only for the calling thread. So fits in several threads give the same bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ IntArray = npt.NDArray[np.int64]
 MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
 N_TREES = 300
 ROWS_AT_ONCE = 1024
-"""Rows that are predicted together: they stay in the processor's cache."""
+"""Number of rows predicted at a time: they fit into the CPU cache."""
 LINEAR_C = 0.3
 """Inverse strength of the L2 regularisation of the linear model."""
 
@@ -54,7 +54,7 @@ LINEAR_C = 0.3
 class Perceptron(nn.Module):
     """Linear layers with ReLU and dropout between them; without hidden layers, a linear classifier.
 
-    The weights are left as they are in memory: `initialise` draws them, or a file sets them.
+    The weights are not initialised: `initialise` draws them, or a file sets them.
     """
 
     def __init__(self, n_features: int, hidden: Sequence[int], n_classes: int, dropout: float = 0.0) -> None:
@@ -134,12 +134,12 @@ class HeadNetwork(nn.Module):
         return self._mean([part(inputs) for part in self._parts()])
 
     def predicted(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what `forward` does in evaluation mode, sooner."""
+        """Return the result of `forward` in evaluation mode, but faster."""
         inputs = self.standardised(x)
         return self._mean([part.predicted(inputs) for part in self._parts()])
 
     def member_probabilities(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what each member says by itself, members × rows × classes; the linear model is none."""
+        """Return the probabilities of each member, members × rows × classes, without the linear model."""
         inputs = self.standardised(x)
         members: list[Any] = list(self.members)
         return torch.stack([member.predicted(inputs).softmax(dim=1) for member in members])
@@ -178,9 +178,9 @@ def _thread_local_limits() -> tuple[Callable[[int], int], Callable[[int], Any]] 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, and leave the number as it was.
+    """Run torch on one thread, and restore the number of threads.
 
-    Batches are tiny, so that a second thread costs more than it brings, and the order of sums, hence every
+    Batches are small, so a second thread costs more than it gains, and the order of sums, hence every
     last bit, depends on the number of threads. `torch.set_num_threads` would also decide for threads that
     start in the meantime; it is used only where torch was built without MKL or GNU OpenMP.
     """
@@ -210,14 +210,14 @@ def generator_of(seed: int, device: torch.device) -> torch.Generator:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's own generators, for networks of other libraries, and leave their state as it was."""
+    """Seed torch's own generators, for networks of other libraries, and restore their state afterwards."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of a name; "auto" is the accelerator where there is one."""
+    """Return the device with a name; "auto" is the accelerator if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(name)
@@ -257,7 +257,7 @@ def train_network(
 
     soft = head.soft_labels == "forest" or (head.soft_labels == "auto" and n_classes == 2)
     wanted = _softened(X, codes, n_classes, seed) if soft else codes
-    if row_weights is not None:  # what is learnt of a row is as heavy as the row
+    if row_weights is not None:  # the targets of a row have the weight of the row
         shares = wanted if wanted.ndim == 2 else np.eye(n_classes)[wanted]
         wanted = (shares * row_weights[:, None]).astype(np.float32)
     train = rows(X, wanted)
@@ -311,7 +311,7 @@ def _linear_model(
 
 
 def _softened(X: Table, codes: IntArray, n_classes: int, seed: int) -> npt.NDArray[np.float32]:
-    """Return what to learn of each row: its label where a forest's out-of-bag votes agree, else the votes."""
+    """Return the soft labels: the label if a forest's out-of-bag votes agree with it, else the votes."""
     forest = RandomForestClassifier(N_TREES, bootstrap=True, random_state=seed).fit(X, codes)
     votes = np.zeros((len(codes), n_classes))
     for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
@@ -328,7 +328,7 @@ def _softened(X: Table, codes: IntArray, n_classes: int, seed: int) -> npt.NDArr
 
 
 def _standardisation(X: Table) -> tuple[FloatArray, FloatArray]:
-    """Return what to subtract and to divide by; columns of zeros and ones stay as they are."""
+    """Return what to subtract and to divide by; columns of zeros and ones are unchanged."""
     if issparse(X):
         if not (X.data == 1).all():  # counts; there are few of such tables
             return _standardisation(X.toarray())
@@ -363,7 +363,7 @@ class Stack:
         self._gradient: torch.Tensor | None = None
 
     def parameters(self) -> list[torch.Tensor]:
-        """Return all that is learnt, members along the first axis."""
+        """Return all parameters, members along the first axis."""
         return [*self.weights, *self.biases]
 
     def logits(
@@ -425,7 +425,7 @@ def _train(
     optimiser = torch.optim.Adam(parameters, lr=head.learning_rate, weight_decay=head.weight_decay, **how)
     history: list[dict[str, Any]] = []
     best_states = [parameter.detach().clone() for parameter in parameters]
-    # By accuracy before loss: the loss turns up within a few epochs, when the head grows sure of programs
+    # By accuracy before loss: the loss rises within a few epochs, when the head becomes confident in programs
     # that fit the training graphs perfectly, long before it has learnt which of them to trust.
     best = [(-1.0, 0.0)] * head.ensemble_size
     since = [0] * head.ensemble_size
@@ -451,7 +451,7 @@ def _train(
 
 
 def _epochs_left(head: MLPHead, epoch: int, since: int) -> float:
-    """Guess how many epochs are left before early stopping: between the fewest and the most there can be."""
+    """Estimate how many epochs are left before early stopping: between the minimum and the maximum."""
     most = head.epochs - epoch
     return math.sqrt(min(max(0, head.patience - since), most) * most)
 
@@ -531,7 +531,7 @@ def log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
 
 
 def member_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
-    """Return what each member of an ensemble says, members × rows × classes."""
+    """Return the probabilities of each member of an ensemble, members × rows × classes."""
     device = network.mean.device
     with one_thread(), torch.inference_mode():
         rows = torch.from_numpy(X.astype(np.float32)).to(device)
@@ -542,7 +542,7 @@ def member_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
 
 
 class GDLLayer(nn.Module):
-    """Graphs in, a tensor out: one row per graph, one column per program. It has nothing to learn.
+    """Convert graphs to a tensor: one row per graph, one column per program. It has no parameters.
 
     Parameters
     ----------
@@ -565,7 +565,7 @@ class GDLLayer(nn.Module):
         self.transformer = GDLTransformer(programs, activation, n_jobs=n_jobs, step_budget=step_budget).fit(
             []
         )
-        # A buffer that moves with the module says on which device and in which type the result is wanted.
+        # A buffer that moves with the module defines the device and type of the result.
         self.register_buffer("where", torch.zeros(0), persistent=False)
 
     @property
@@ -574,5 +574,5 @@ class GDLLayer(nn.Module):
         return self.transformer.n_programs_
 
     def forward(self, graphs: GraphsLike) -> torch.Tensor:
-        """Return what the programs find in the graphs."""
+        """Return the values of the programs on the graphs."""
         return torch.from_numpy(self.transformer.transform(graphs)).to(self.where)

@@ -1,4 +1,4 @@
-"""PL4XGLClassifier: the classifier GDLNN grew out of. The best-scoring program that matches decides."""
+"""PL4XGLClassifier: the classifier that GDL comes from. The best-scoring matching program decides."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STEPS = (0, 1, 2, 3, 4)
 
 
 class _Setting(NamedTuple):
-    """What is chosen on the validation set."""
+    """The settings chosen on the validation set."""
 
     threshold: int
     default: int
@@ -56,20 +56,21 @@ class PL4XGLClassifier(GraphClassifier):
     """Classify a graph by the best-scoring program that matches it; that program is the explanation.
 
     Every label gets the best score among its programs that match the graph, and the largest wins (the first
-    label where two are equal). A graph that nothing matches gets the default label: the commonest among such
-    graphs of the validation set, the first label where there are none, as in the public program, and without
-    a validation part the commonest of the training graphs. Two things are chosen on the
-    validation part by accuracy, one after the other, the last of equals: the scores of the label that is most
-    often predicted wrongly are multiplied by 1, .98, .94, .92 or .90; and programs that match fewer than t of
-    its graphs are dropped, t out of int(ε·{0, 1, 2, 3, 4}). With several classes that label is the one which
-    most graphs of other labels are taken for.
+    label of equals). A graph that no program matches gets the default label: the commonest label among such
+    graphs of the validation set, or the first label if there are none, as in PL4XGL. Without a validation
+    set it is the commonest label of the training graphs.
+
+    Two settings are chosen on the validation set by accuracy, one after the other, the last of equals.
+    First, the scores of the label that is most often predicted wrongly are multiplied by 1, .98, .94, .92
+    or .90; with several classes it is the label predicted for most graphs of other labels. Second, programs
+    that match fewer than t validation graphs are dropped, with t out of int(ε·{0, 1, 2, 3, 4}).
 
     Parameters
     ----------
     epsilon, strategy, connected, targets, min_support, min_lift, ignore, restarts, step_budget
-        Passed on to `mine`; by default the cheaper search and the filter of the public PL4XGL program.
+        Passed on to `mine`; by default PL4XGL's cheaper search and filter.
     validation_fraction
-        Share of the training graphs to hold out where `fit` is given no validation set, as for
+        Share of the training graphs to hold out if `fit` is given no validation set, as for
         `GDLNNClassifier`.
     checkpoint, seed, n_jobs, progress
         As for `GDLNNClassifier`.
@@ -79,7 +80,7 @@ class PL4XGLClassifier(GraphClassifier):
     programs_
         The programs that were kept.
     classes_, schema_
-        The labels, and what they and the features are called.
+        The labels, and the names of labels and features.
     default_label_, threshold_, penalised_label_, factor_
         What was chosen on the validation set.
     """
@@ -112,11 +113,11 @@ class PL4XGLClassifier(GraphClassifier):
         Parameters
         ----------
         X, y
-            Graphs and labels; without `y` those of the data set.
+            Graphs and labels; without `y` those of the dataset.
         validation
-            A fraction of the training graphs, ``(graphs, y)`` or a data set.
+            A fraction of the training graphs, ``(graphs, y)`` or a dataset.
         programs
-            Programs that were mined from these very graphs before: nothing is mined.
+            Programs already mined from exactly these graphs: nothing is mined.
         """
         data = as_labelled(X, y)
         self.reading_ = data.reading
@@ -229,7 +230,7 @@ class PL4XGLClassifier(GraphClassifier):
 
         Returns
         -------
-        An `Explanation`, or a list of them. A graph that nothing matches has an empty one.
+        An `Explanation`, or a list of them. A graph that no program matches has an empty one.
         """
         check_is_fitted(self, "programs_")
         return self._explain(graphs)

@@ -1,4 +1,4 @@
-"""PooledFeatures: what a graph is made of, structure aside: sizes, histograms, means, sums, extremes."""
+"""PooledFeatures: a graph without its structure: sizes, histograms, means, sums, extremes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 MAX_VALUES = 64
-"""Most values that are counted one by one; a whole-number feature with more is treated as numeric."""
+"""Maximum number of values counted one by one; a whole-number feature with more is a quantity."""
 STATISTICS = ("mean", "max", "sum")
 
 
 class PooledFeatures:
     """Pooled node and edge features and sizes, as a transformer of graphs.
 
-    The columns are the numbers of nodes and edges; for every nominal or ordinal feature, or one without a
-    schema that has few whole-number values, the share of nodes (edges) with each value seen in training; for
-    every other one its mean, maximum and sum. Sizes and sums are taken as log(1 + |x|) with their sign. None
-    of it depends on the order of nodes or edges, and features of molecules that depend on how a molecule is
-    written are left out.
+    The columns are the numbers of nodes and edges, and for every feature either shares or statistics. A
+    nominal or ordinal feature, or one without a schema that has few whole-number values, gives the share of
+    nodes (edges) with each value seen in training. Any other gives mean, maximum and sum. Sizes and sums
+    are taken as log(1 + |x|) with their sign. The columns do not depend on the order of nodes or edges;
+    features of molecules that depend on how a molecule is written are left out.
 
     Attributes
     ----------

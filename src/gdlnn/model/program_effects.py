@@ -1,4 +1,4 @@
-"""Which programs a model leans on: what switching one on does to the prediction of an average graph."""
+"""The strongest programs of a model: the effect of each on the prediction of an average graph."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from gdlnn.model.classifier import GDLNNClassifier
 
 ROWS = 256
-"""Rows that are asked of the head at once."""
+"""Number of rows predicted at a time."""
 
 
 class StrongProgram(NamedTuple):
-    """A program, its column, the class it speaks for, and by how much it raises its log odds."""
+    """A program, its column, the class it supports, and by how much it raises its log odds."""
 
     column: int
     mined: MinedProgram

@@ -1,6 +1,6 @@
-"""Representation: what a model finds in graphs and makes of it, computed once; and in batches for large sets.
+"""Representation: features, matches and predictions of graphs, computed once; in batches for large sets.
 
-Memory does not grow with the number of graphs of a stream: a bounded number of batches is under way.
+Memory does not grow with the length of a stream: only a few batches are in memory.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
 BATCH = 1024
-"""Graphs of a batch."""
+"""Number of graphs per batch."""
 
 
 class Prediction(NamedTuple):
-    """What a model says of one graph.
+    """The prediction for one graph.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Prediction(NamedTuple):
         The standard deviation of the probability over the ensemble, see `GDLNNClassifier.uncertainty`; None
         for a model of one member.
     seen
-        Whether the model was trained on the graph; None where it does not know.
+        Whether the model was trained on the graph; None if unknown.
     domain, domain_reason
         Whether the graph is like the training graphs, and why not, see `DomainAnswer`.
     """
@@ -70,14 +70,14 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Representation:
-    """Graphs as a model sees them.
+    """Features, matches and predictions of graphs.
 
     Attributes
     ----------
     graphs
         The graphs.
     features
-        What the head was given: one column per program, pooled features after them.
+        The input of the head: one column per program, then pooled features.
     matches
         Graphs × programs: which programs match.
     probabilities
@@ -85,11 +85,11 @@ class Representation:
     classes
         The labels of the classes.
     decision
-        The rule that makes a class of probabilities; None: the most probable one.
+        The rule that decides a class from probabilities; None: the most probable class.
     trained_on
-        The graphs that the model was trained on; None where it does not know.
+        The graphs that the model was trained on; None if unknown.
     domain
-        What training graphs are like; None where the model does not know.
+        The record of what training graphs are like; None if unknown.
     spread
         Returns how much the members of an ensemble disagree on each graph; None where there are none.
     """
@@ -124,7 +124,7 @@ class Representation:
 
     @cached_property
     def seen(self) -> list[bool | None]:
-        """Whether the model was trained on each graph; None where it does not know."""
+        """Whether the model was trained on each graph; None if unknown."""
         if self.trained_on is None:
             return [None] * len(self)
         return list(self.trained_on.contains(self.graphs).tolist())
@@ -143,7 +143,7 @@ class Representation:
         return self.domain.judge(self.graphs, self.matches)
 
     def predictions(self) -> list[Prediction]:
-        """Return what the model says of every graph, as plain values."""
+        """Return the prediction for every graph, as plain values."""
         own = self.probabilities[np.arange(len(self)), self.codes]
         columns = (self.labels, own, self.probabilities)
         plain = zip(
@@ -188,7 +188,7 @@ class Representation:
 
 
 class RowAnswer(NamedTuple):
-    """What is reported of a row of an input besides its probabilities; see `InputRow`."""
+    """The result for a row of an input besides its probabilities; see `InputRow`."""
 
     number: int
     key: str | None
@@ -215,7 +215,7 @@ class BatchAnswer:
 
 
 def shared_model(model: Any) -> Shared:
-    """Return a fitted model as what the workers of an executor share."""
+    """Return a fitted model as shared data for the workers of an executor."""
     packed = pickle.dumps(model)
     return Shared(hashlib.sha256(packed).hexdigest(), lambda: packed, unpack_model)
 
@@ -223,7 +223,7 @@ def shared_model(model: Any) -> Shared:
 def unpack_model(data: bytes) -> Any:
     """Read a model in a worker, which has one thread for it.
 
-    torch is left alone: the worker may be a thread of the caller's process. Predicting takes one thread.
+    torch is not configured: the worker may be a thread of the caller's process. Predicting uses one thread.
     """
     model = pickle.loads(data)
     for one in model if isinstance(model, list) else [model]:
@@ -249,7 +249,7 @@ def stream_features(
     executor
         Workers that compute them instead of this process.
     batch_size
-        Graphs of a batch.
+        Number of graphs per batch.
     """
     job = _packed_features if executor is not None else _features
     items = ((pack_graphs(some) if executor is not None else some,) for some in _chunks(graphs, batch_size))

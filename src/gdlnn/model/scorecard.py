@@ -1,4 +1,4 @@
-"""ScorecardHead: an additive model of a few programs, and the table that is the whole of it."""
+"""ScorecardHead: an additive model of a few programs that fits in one table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int64]
 N_FOLDS = 5
 """Folds of the cross-validation that decides how many programs there are."""
 FEWEST_ROWS = 10
-"""Training graphs that a program of a scorecard matches, and does not match, at least."""
+"""Minimum number of training graphs that a program must match, and must not match."""
 PENALTY = 1.0
 """Strength of the L2 penalty on coefficients."""
 MOST_POINTS = 10
@@ -35,14 +35,14 @@ MOST_POINTS = 10
 
 @dataclass(eq=False, repr=False)
 class ScorecardHead(ClassifierMixin, BaseEstimator):
-    """A logistic regression on few features, chosen one by one: the next is that with the largest gradient.
+    """A logistic regression on a few features, chosen one by one by the largest gradient.
 
-    How many there are is decided by cross-validation. With several classes, each has a card against the rest.
+    Cross-validation decides how many. With several classes, each has a card against the rest.
 
     Parameters
     ----------
     max_programs
-        Most programs, over all classes.
+        Maximum number of programs, over all classes.
     points
         Round coefficients to whole points, at most ten for the strongest.
     seed
@@ -134,7 +134,7 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = n_features
 
     def keep_selected(self) -> IntArray:
-        """Forget the features that were not chosen; return those that are left, as they were numbered."""
+        """Drop the features that were not chosen; return the previous indices of the others."""
         kept = self.selected_
         self._set(self.coef_[:, kept], self.intercept_)
         self.selected_ = np.arange(len(kept))
@@ -273,7 +273,7 @@ class ScorecardRow(NamedTuple):
 
 
 def scorecard_rows(model: GDLNNClassifier, held_out: GraphDataset | None = None) -> list[ScorecardRow]:
-    """Return the whole of a model whose head is additive, the strongest programs first.
+    """Return all rows of a model with an additive head, the strongest programs first.
 
     Parameters
     ----------

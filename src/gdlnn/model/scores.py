@@ -2,9 +2,9 @@
 
 Shares of graphs (accuracy, recall, precision) have Wilson's interval. All others have percentiles of a
 bootstrap: the graphs are drawn with replacement, as many of each class as there are, `RESAMPLES` times from a
-fixed seed. Where all resamples agree, a perfect score has Wilson's interval of the smallest class, all of it
-right, and any other none. Intervals tell what the choice of held-out graphs leaves open, nothing of that of
-training graphs.
+fixed seed. If all resamples agree, a perfect score has Wilson's interval for the smallest class, all of it
+right, and any other score has none. Intervals reflect the choice of held-out graphs, not that of training
+graphs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 0
 RARE = 0.3
-"""Below this share of its training graphs, a class is rare, and accuracy says little."""
+"""A class with a smaller share of the training graphs is rare, and accuracy says little."""
 NAMES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -39,7 +39,7 @@ NAMES = {
 ORDER = ("accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "mcc")
 ORDER_WITH_RARE = ("roc_auc", "pr_auc", "balanced_accuracy", "mcc", "accuracy")
 _CELLS = 2_000_000
-"""Graphs × resamples that are looked at together."""
+"""Number of graphs × resamples computed at a time."""
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:
@@ -167,7 +167,7 @@ def score_lines(
     counts: Sequence[tuple[Any, int]],
     class_name: Callable[[Any], str] = str,
 ) -> Iterator[str]:
-    """Give scores as lines of text: a table of scores beside the majority class, and one of the classes.
+    """Yield scores as lines of text: a table of scores next to the majority class, and one of the classes.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def score_lines(
     counts
         The labels and how many training graphs have each: they decide what comes first.
     class_name
-        What a class is called.
+        Returns the name of a class.
     """
     width = max(26, len(title) + 2)
     between = f"{'95 % interval':>18}"

@@ -1,4 +1,4 @@
-"""SeenGraphs: salted hashes of the graphs that a model was trained on, to tell them from unseen ones."""
+"""SeenGraphs: salted hashes of the graphs that a model was trained on, to recognise them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Hashes = npt.NDArray[np.uint64]
 _HASH = np.dtype("<u8")
 SALT_BYTES = 16
 SCREEN_ROUNDS = 3
-"""How far around each node the screen looks."""
+"""The radius around each node that the screening hash covers."""
 
 
 class SeenGraphs:
@@ -51,7 +51,7 @@ class SeenGraphs:
         What is hashed with every graph. It follows from the training graphs, so that equal models have
         equal files.
     columns
-        The features of nodes and edges that are looked at.
+        The features of nodes and edges that count.
     """
 
     def __init__(self, hashes: Hashes, screens: Hashes, salt: bytes, columns: Columns) -> None:
@@ -125,7 +125,7 @@ class SeenGraphs:
         )
         salt = bytes.fromhex(data["salt"])
         if any((values[1:] <= values[:-1]).any() for values in (hashes, screens)) or len(salt) != SALT_BYTES:
-            raise ModelError("seen: expected a salt and rising hashes, got others")
+            raise ModelError("seen: expected a salt and sorted hashes")
         return cls(hashes, screens, salt, _columns(schema, *widths))
 
 

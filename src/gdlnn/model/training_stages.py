@@ -1,4 +1,4 @@
-"""The stages of training, what is settled before the first of them, and what they are expected to take."""
+"""The stages of training, the settings fixed before them, and their expected time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HEAD = "training the head"
 CALIBRATING = "calibrating"
 EXAMPLES = "finding examples"
 RECORDING = "recording the training graphs"
-"""Stages of training beside those that find programs, which `vocabulary` names."""
+"""Stages of training other than finding programs, which `vocabulary` names."""
 
 
 class Settled(NamedTuple):
-    """What is settled before training begins: training and validation graphs, sources, pooled features."""
+    """The settings fixed before training begins: training and validation graphs, sources, pooled features."""
 
     train: GraphDataset
     val: GraphDataset | None
@@ -29,13 +29,13 @@ class Settled(NamedTuple):
 
 
 class Seconds(NamedTuple):
-    """CPU time of all threads, and the time that passes."""
+    """CPU time of all threads, and wall time."""
 
     cpu: float
     wall: float
 
     def times(self, factor: float) -> Seconds:
-        """Return so many times as much."""
+        """Return a multiple."""
         return Seconds(self.cpu * factor, self.wall * factor)
 
     def plus(self, other: Seconds) -> Seconds:
@@ -45,7 +45,7 @@ class Seconds(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingTime:
-    """What training is expected to take.
+    """The expected time of training.
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ class TrainingTime:
 
     @property
     def wall_seconds(self) -> float:
-        """The time that passes on processors that nobody else uses."""
+        """The wall time on otherwise idle processors."""
         return sum(stage.wall for stage in self.stages.values())
 
     def with_folds(self, count: int) -> TrainingTime:
-        """Return the time with so many folds of a cross-validation, whose models see fewer graphs, before."""
+        """Return the time with a preceding cross-validation, whose models see fewer graphs."""
         factor = count * (1 - 1 / count)
         folds = Seconds(self.cpu_seconds, self.wall_seconds).times(factor)
         return replace(self, stages={f"{count} folds": folds, **self.stages})

@@ -1,4 +1,4 @@
-"""training_time(): what training a model takes, stage by stage, from samples of the training graphs.
+"""training_time(): estimate the time of training, stage by stage, from samples of the training graphs.
 
 Programs are found in two samples, and the head is trained for a few steps on a made table of the expected
 width. All of it is measured in CPU time, which other processes hardly change.
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 SAMPLE_SHARE, FEWEST, MOST = 1 / 8, 200, 2000
 """The larger sample: its share of the training graphs, and its bounds."""
 BAR_SHARE, BAR_FEWEST, BAR_MOST = 1 / 16, 100, 600
-"""The same for the bar of a training that has begun, which must not take long."""
+"""The same for the progress bar of training, which must not take long."""
 EPOCHS_OF_ALL = 0.85
-"""Share of the epochs that early stopping leaves, on average: see docs/model.md."""
+"""Average share of the epochs run with early stopping: see docs/model-results.md."""
 STEADY_SECONDS = 1.0
-"""A sample that takes less says little of how time grows, and it is taken to grow in proportion."""
+"""If a sample takes less time, growth cannot be measured and is assumed to be proportional."""
 LEVELLING = 0.5
 """Growth of the number of matched programs per graph beyond the samples, beside that between them."""
 STEPS = 8
@@ -69,11 +69,11 @@ STEPS = 8
 PROGRAMS_PER_TARGET = 0.5
 """Distinct programs that one descent adds, on average."""
 MATCHED_SAMPLE, EXAMPLE_SAMPLE = 100, 100
-"""Most validation graphs that are matched, and programs that examples are found for."""
+"""Maximum number of validation graphs matched, and of programs for which examples are found."""
 
 
 def training_time(model: GDLNNClassifier, X: GraphsLike, *, validation: Validation = None) -> TrainingTime:
-    """Estimate what ``model.fit(X, validation=validation)`` takes; the model stays as it is.
+    """Estimate the time of ``model.fit(X, validation=validation)``; the model is unchanged.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ def expected_stages(model: GDLNNClassifier, settled: Settled, *, mined: bool) ->
 
 
 def waiting_factor(passed: float, worked: float) -> float:
-    """Return how much longer everything takes because others use the processors too."""
+    """Return the slowdown caused by other processes."""
     return max(1.0, passed / max(worked, 1e-3))
 
 
 class _Sampled(NamedTuple):
-    """What the samples say of all graphs: columns of the head, and how many of them match a graph."""
+    """The extrapolation to all graphs: columns of the head, and how many of them match a graph."""
 
     n_columns: float
     n_matched: float
@@ -227,7 +227,7 @@ class _Measured:
     # --- the head -------------------------------------------------------------------------------------------
 
     def _of_head(self, sampled: _Sampled, programs: ProgramSet | None) -> dict[str, Seconds]:
-        """Return the time of all that follows when the programs are found."""
+        """Return the time of all stages after finding programs."""
         train, val, _, _ = self._settled
         head = self._model.head_
         n_val = 0 if val is None else len(val)
@@ -339,7 +339,7 @@ class _Measured:
         return np.unique(np.asarray(self._samples[1].y), return_inverse=True)[1]
 
     def _examples(self, sampled: _Sampled, programs: ProgramSet | None) -> Seconds:
-        """Return the time of finding a molecule to draw every program by."""
+        """Return the time of finding an example molecule for every program."""
         if programs is None or not len(programs):
             return Seconds(0, 0)
         some = programs.take(np.unique(np.linspace(0, len(programs) - 1, EXAMPLE_SAMPLE).astype(int)))
@@ -349,14 +349,14 @@ class _Measured:
 
 
 class _Watch:
-    """Measures calls. What other threads do meanwhile is the core's work, shared out evenly."""
+    """Measures calls; the CPU time of other threads is the core's work, evenly distributed."""
 
     def __init__(self, n_threads: int) -> None:
         self._n_threads = n_threads
         self._cpu, self._own = time.process_time(), time.thread_time()
 
     def read(self) -> Seconds:
-        """Return the time since the watch was made, as it would pass on processors nobody else uses."""
+        """Return the time since the start, as on otherwise idle processors."""
         cpu, own = time.process_time() - self._cpu, time.thread_time() - self._own
         return Seconds(cpu, own + max(0.0, cpu - own) / self._n_threads)
 

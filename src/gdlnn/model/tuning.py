@@ -1,4 +1,4 @@
-"""tune(): the paper's choice of ε, k and learning rate on a validation part, one mining run for each ε."""
+"""tune(): choose ε, k and learning rate on a validation set as in the paper, mining once for each ε."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ EPSILONS: tuple[Epsilon, ...] = (0.01, 0.1, 1, "1%")
 FRACTIONS = (0.01, 0.2, 0.4, 0.6, 0.8, 1.0)
 LEARNING_RATES = (0.01, 0.005, 0.0005)
 HEADER = "tune.json"
-# Neither threads nor files decide a result.
+# Results do not depend on threads or files.
 _IRRELEVANT = ("n_jobs", "progress", "checkpoint", "device", "epsilon", "k", "learning_rate")
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class TuneResult:
-    """What `tune` found.
+    """The result of `tune`.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class TuneResult:
     best_params
         Its ε, k and learning rate.
     best_score
-        Its accuracy on the validation part.
+        Its accuracy on the validation set.
     table
         One row for every combination, best first: parameters, number of programs, accuracy and loss.
     """
@@ -85,7 +85,7 @@ def tune(
     programs: Sequence[ProgramSet] | None = None,
     progress: bool = True,
 ) -> TuneResult:
-    """Choose ε, k and the learning rate by accuracy on the validation part, then by its loss.
+    """Choose ε, k and the learning rate by accuracy on the validation set, then by its loss.
 
     Parameters
     ----------
@@ -96,10 +96,10 @@ def tune(
     epsilons, ks, learning_rates
         What to choose from; by default the paper's values.
     directory
-        A folder that keeps what is done: checkpoints of mining and one file for each combination. The same
-        call goes on from there.
+        A folder for mining checkpoints and one file for each combination. The same
+        call resumes from it.
     programs
-        Programs that were mined from `train` before, one set for each of `epsilons`: nothing is mined.
+        Programs already mined from `train`, one set for each of `epsilons`: nothing is mined.
     progress
         Show bars in terminals and notebooks.
 
@@ -199,7 +199,7 @@ def _cell(
     sets: _ProgramSets,
     folder: Path | None,
 ) -> dict[str, Any]:
-    """Train and judge one combination, or read what an earlier call left of it."""
+    """Train and score one combination, or read its file from an earlier call."""
     name = "-".join(str(value).replace("%", "percent") for value in parameters.values())
     file = None if folder is None else folder / f"cell-{name}.json"
     before = None if file is None else _read_cell(file, parameters)
@@ -236,7 +236,7 @@ def _read_cell(file: Path, parameters: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _header(train: GraphDataset, val: GraphDataset, base: GDLNNClassifier) -> dict[str, Any]:
-    """Return what decides the result of a cell, beside the cell's own parameters."""
+    """Return the settings that determine the result of a cell, besides its own parameters."""
 
     def digest(data: GraphDataset) -> str:
         labels = np.asarray(data.y)
@@ -265,11 +265,11 @@ def _check_header(folder: Path, header: dict[str, Any]) -> None:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{HEADER}: expected what an earlier call left, got no JSON: {error}") from error
+        raise ModelError(f"{HEADER}: not the file of an earlier call: {error}") from error
     if not isinstance(found, dict):
-        raise ModelError(f"{HEADER}: expected what an earlier call left, got another file")
+        raise ModelError(f"{HEADER}: not the file of an earlier call")
     for name, value in header.items():
         if found.get(name) != value:
             raise ModelError(
-                f"tune: directory: expected one of the same call, but its {name} differs; choose another"
+                f"tune: directory: it belongs to a call whose {name!r} is different; choose another folder"
             )

@@ -1,4 +1,4 @@
-"""Vocabulary: where the programs of a model come from, and how several sources become columns.
+"""Vocabulary: the sources of a model's programs, and how they are merged into columns.
 
 A source is an object with `find`, from training graphs to sets of programs, and `columns`, from these sets to
 one. `Neighbourhoods` takes the surroundings of nodes, `Mined` searches with the labels.
@@ -39,28 +39,28 @@ SEARCH_PARAMETERS = (
     *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "nominal", "restarts"),
     *("bags", "step_budget"),
 )
-"""What a source passes on to `mine` under the same names."""
+"""The parameters that a source passes on to `mine`."""
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
-"""What ``epsilon="auto"`` stands for: programs from the most exact to the most general."""
+"""The values of ``epsilon="auto"``: for programs from the most exact to the most general."""
 GENERAL_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%", "5%")
-"""What is mined beside neighbourhoods, general programs among them."""
+"""The values of ε for mining in addition to neighbourhoods; larger ones give general programs."""
 FEW_GRAPHS = 1000
-"""With fewer training graphs mined programs join the default: they carry small data sets (MUTAG, ENZYMES)."""
+"""Below this number of training graphs, the default includes mined programs, which help there."""
 FOLDS = 4
-"""Parts of the training graphs that are held out in turn to calibrate a model without a validation set."""
+"""Number of folds for calibrating a model without a validation set."""
 LABEL_EPSILON = 1.0
 """ε of the scores of programs that were found without labels."""
 MOST_COLUMNS = 10_000
-"""Most neighbourhoods that become columns."""
+"""Maximum number of neighbourhoods that become columns."""
 MANY_GRAPHS = 2000
-"""With more training graphs "auto" leaves out the last ε, which then takes longer than the others."""
+"""With more training graphs, "auto" omits the last ε, which then takes longer than the others."""
 NEIGHBOURHOODS = "finding neighbourhoods"
 """The stage of training that finds neighbourhoods; those of mining are named by `mining_stage`."""
 logger = logging.getLogger(__name__)
 
 
 class RunOptions(NamedTuple):
-    """How a source runs; none of it but the seed decides what is found."""
+    """How a source runs; only the seed affects the result."""
 
     seed: int = 0
     n_jobs: int | None = 1
@@ -76,8 +76,8 @@ class Mined(BaseEstimator):
     ----------
     epsilon
         ε of the score, or a percentage of the training graphs such as ``"1%"``, or several, whose programs
-        are put together. Larger ε asks for more support. "auto": 0.1, 1 and 1 %, without the last beyond
-        2,000 training graphs.
+        are combined. A larger ε favours programs with more support. "auto": 0.1, 1 and 1 %, without the last
+        beyond 2,000 training graphs.
     k
         How many programs to keep: a number, a fraction of the training graphs, or None for all.
     per_label
@@ -85,8 +85,8 @@ class Mined(BaseEstimator):
     merge_equal
         Keep only one program per set of matched training graphs.
     ignore
-        Features that programs do not speak of. "auto": of molecules with the features of the Open Graph
-        Benchmark those that depend on how a molecule is written, or that SMARTS cannot say; else none.
+        Features that programs do not use. "auto": for molecules with the features of the Open Graph Benchmark
+        those that depend on how a molecule is written, or that SMARTS cannot express; else none.
     strategy, connected, targets, min_support, min_lift, nominal, restarts, bags, step_budget
         Passed on to `mine`.
     """
@@ -117,11 +117,11 @@ class Mined(BaseEstimator):
         return hidden_by_default(train.schema) if auto else self.ignore
 
     def as_mined(self, train: GraphDataset) -> GraphDataset:
-        """Return the training graphs without the features that programs do not speak of."""
+        """Return the training graphs without the features that programs do not use."""
         return find_hidden(train, self._ignored(train)).hide(train)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
-        """Return the programs that become columns: the union of the sets, of which the k best."""
+        """Return the programs that become columns: the k best of the union of the sets."""
         merged = merged_columns(sets, merge_equal=self.merge_equal)
         return merged if self.k is None else merged.top(self.k, per_label=self.per_label)
 
@@ -135,7 +135,7 @@ class Neighbourhoods(BaseEstimator):
     radius, min_support, ignore
         Passed on to `neighbourhoods`.
     max_programs
-        Most programs; those that match most graphs are kept.
+        Maximum number of programs; those that match most graphs are kept.
     """
 
     radius: int = 3
@@ -144,7 +144,7 @@ class Neighbourhoods(BaseEstimator):
     max_programs: int | None = MOST_COLUMNS
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
-        """Find the neighbourhoods; whether structure joins the features has been decided before."""
+        """Find the neighbourhoods; structure features have already been added if requested."""
         options = self.get_params(deep=False)
         with stage(NEIGHBOURHOODS):
             found = neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)
@@ -162,7 +162,7 @@ class Neighbourhoods(BaseEstimator):
 def labelled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
     """Give programs that were found without labels the label that is most over-represented where they match.
 
-    It is for people to read; nothing is chosen by it.
+    The label is for readers only and does not influence the model.
     """
     classes, codes = np.unique(np.asarray(train.y), return_inverse=True)
     counts = np.bincount(codes, minlength=len(classes))
@@ -182,7 +182,7 @@ Vocabulary = Literal["auto", "mined", "neighbourhoods"] | Source | Sequence[Sour
 def make_sources(vocabulary: Any, train: GraphDataset) -> list[Source]:
     """Return the sources of a name, or the given ones.
 
-    "auto" is neighbourhoods, and beside them programs mined in bags where there are fewer than `FEW_GRAPHS`
+    "auto" is neighbourhoods, and in addition programs mined in bags if there are fewer than `FEW_GRAPHS`
     training graphs that were not read from SMILES or SDF.
     """
     if isinstance(vocabulary, str):
@@ -287,7 +287,7 @@ def union(sets: Sequence[ProgramSet]) -> ProgramSet:
 def merged_columns(sets: Sequence[ProgramSet], *, merge_equal: bool = False) -> ProgramSet:
     """Return the union of sets of programs, one for each canonical form.
 
-    Scores of several ε do not compare, so all are counted again with the ε of the first set. A program that
+    Scores of different ε are not comparable, so all are rescored with the ε of the first set. A program that
     was mined for several labels keeps the label of the higher score; its targets are those of all sources.
 
     Parameters
