@@ -293,7 +293,7 @@ def cost_table(entries: Entries) -> str:
             gpu = any((cell.get("machine") or {}).get("gpu") for cell in entry.cells)
             row = ["–" if value == 0 else f"{value:.3g}" for value in times]
             rows.append([find_method(method).title, dataset, *row, f"{predict:.2f}", "GPU" if gpu else "CPU"])
-    header = ["", "data set", "mining, CPU s", "choosing, s", "fit, s", "predict, ms a graph", "machine"]
+    header = ["", "dataset", "mining, CPU s", "choosing, s", "fit, s", "predict, ms a graph", "machine"]
     return markdown(header, rows)
 
 

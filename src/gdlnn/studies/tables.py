@@ -76,7 +76,8 @@ def _provenance(cells: Sequence[Result]) -> str:
     versions = dict.fromkeys(
         ", ".join(f"{name} {number}" for name, number in cell["versions"].items()) for cell in fine
     )
-    return f"{len(fine)} cells, {when}, on {'; '.join(machines)}; {' | '.join(versions)}.\n"
+    used = "".join(f"- `{one}`\n" for one in (*machines, *versions))
+    return f"{len(fine)} cells, {when}, on these machines and with these versions:\n\n{used}"
 
 
 def write_results(
