@@ -98,9 +98,10 @@ def run(words: Sequence[str] = ("--quick",)) -> None:
     print(f"{short}\n{whole}")
     if options.output is not None:
         write_text(options.output, f"{short}\n{whole}\n")
-    if options.document is not None:
-        replace_part(options.document, "rules", short)
-        replace_part(options.document, "rules-all", whole)
+    for document in options.document:
+        for name, text in (("rules", short), ("rules-all", whole)):
+            if f"<!-- {name}:begin -->" in document.read_text(encoding="utf-8"):
+                replace_part(document, name, text)
 
 
 class Kept:
@@ -135,7 +136,13 @@ def _options(words: Sequence[str]) -> Any:
     parser.add_argument("--keep", type=Path, help="a JSON file of rows: those in it are not measured again")
     parser.add_argument("--tables-only", action="store_true", help="measure nothing: tables of --keep's rows")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file to write")
-    parser.add_argument("--document", type=Path, help="a Markdown file with marks to put the table between")
+    parser.add_argument(
+        "--document",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="Markdown files with marks to put the tables between",
+    )
     options = parser.parse_args(list(words))
     if options.quick and options.graphs is None:
         options.graphs = QUICK["graphs"]

@@ -130,7 +130,7 @@ def test_a_file_keeps_what_was_seen_and_one_without_it_says_nothing(
     assert (made["data"]["held_out"]["left_out"], made["performance"]["domains"]) == (None, [])
     assert "too old to say whether it was trained on" in render_report(made)
     for broken in ({"hashes": "AAAA"}, {"salt": "00"}, {"screens": plain["seen"]["screens"][::-1]}):
-        with pytest.raises(ModelError, match="or damaged|expected a salt and sorted hashes"):
+        with pytest.raises(ModelError, match=r"or damaged|expected a salt and sorted hashes"):
             load_model(written(seen={**plain["seen"], **broken}))
 
 
