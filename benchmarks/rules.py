@@ -139,9 +139,9 @@ def _options(words: Sequence[str]) -> Any:
     parser.add_argument(
         "--document",
         type=Path,
-        nargs="+",
+        action="append",
         default=[],
-        help="Markdown files with marks to put the tables between",
+        help="a Markdown file with marks for the tables; may be repeated",
     )
     options = parser.parse_args(list(words))
     if options.quick and options.graphs is None:
