@@ -1,8 +1,8 @@
 """Studies: methods × datasets under a protocol, with resumable results, tables and figures.
 
-A plan (`AccuracyPlan`, `ExplanationPlan`) says what is studied, `RunConfig` where and with what, `Study` runs
-it into a folder, `Store` reads that folder. What methods are compared with is in `gdlnn.studies.baselines`.
-Nothing else in the package depends on studies, except the command line.
+A plan (`AccuracyPlan`, `ExplanationPlan`) lists the cells, `RunConfig` configures the run, `Study` runs it
+and writes to a folder, `Store` reads that folder. The baselines are in `gdlnn.studies.baselines`. Only the
+command line depends on studies.
 """
 
 from gdlnn.studies.accuracy import AccuracyPlan

@@ -105,7 +105,7 @@ class AccuracyPlan(StudyPlan):
         return compute_accuracy
 
     def settle(self, task: Task, before: list[Result]) -> Task:
-        """Take the configuration with the best validation accuracy, of equals the lowest loss."""
+        """Choose the configuration with the best validation accuracy, among equals the lowest loss."""
         fine = [result for result in before if result["status"] == "ok"]
         if not fine:
             return task
@@ -138,7 +138,7 @@ def compute_accuracy(task: Task, config: RunConfig) -> Result:
     fits = {name: times.get(name, 0.0) for name in ("fit", "fit_cpu", "mining_cpu")}
     result: Result = {"split_source": train.split_source, "times": {**fits, "predict": predict}}
     if task.kind == "trial":
-        # The test set plays no role here: configurations are chosen on the validation set alone.
+        # The test set is not used here: configurations are chosen on the validation set.
         result["val_accuracy"] = float((predicted == part.y).mean())
         result["val_loss"] = log_loss(part.y, proba, model.classes_)
         return result
@@ -281,7 +281,7 @@ def failures(entries: Entries) -> str:
 
 
 def cost_table(entries: Entries) -> str:
-    """Return what each method takes: seconds to mine, to choose, to fit, and to predict a graph."""
+    """Return the cost of each method: seconds to mine, to choose, to fit, and to predict a graph."""
     rows = []
     for method in methods_of(entries):
         for dataset in datasets_in(entries):

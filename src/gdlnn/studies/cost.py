@@ -1,4 +1,4 @@
-"""What a fit, a prediction and an explanation cost: from cells to sums, and their tables."""
+"""The cost of a fit, a prediction and an explanation: from cells to sums and tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Cost:
     mining, mining_cpu
         Time of mining the programs, recorded when they were mined; 0 for networks.
     fit, fit_cpu, predict, predict_cpu, explain, explain_cpu
-        Wall and CPU time; None if nothing went well.
+        Wall and CPU time; None if every cell failed.
     tuning
         Of choosing the configuration, None if none was chosen.
     n_graphs, n_late, n_test
@@ -67,7 +67,7 @@ class Cost:
     reasons: tuple[str, ...] = ()
 
     def total(self, n_graphs: int) -> float:
-        """Return the CPU seconds of training once, and of predicting and explaining so many graphs."""
+        """Return the CPU seconds of training once, and of predicting and explaining this many graphs."""
         each = (self.predict_cpu or 0.0) + (self.explain_cpu or 0.0)
         return self.mining_cpu + (self.fit_cpu or 0.0) + n_graphs * each
 
@@ -269,7 +269,7 @@ def _both(wall: float | None, cpu: float | None, factor: float = 1) -> str:
 
 
 def _crossing(cost: Cost, rival: Cost | None) -> str:
-    """Say from which number of explained graphs on the sum is below the rival's."""
+    """Return from how many explained graphs on the total is below the rival's."""
     if rival is None or cost.method == RIVAL or None in (cost.explain, cost.fit, rival.explain, rival.fit):
         return "–"
     each = rival.total(1) - rival.total(0) - (cost.total(1) - cost.total(0))

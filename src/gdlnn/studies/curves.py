@@ -1,4 +1,4 @@
-"""How good explanations are: from cells to curves of sparsity against fidelity, and their tables."""
+"""The quality of explanations: from cells to curves of sparsity against fidelity and tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRUTHS = ("precision", "recall", "jaccard", "auc", "found")
 AT_SIZE = "jaccard_at_size"
 SIDES = ("n_supporting", "n_opposing", "has_reason")
 FOUND = 0.5
-"""Jaccard index from which on the truth counts as found."""
+"""Jaccard index from which the truth counts as found."""
 
 
 # --- curves -----------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class Curve:
     Attributes
     ----------
     points
-        In the order of the sweep; empty if nothing went well.
+        In the order of the sweep; empty if every cell failed.
     n_graphs, n_test
         Number of graphs that were explained, and of test graphs.
     n_late
@@ -347,7 +347,7 @@ REASONS = (
 
 
 def _reasons_table(curves: Curves) -> str:
-    """Return how often there is a reason, and what speaks for and against the class."""
+    """Return how often there is a reason, and the programs for and against the class."""
     rows = []
     for curve in in_order(curves, EXPLAINERS):
         known = [point for point in curve.points if point.sides]
@@ -389,5 +389,5 @@ def curves_csv(curves: Curves) -> str:
 
 
 def _has_more(point: Point) -> bool:
-    """Whether a point has what cells of version 0.1 do not tell."""
+    """Whether a point has values that cells of version 0.1 lack."""
     return bool(point.sides) or not np.isnan(point.truth.get(AT_SIZE, np.nan))

@@ -42,7 +42,7 @@ class ExplanationPlan(StudyPlan):
     Attributes
     ----------
     kind
-        "explain" scores explanations, "cost" takes their time.
+        "explain" scores explanations, "cost" times them.
     datasets, methods
         Names of datasets and of `EXPLAINERS`.
     sample
@@ -102,8 +102,8 @@ class ExplanationPlan(StudyPlan):
     def _device(self, task: Task, fingerprint: str, config: RunConfig) -> str:
         """Return the device on which the network that a cell explains is fitted.
 
-        What an explanation costs does not depend on it: a network that a study of explanations fitted on an
-        accelerator will do.
+        The cost of an explanation does not depend on it, so a network fitted on an accelerator by a study of
+        explanations can be used.
         """
         if self.kind == "cost":
             for device in ("cuda", "auto"):
@@ -206,7 +206,7 @@ def named_graphs(task: Task, config: RunConfig) -> GraphDataset:
 
 
 def explained_model(task: Task, config: RunConfig) -> tuple[Any, dict[str, float]]:
-    """Return the model that a task explains, and what fitting it took, if it was fitted here."""
+    """Return the model that a task explains, and the time of fitting it, if it was fitted here."""
     explainer = EXPLAINERS[task.method]
     if explainer.way != "network":
         return fit_model(explainer.method, task, config)
@@ -235,7 +235,7 @@ def _score(task: Task, data: GraphDataset, model: Any, times: dict[str, float]) 
 
 
 def _time(task: Task, data: GraphDataset, model: Any, times: dict[str, float]) -> Result:
-    """Take the time of predicting and of explaining graphs, one after another."""
+    """Time the prediction and explanation of graphs, one after another."""
     explainer, rows = EXPLAINERS[task.method], []
     setting = COST_SHARE if explainer.way == "network" else COST_FEATURES
     for row, graph in zip(task.rows, data.graphs, strict=True):
@@ -253,7 +253,7 @@ def _time(task: Task, data: GraphDataset, model: Any, times: dict[str, float]) -
 def explain_graphs(
     explainer: Explainer, model: Any, graphs: list[Graph], settings: Sequence[float], seed: int
 ) -> tuple[list[list[Any]], Result]:
-    """Return for every setting an explanation of every graph, and how often the network was asked.
+    """Return for every setting an explanation of every graph, and the number of network evaluations.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def score_explanations(
     """Return for every graph what the model predicts for it, for its explanations, and for the rest of it.
 
     For graph networks also what they predict for explanations when the other nodes stay, with features of
-    zero: they are not trained on parts of graphs, and this is closer to what they know.
+    zero: they are not trained on subgraphs, and this is closer to their training data.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def _predicted(model: Any, graphs: Sequence[Graph]) -> list[Any]:
 
 
 def _sides(explanation: Any) -> Result:
-    """Return how many listed programs speak for and against the class, and whether one is a reason.
+    """Return the numbers of listed programs for and against the class, and whether one is a reason.
 
     Explanations by nodes and by techniques without a baseline have none of it.
     """

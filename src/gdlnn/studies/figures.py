@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gdlnn.studies.curves import Curves
     from gdlnn.studies.statistics import Entries
 
-# Okabe and Ito's colours, which colour-blind people can tell apart; shapes say the same again.
+# Okabe and Ito's colours, which colour-blind people can distinguish; shapes repeat the information.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 SHAPES = "os^Dv<>PX*hd"
 N_COLUMNS = 3
@@ -28,7 +28,7 @@ N_COLUMNS = 3
 
 @contextmanager
 def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> Iterator[tuple[Any, Any]]:
-    """Give a matplotlib figure and the class of its lines; the figure is then written as SVG."""
+    """Yield a matplotlib figure and the class of its lines; the figure is then written as SVG."""
     purpose = "The figure of a study"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What the tasks of a study share: datasets, their splits, and the programs mined from a training set.
+"""Shared inputs of a study's tasks: datasets, splits, and programs mined from a training set.
 
 Splits and programs are files in the folder of the study, written once. Program files are JSON, so that
 reading them needs no parser of GDL.

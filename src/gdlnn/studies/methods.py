@@ -1,4 +1,4 @@
-"""What studies compare: methods with their hyperparameters, variants for the ablation, and explainers."""
+"""The methods of studies with their hyperparameters, variants for the ablation, and explainers."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Method:
     random
         Whether seeds change the result; if not, one run on a split is enough.
     options
-        Which of ``device``, ``n_jobs`` and ``progress`` the estimator takes, beside ``seed``.
+        Which of ``device``, ``n_jobs`` and ``progress`` the estimator takes, besides ``seed``.
     mining
-        How its programs are mined, as changes of `MiningSpec` beside ε; None for a method without programs.
+        How its programs are mined, as changes of `MiningSpec` besides ε; None for a method without programs.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Method:
 
 
 def fit_model(method: Method, task: Task, config: RunConfig) -> tuple[Any, dict[str, float]]:
-    """Fit the model of a task on its training set; return it and what mining and fitting took, in seconds.
+    """Fit the model of a task on its training set; return it and the seconds of mining and fitting.
 
     Programs must have been mined before.
     """
@@ -122,7 +122,7 @@ EPSILONS = (0.1, 0.01, 1, "1%")
 def default_classifier(**flat: Any) -> Any:
     """Return the default GDLNN, with options of the head and of the classifier side by side.
 
-    Studies compare accuracies, so that the most probable class is predicted, also where one is rare.
+    Studies compare accuracies, so the most probable class is predicted even if one is rare.
     """
     from gdlnn.model import GDLNNClassifier, MLPHead
 
@@ -321,9 +321,9 @@ class Explainer:
         subgraph of programs, no sweep. "deciding": one program, no sweep. "network": nodes of a graph for a
         graph network, swept over their share.
     one_by_one
-        Whether every graph is a cell of its own, since one takes long.
+        Whether every graph is a separate cell, since one takes long.
     technique
-        How programs are weighed.
+        How programs are weighted.
     """
 
     name: str

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gdlnn.studies.store import Protocol, Result, RunConfig, Task
 
 SHOWN = {"gdlnn-paper": "GDLNN", "subgraphx": "GIN + SubgraphX", "pl4xgl": "PL4XGL"}
-"""The explainers and what the figure calls them."""
+"""The explainers and their names in the figure."""
 N_NODES = 5
 """Nodes of SubgraphX's explanation: those of a motif."""
 WIDTH, HEIGHT, HEAD, FOOT = 300, 240, 26, 20
@@ -95,7 +95,7 @@ def compute_motifs(task: Task, config: RunConfig) -> Result:
         for graph in graphs
     ]
     if explainer.way == "smallest":
-        # A mined program is as short as can be; its closed form shows all that its training graphs share.
+        # A mined program is as short as possible; its closed form shows all that its training graphs share.
         found = with_closed_forms(found, closed_forms(model.programs_, train))
     shown = [
         _node_marks(one.graph, one.nodes) if explainer.way == "network" else _program_marks(one)
@@ -131,11 +131,11 @@ class MotifStudy:
     Parameters
     ----------
     n_graphs
-        Number of graphs that are made; four fifths are trained on.
+        Number of generated graphs; four fifths are used for training.
     seed
         Seed of graphs, models and explanations.
     config
-        Where results go and with what tasks are run.
+        The configuration of the run.
     report
         Called with the number of tasks done, the number of tasks, and a line on the last one.
     n_explained

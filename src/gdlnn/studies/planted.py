@@ -1,4 +1,4 @@
-"""Planted rules: molecules and made graphs whose labels follow a known rule, with the truth as node masks.
+"""Planted rules: molecules and synthetic graphs whose labels follow a known rule, with truth masks.
 
 The label 1 means that the rule holds. The truth of a graph is every node of every place of the groups, rings
 or motifs that make it hold; a graph of label 0 has none.
@@ -29,10 +29,10 @@ SIZES = (0.7, 0.1, 0.2)
 DECOY_SHARE = 0.9
 """Share of training graphs in which the decoy agrees with the label; in the test set it is one half."""
 FLIPPED_SHARE = 0.1
-"""Share of training and validation labels that are turned round where labels are noisy."""
+"""Share of training and validation labels that are flipped if labels are noisy."""
 CLASSES = {0: "without the rule", 1: "with the rule"}
 N_MADE = 1000
-"""Number of made graphs for each rule."""
+"""Number of synthetic graphs for each rule."""
 
 
 class Planted(NamedTuple):
@@ -43,7 +43,7 @@ class Planted(NamedTuple):
     train, val, test
         The parts; ``node_masks`` is the truth. Labels of the test set are always true.
     misled
-        Per test graph whether the decoy speaks for the other label; None without a decoy.
+        Per test graph whether the decoy points to the other label; None without a decoy.
     """
 
     train: GraphDataset
@@ -71,7 +71,7 @@ def either(places: Sequence[BoolArray]) -> tuple[bool, BoolArray]:
 
 
 def but_not(places: Sequence[BoolArray]) -> tuple[bool, BoolArray]:
-    """Hold where A is and B is not; what is there to see is A."""
+    """Hold where A is and B is not; the truth is A."""
     return bool(places[0].any() and not places[1].any()), places[0]
 
 
@@ -84,17 +84,17 @@ class Rule:
     name, words
         The name on the command line, and what the rule says.
     kind
-        "molecules": groups given as SMARTS, in molecules. "made": motifs in made graphs.
+        "molecules": groups given as SMARTS, in molecules. "made": motifs in synthetic graphs.
     parts
         A, or A and B: SMARTS, or names of motifs.
     holds
         When the rule holds, and what the truth is.
     fill
-        Of made graphs what else may be in a graph, beside A and B.
+        For synthetic graphs, what else may be in a graph besides A and B.
     decoy
         A part that agrees with the label in most training graphs, and in half of the test graphs.
     flipped
-        Share of training and validation labels that are turned round.
+        Share of training and validation labels that are flipped.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Rule:
 
     @property
     def noiseless(self) -> bool:
-        """Whether nothing but the rule goes along with the label."""
+        """Whether only the rule correlates with the label."""
         return self.decoy is None and not self.flipped
 
 
@@ -139,18 +139,18 @@ RULES: dict[str, Rule] = {
 
 
 def plant(rule: Rule, seed: int = 0, molecules: GraphDataset | None = None, n_made: int = N_MADE) -> Planted:
-    """Label graphs by a rule, and cut them into training, validation and test set.
+    """Label graphs by a rule, and split them into training, validation and test set.
 
     Parameters
     ----------
     rule
         The rule.
     seed
-        Seed of the made graphs, of the decoys, of the flipped labels and of the split.
+        Seed of the synthetic graphs, the decoys, the flipped labels and the split.
     molecules
         The molecules to label, with their SMILES; only for rules of molecules.
     n_made
-        How many graphs to make for a rule of made graphs.
+        How many graphs to generate for a rule of synthetic graphs.
     """
     if rule.kind == "made":
         return plant_motifs(rule, n_made, seed)
@@ -212,7 +212,7 @@ def _has_room(atom: Any) -> bool:
 
 
 def _with_decoys(parts: Split, element: str, seed: int) -> Planted:
-    """Put an atom into molecules: along with the label in training, without regard to it in the test set."""
+    """Put an atom into molecules: correlated with the label in training, not in the test set."""
     rng = np.random.default_rng(seed)
     made = []
     for part, share in zip(parts, (DECOY_SHARE, DECOY_SHARE, 0.5), strict=True):
@@ -268,9 +268,9 @@ MADE_SCHEMA = Schema(node=(Feature("degree", "ordinal"),), classes=CLASSES)
 
 
 def plant_motifs(rule: Rule, n: int, seed: int = 0) -> Planted:
-    """Make graphs: a random tree and two motifs, or stars in their place, each joined by one edge.
+    """Generate graphs: a random tree and two motifs, or stars in their place, each joined by one edge.
 
-    Half of the graphs follow the rule. What cannot decide is drawn alike for both labels. Nodes are
+    Half of the graphs follow the rule. Irrelevant parts are drawn alike for both labels. Nodes are
     renumbered at random; the node feature is the degree.
     """
     rng = np.random.default_rng(seed)
@@ -300,7 +300,7 @@ def plant_motifs(rule: Rule, n: int, seed: int = 0) -> Planted:
 
 
 def contents(rule: Rule, label: bool) -> list[tuple[str, str]]:
-    """Return the pairs of motifs that a made graph of a label may have."""
+    """Return the pairs of motifs that a synthetic graph of a label may have."""
     known = dict.fromkeys((*rule.parts, *rule.fill, "star"))
     pairs = [(a, b) for a in known for b in known if a <= b and (a != b or a == "star")]
     marks = {name: np.array([name == part for part in rule.parts]) for name in known}
@@ -344,7 +344,7 @@ def _union(
 
 
 def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
-    """Return graphs and truths with the nodes in random order, so that no answer can lie in the numbers."""
+    """Return graphs and truths with the nodes in random order, so that indices carry no information."""
     rng = np.random.default_rng(seed)
     graphs, masks = [], []
     for graph, mask in zip(data.graphs, data.node_masks or [None] * len(data), strict=True):
@@ -377,7 +377,7 @@ def _labelled(data: GraphDataset, judged: Sequence[tuple[bool, BoolArray]], rule
 
 
 def _with_flipped(rule: Rule, parts: Split, seed: int) -> Planted:
-    """Turn round a share of the training and validation labels; the test labels stay true."""
+    """Flip a share of the training and validation labels; the test labels stay true."""
     rng = np.random.default_rng(seed)
     if rule.flipped:
         for part in (parts.train, parts.val):

@@ -1,4 +1,4 @@
-"""Running tasks, in this process or in a pool that survives its workers: every failure leaves a reason."""
+"""Run tasks in this process or in a pool that survives its workers; every failure has a reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gdlnn.studies.store import Result, RunConfig, Task
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "torch_geometric", "rdkit")
-"""Packages whose versions results depend on."""
+"""Packages whose versions affect results."""
 
 
 # --- one task ---------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def failure(error: BaseException) -> Result:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise `OutOfTimeError` in the block after so many seconds; works in the main thread only."""
+    """Raise `OutOfTimeError` in the block after this many seconds; works only in the main thread."""
     able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if seconds is None or not able:
         yield
@@ -94,7 +94,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 
 class Clock:
-    """Wall and CPU seconds since it was made."""
+    """Wall and CPU seconds since its creation."""
 
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
@@ -106,7 +106,7 @@ class Clock:
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Return the versions of what results depend on."""
+    """Return the versions of the packages that affect results."""
     found = {"python": platform.python_version(), "gdlnn": gdlnn.__version__}
     for package in PACKAGES:
         try:

@@ -31,7 +31,7 @@ TITLES = {
     **dict(zip(METRICS, ("Accuracy", "Balanced accuracy", "ROC-AUC", "MCC"), strict=True)),
     "log_loss": "Log loss",
 }
-"""What tables and figures call the metrics."""
+"""The names of the metrics in tables and figures."""
 
 
 # --- tests ------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Entry:
     Attributes
     ----------
     cells
-        Those that went well, of the grid with the most configurations.
+        The successful cells, of the grid with the most configurations.
     means, intervals
         By metric; an interval is the half-width of the 95 % t-interval over the runs, None for a single one.
     reasons
@@ -217,7 +217,7 @@ def _compare(mine: Entry, theirs: Entry, metric: str) -> Comparison | None:
     if len(splits) > 1:
         p = corrected_t_test(differences, *sizes)
     elif metric == "accuracy":
-        # The other metrics are no means over graphs, so that flipping graphs says nothing about them.
+        # The other metrics are not means over graphs, so flipping graphs does not apply to them.
         p = sign_flip_test(_share_right(mine.cells), _share_right(theirs.cells))
     return Comparison(mine.dataset, mine.method, theirs.method, float(np.mean(differences)), p)
 
