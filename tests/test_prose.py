@@ -89,6 +89,11 @@ def test_pages_are_read_without_their_code() -> None:
     assert sorted(found) == [(1, "data-set"), (2, "anew"), (8, "data-set"), (10, "stands")]
 
 
+def test_generated_tables_are_not_checked() -> None:
+    page = "<!-- t:begin -->\n\n| data set |\n\n<!-- t:end -->\n\nIt stands.\n"
+    assert [(text.line, text.text) for text in prose.of_markdown(page)] == [(7, "It stands.")]
+
+
 def test_cpp_and_templates_are_read() -> None:
     assert [text.text for text in prose.of_cpp("int a;  // it tells\n// all\nint b;\n")] == ["it tells all"]
     html = "<p title='anew'>All\n{{ name }}</p><script>anew</script>"

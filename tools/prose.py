@@ -80,11 +80,13 @@ class Finding(NamedTuple):
 _CODE = re.compile(r"``.+?``|`[^`\n]+`|\$[^$\n]+\$|<[^<>\n]+>|https?://\S+", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d+\.)\s+|^\s*#+\s+|^\s*>\s?|^\s*:\w.*?:\s?")
+_GENERATED = re.compile(r"<!-- (\S+):begin -->.*?<!-- \1:end -->", re.DOTALL)
 _BREAK = re.compile(r"^\s*(?:[-=~^─#*]{3,}|\.\. .*|::)?\s*$")
 
 
 def of_markdown(text: str) -> Iterator[Text]:
-    """Yield the paragraphs, list items and table cells of a page, without its code blocks."""
+    """Yield the paragraphs, list items and table cells of a page, without code and generated tables."""
+    text = _GENERATED.sub(lambda found: "\n" * found[0].count("\n"), text)
     fenced = False
     block: list[str] = []
     first = 1
