@@ -81,7 +81,7 @@ def candidates(program: Program, graph: Graph) -> Candidates:
 
 
 class Shape(NamedTuple):
-    """Number of nodes and edges as pairs: all that is left of a graph or a program beside the candidates."""
+    """Number of nodes and edges as pairs: all that is left of a graph or a program besides the candidates."""
 
     n: int
     edges: list[tuple[int, int]]

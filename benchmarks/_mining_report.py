@@ -27,7 +27,7 @@ def report(found: Figures, command: str) -> str:
     if "curve" in found:
         parts += ["## Cost against the number of graphs", _curve(found["curve"])]
     if found.get("objective"):
-        parts += ["## The objective beside random programs", _objective(found["objective"])]
+        parts += ["## The objective compared with random programs", _objective(found["objective"])]
     return "\n\n".join(parts) + "\n"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ATOMS = (8, 70)
 """Fewest and most heavy atoms; the HIV set has 25.5 on average."""
 WANTED_ATOMS = 12
-"""From so many atoms on pieces with few ends and few atoms are preferred."""
+"""From this many atoms on pieces with few ends and few atoms are preferred."""
 LARGEST_SOURCE = 60
 
 

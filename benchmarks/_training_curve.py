@@ -32,7 +32,7 @@ class Run(NamedTuple):
 
 
 def measured(molecules: int, root: Path, jobs: int) -> Run:
-    """Train on a table of so many molecules, from the csv file to the file of the model."""
+    """Train on a table of this many molecules, from the csv file to the file of the model."""
     table = FOLDER / f"molecules-{molecules}.csv"
     FOLDER.mkdir(parents=True, exist_ok=True)
     if not table.exists():

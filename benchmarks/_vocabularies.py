@@ -1,4 +1,4 @@
-"""What a plan of thousands of programs is worth: rates beside single searches, RDKit and igraph.
+"""What a plan of thousands of programs is worth: rates compared with single searches, RDKit and igraph.
 
 A vocabulary is what a default model asks: the neighbourhoods of a dataset. All on one thread, in CPU time.
 """

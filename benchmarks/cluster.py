@@ -1,4 +1,4 @@
-"""What mining on a Dask cluster of this machine costs beside threads, with the same bytes as a result.
+"""What mining on a Dask cluster of this machine costs compared with threads, with the same bytes as a result.
 
 ::
 
@@ -32,7 +32,7 @@ def run(argv: Sequence[str] | None = None) -> None:
     """Measure; without arguments a few targets of MUTAG."""
     parser = argparse.ArgumentParser("python -m benchmarks cluster")
     parser.add_argument("--dataset", default="BBBP" if argv else "MUTAG")
-    parser.add_argument("--targets", type=int, help="so many targets; all where it is left out")
+    parser.add_argument("--targets", type=int, help="number of targets; all if left out")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args([] if argv is None else list(argv))

@@ -1,4 +1,4 @@
-"""Conditions alone: version 0.1's model beside the same model with today's conditions, on random splits.
+"""Compare version 0.1's model with the same model with today's conditions, on random splits.
 
 ::
 
@@ -49,7 +49,7 @@ NAMES = ("BBBP", "BACE", "MUTAG", "PTC_MR")
 SEEDS = range(301, 311)
 LARGE = ("BBBP", "BACE")
 FIRST_SEEDS = 4
-"""So many seeds of large datasets go before all others, the rest after them."""
+"""This many seeds of large datasets go before all others, the rest after them."""
 OLD, NEW = "old", "new"
 
 

@@ -1,4 +1,4 @@
-"""How fast datasets are read: from text, from the cache, from SMILES, and beside PyG's TU reader."""
+"""How fast datasets are read: from text, from the cache, from SMILES, compared with PyG's TU reader."""
 
 from __future__ import annotations
 

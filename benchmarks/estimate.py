@@ -1,12 +1,12 @@
-"""`gdlnn train --estimate` beside what training takes, and the time left that the bar shows meanwhile.
+"""`gdlnn train --estimate` compared with actual training, and the time left that the bar shows meanwhile.
 
 ::
 
     python -m benchmarks estimate [--datasets NAME …] [--molecules N] [--seeds 0 …] [--jobs N] [--out FILE]
 
-All times are CPU times, so that a busy machine gives nearly the same figures; the time left can be judged so
-with one job only. ``--molecules`` adds a table of so
-many molecules, recombined from pieces of BBBP and BACE; 41127 is the size of the HIV set.
+All times are CPU times, so that a busy machine gives nearly the same figures; the time left can be judged
+so with one job only. ``--molecules`` adds a table of this many molecules, recombined from pieces of BBBP
+and BACE; 41127 is the size of the HIV set.
 """
 
 from __future__ import annotations

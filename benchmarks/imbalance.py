@@ -1,4 +1,4 @@
-"""Probabilities and rare classes on tables of molecules, beside ECFP4 with a forest, paired over splits.
+"""Probabilities and rare classes on tables of molecules, compared with ECFP4 and a forest, over splits.
 
 ::
 

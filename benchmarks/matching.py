@@ -1,4 +1,4 @@
-"""What matching costs: pairs a CPU second beside other libraries, two threads beside one, encoding.
+"""What matching costs: pairs per CPU second compared with other libraries, two threads with one, encoding.
 
 ::
 
@@ -6,8 +6,8 @@
 
 The tables are those of GDLNN_TRUTH. The other libraries get a random part of each table, `--seconds` of CPU
 each, and their answers are checked. The vocabularies are those of default models of BBBP and NCI1 in
-GDLNN_DATA, each matched in one walk: beside single searches, RDKit, igraph, and without each part of the
-plan. `--vocabularies` leaves the tables out.
+GDLNN_DATA, each matched in one walk: compared with single searches, RDKit, igraph, and without each part of
+the plan. `--vocabularies` leaves the tables out.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def table_lines(name: str, table: TruthTable, seconds: float) -> list[Line]:
 
 
 def vocabulary_lines(case: VocabularyCase, seconds: float) -> list[Line]:
-    """Measure a plan beside single searches, RDKit, igraph, and the plan without each of its parts."""
+    """Compare a plan with single searches, RDKit, igraph, and the plan without each of its parts."""
     name, aim = case.name, VOCABULARIES[case.name]
     began = time.process_time()
     plan = ProgramPlan(case.programs, case.graphs)
@@ -191,7 +191,7 @@ def encoding_lines(graphs: Sequence[Graph]) -> list[Line]:
 
 
 def show(lines: Sequence[Line]) -> None:
-    """Print figures beside their aims."""
+    """Print figures next to their aims."""
     width = max(len(line.what) for line in lines)
     for line in lines:
         verdict = {True: "met", False: "not met", None: ""}[line.met]

@@ -1,4 +1,4 @@
-"""What mining costs on the nine datasets, how it grows with |D|, and the objective beside random programs.
+"""The cost of mining on the nine datasets, its growth with |D|, and the objective compared with random programs.
 
 ::
 
@@ -118,7 +118,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks mining")
     parser.add_argument("--datasets", nargs="+", default=list(AIMS), choices=list(AIMS), metavar="NAME")
     parser.add_argument("--epsilon", default="0.1", help="ε, a number or such as 1%%")
-    parser.add_argument("--targets", type=int, help="so many targets of each dataset, for a first look")
+    parser.add_argument("--targets", type=int, help="this many targets of each dataset, for a first look")
     parser.add_argument(
         "--jobs", type=int, default=1, help="threads; each descent counts its own processor time"
     )

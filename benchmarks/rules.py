@@ -280,7 +280,7 @@ def _figure(value: float | None) -> str:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Return a table with one row per rule: GDLNN beside GIN's best explainer and simple guesses."""
+    """Return a table with one row per rule: GDLNN next to GIN's best explainer and simple guesses."""
     lines = []
     for rule in dict.fromkeys(row.rule for row in rows):
         of = {row.method: row for row in rows if row.rule == rule}

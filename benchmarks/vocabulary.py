@@ -1,4 +1,4 @@
-"""What mined programs beside neighbourhoods, honest columns and calibration are worth, paired over splits.
+"""The effect of mined programs, honest columns and calibration on a model, paired over splits.
 
 ::
 

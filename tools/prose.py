@@ -52,6 +52,9 @@ RULES = {
         ("anew", r"\b(?:anew|afresh)\b", "again"),
         ("inversion", r"\b(?:of|from|to|for) which there (?:is|are)\b", "turn the sentence round"),
         ("in-the-making", r"\bin the making\b", "alpha"),
+        ("beside", r"\bbeside\b", "next to, besides, compared with"),
+        ("rising", r"\brising\b", "sorted, increasing"),
+        ("so-many", r"\b(?:of|from|least|exactly|in|to|after|for) so many\b", "this many"),
         ("whoever", r"\bwhoever\b", "name the person or process"),
         ("american", _AMERICAN, "British spelling"),
     )

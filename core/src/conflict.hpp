@@ -5,7 +5,7 @@
 //
 // This is conflict-directed backjumping (Prosser, "Hybrid algorithms for the constraint
 // satisfaction problem", 1993): a level fails for the reasons of all its values, and a level whose
-// variable has no part in the failure below is jumped over. Beside Prosser's conflict sets of
+// variable has no part in the failure below is jumped over. Besides Prosser's conflict sets of
 // variables, the constraints that excluded the values are collected, as in explanation-based search
 // and in the extraction of unsatisfiable cores, so that a failure of the whole search gives a
 // conflict of the program.

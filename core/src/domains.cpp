@@ -88,7 +88,7 @@ template <int W> inline void Domains::initial_domain(int x, DomainCache cache) {
     }
 }
 
-// Leaves the nodes with at least so many neighbours, as Ullmann (1976) does.
+// Leaves the nodes with at least this many neighbours, as Ullmann (1976) does.
 template <int W>
 inline void Domains::require_degree(const Adjacency &a, int degree, Word *domain) const {
     const EncodedGraph &g = *problem_.graph;

@@ -1,8 +1,8 @@
 // Domains: which nodes each variable can still take while a search places one after another.
 //
 // Owns the candidates of every variable, before anything is placed and as narrowed by the placed
-// neighbours; which variable holds which node; the frontier (unplaced variables beside placed
-// ones); and the trail by which placements are undone in reverse order.
+// neighbours, and which variable has which node. Also owns the frontier (unplaced variables next to
+// placed ones), and the trail by which placements are undone in reverse order.
 //
 // Placing a node is forward checking (Haralick and Elliott, "Increasing tree search efficiency for
 // constraint satisfaction problems", 1980): the candidates of unplaced neighbours are narrowed at

@@ -8,10 +8,10 @@
 namespace gdlnn {
 namespace {
 
-// Lookahead may take this many times the mean of failed searches, and at least so many steps.
+// Lookahead may take this many times the mean of failed searches, and at least this many steps.
 constexpr std::int64_t kLookaheadFactor = 8;
 constexpr std::int64_t kLookaheadSteps = 64;
-// Up to so many open mutations of one graph are tried together.
+// Up to this many open mutations of one graph are tried together.
 constexpr int kMaxTogether = 5;
 // Below this ε, rounding could order two scores differently from their exact values.
 constexpr double kSmallEpsilon = 1e-4;

@@ -67,7 +67,7 @@ class Greedy {
     void start();
     int pick();
     void refresh_bound(int k);
-    // Positive graphs that the program with mutation k may yet match, beside those that it does.
+    // Positive graphs that the program with mutation k may yet match, besides those that it does.
     int possible_positive(int k) const {
         const Knowledge &known = descent_.knowledge();
         return known.known_matches().n_in_first(k) + known.open_questions().n_in_first(k);

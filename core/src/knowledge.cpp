@@ -73,7 +73,7 @@ void Knowledge::reopen(int i) {
     fill_words(united_.row(i), words_, 0);
 }
 
-// Where to put a conflict: beside the others, or in place of the one that says least, which is the
+// Where to put a conflict: with the others, or in place of the one that says least, which is the
 // largest.
 int Knowledge::slot_for_closure(int i) {
     if (n_closures_[idx(i)] < kMaxClosures)

@@ -207,7 +207,7 @@ template <int W> class Placement {
         return -1;
     }
 
-    // The nodes that the variable at a position may take beside those that are placed.
+    // The nodes that the variable at a position may take besides those that are placed.
     void narrow(const Plan::Entry &entry, int k) {
         const int w = width();
         const Plan::Step &step = plan_.step(entry.first_step + k);

@@ -37,7 +37,7 @@ template <int W> int RoomCheck::find_cramped(int n_placed, int x) {
     return -1;
 }
 
-// Whether so many free nodes can be reached from the node beside which `first` must lie.
+// Whether this many free nodes can be reached from the node next to which `first` must lie.
 template <int W>
 bool RoomCheck::has_room(int first, int needed, const Word *region, int region_size) {
     const int w = W ? W : domains_.words();

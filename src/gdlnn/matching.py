@@ -79,7 +79,7 @@ class Matches:
     Attributes
     ----------
     start, programs
-        The programs that match graph i, rising, are ``programs[start[i]:start[i + 1]]``.
+        The programs that match graph i, sorted, are ``programs[start[i]:start[i + 1]]``.
     unknown_start, unknown
         The same for programs on which the step budget ran out.
     n_programs
@@ -111,7 +111,7 @@ class Matches:
         return self.programs[self.start[graph] : self.start[graph + 1]]
 
     def by_program(self) -> list[IntArray]:
-        """Return the graphs that each program matches, rising."""
+        """Return the graphs that each program matches, sorted."""
         order = np.argsort(self.programs, kind="stable")
         rows = _rows(self.start)[order]
         cuts = np.cumsum(np.bincount(self.programs, minlength=self.n_programs))[:-1]

@@ -87,7 +87,7 @@ template <class T> void grow(std::vector<T> &buffer, std::size_t size) {
 // the rows hold whatever was there before until they are written.
 class BitRows {
   public:
-    // Makes room for so many rows of so many words.
+    // Allocates rows of the given number of words.
     void reserve(std::size_t rows, int words) {
         words_ = words;
         grow(bits_, rows * idx(words));

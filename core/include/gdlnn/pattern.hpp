@@ -104,7 +104,7 @@ class Pattern {
     std::vector<std::int32_t> loops;   // edges (x, x)
     std::vector<Side> node_sides, edge_sides;
     std::vector<std::int32_t> node_side_start, edge_side_start;
-    // For an edge (y, x) beside an edge (x, y): the other one's number, else -1. Only the later of
+    // For an edge (y, x) with an edge (x, y): the other one's number, else -1. Only the later of
     // the two has it.
     std::vector<std::int32_t> reverse_edge;
     int edge_base = 0, node_side_base = 0, edge_side_base = 0;

@@ -54,7 +54,7 @@ class ConditionTable {
     std::unordered_map<std::string, int> number_; // by the bytes of the bounds; empty once closed
 };
 
-// What a plan is made of beside shared conditions; without a part the answers are the same, later.
+// Components of a plan besides shared conditions; without a part the answers are the same, later.
 struct PlanParts {
     bool screens = true; // programs are ruled out by the pairs of conditions they need
     bool containment =
@@ -68,7 +68,7 @@ struct PlanParams {
     std::atomic<bool> *stop = nullptr; // raised from outside, or by a failure on one thread
 };
 
-// Per graph the programs that match, rising, and those on which the budget ran out.
+// Per graph the programs that match, sorted, and those on which the budget ran out.
 struct PlanMatches {
     std::vector<std::int64_t> start; // n_graphs + 1
     std::vector<std::int32_t> programs;

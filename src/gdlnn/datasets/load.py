@@ -134,7 +134,7 @@ def _parse(source: Source, folder: Path) -> GraphDataset:
     elif (folder / f"{source.tu_prefix}_A.txt").is_file():
         if tu_prefix(folder) != source.tu_prefix:
             raise DatasetError(
-                f"{folder.name}: expected {source.tu_prefix}_A.txt alone, got other _A.txt files beside it"
+                f"{folder.name}: expected {source.tu_prefix}_A.txt alone, found other _A.txt files"
             )
         dataset = load_tu(folder)
     else:

@@ -32,7 +32,7 @@ class Attribution(NamedTuple):
     others
         Per graph what pooled features add to the log odds, where weights are such contributions.
     absent
-        Graphs × programs: what it adds that a program is absent, beside a graph that has it as often as
+        Graphs × programs: what the absence of a program adds, compared with a graph that has it as often as
         training graphs do; zero for present programs. None where that is not known.
     """
 

@@ -37,7 +37,7 @@ class Background:
     Parameters
     ----------
     values
-        Per program its values in training, rising.
+        Per program its values in training, sorted.
     frequencies
         Per program how often each of them occurred; they add up to one.
     """

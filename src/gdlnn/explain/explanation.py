@@ -90,7 +90,7 @@ class Explanation(NodeSubset):
     indices, labels
         The columns of the GDL layer, and the labels the programs were mined for.
     nodes
-        The nodes of the subgraph, rising: no more than the matched programs need.
+        The sorted nodes of the subgraph: no more than the matched programs need.
     edges
         The edges of the graph among them, as pairs of nodes.
     technique, options, seed
@@ -111,8 +111,8 @@ class Explanation(NodeSubset):
         What present programs add, divided evenly over all places of each program in the graph and over the
         nodes, or edges, of each place; None for techniques without a baseline.
     absent
-        Programs whose absence weighs at least as much as any present program, beside an average graph. They
-        are not included in what present programs add.
+        Programs whose absence weighs at least as much as any present program, compared with an average
+        graph. They are not included in what present programs add.
     threshold
         The probability of the target above which it is predicted.
     """

@@ -66,7 +66,7 @@ def shrink(
     use
         Graphs × programs, which programs count for which graph; by default all for all.
     order
-        For each graph its nodes in the order in which they are tried; by default rising.
+        For each graph its nodes in the order in which they are tried; by default increasing.
     step_budget
         Maximum steps per search; None for no limit.
     n_jobs

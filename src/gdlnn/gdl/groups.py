@@ -181,7 +181,7 @@ class Group:
     Attributes
     ----------
     pattern, charged
-        The atoms of the group, and after them those that must be beside it; and the same where atoms have no
+        The atoms of the group, and after them those that must be adjacent; and the same where atoms have no
         other conditions than in the table, so that they may be charged.
     n
         Number of atoms of the group itself.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs.arrays import GraphSet
 
 NO_BUDGET = -1  # as the core takes it
-UNKNOWN = 2  # the core's third answer, beside 0 (no) and 1 (yes)
+UNKNOWN = 2  # the core's third answer, besides 0 (no) and 1 (yes)
 _WORTH_KEEPING = 16  # programs; a model asks about the same ones again and again
 # The last large batch: its key, the programs (kept so that their ids stay taken), and the batch.
 _last_batch: list[tuple[tuple[object, ...], list[Program], _core.ProgramBatch]] = []

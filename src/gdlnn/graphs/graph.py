@@ -174,7 +174,7 @@ class Graph:
 
 
 class NodeSubset:
-    """Mixin for classes that have a ``graph`` and some of its ``nodes``, in rising order."""
+    """Mixin for classes that have a ``graph`` and some of its ``nodes``, sorted."""
 
     graph: Graph
     nodes: tuple[int, ...]

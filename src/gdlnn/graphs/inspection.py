@@ -114,7 +114,7 @@ class Duplicates:
     Attributes
     ----------
     groups
-        Rows of each group of two or more, rising.
+        Rows of each group of two or more, sorted.
     conflicting
         The groups whose graphs do not have the same label.
     n_graphs

@@ -214,7 +214,7 @@ def _check_labels(labels: Sequence[Any], where: str) -> None:
     if len(told) > 1:
         raise GraphError(f"{where}: y: expected labels of one kind, got {' and '.join(told)}")
     for label in labels if int in kinds else ():
-        most = 2**63 if kinds == {int} else 2**53  # beside other numbers they become doubles
+        most = 2**63 if kinds == {int} else 2**53  # with other numbers they become doubles
         if isinstance(label, int) and not -most <= label < most:
             raise GraphError(f"{where}: y: expected whole numbers of at most 64 bits, got {label!r:.60}")
 

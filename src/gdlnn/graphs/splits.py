@@ -45,7 +45,7 @@ class Split(NamedTuple):
 def split_rows(
     dataset: GraphDataset, kind: SplitKind, seed: int, sizes: Sequence[float]
 ) -> tuple[list[IntArray], str]:
-    """Return the rows of train, val and test, each rising, and how they were chosen, in words."""
+    """Return the sorted rows of train, val and test, and how they were chosen, in words."""
     method, _, column = kind.partition(":")
     if kind not in SPLITS and (method not in ("time", "column") or not column):
         raise GraphError(
@@ -119,7 +119,7 @@ def _in_time(dataset: GraphDataset, column: str) -> IntArray:
         at = kinds.index(not kinds[0])
         raise GraphError(
             f"{_row(dataset, at)}, column {column!r}: expected all numbers or all dates, got {cells[at]!r} "
-            f"beside {cells[0]!r}"
+            f"and {cells[0]!r}"
         )
     return np.array(sorted(range(len(times)), key=lambda i: times[i]), dtype=np.int64)
 
@@ -247,7 +247,7 @@ def fold_rows(
 
 
 def stratified_sample(y: npt.NDArray[Any], count: int, seed: int) -> IntArray:
-    """Draw `count` rows, rising, so that classes keep their shares; the largest remainders round up."""
+    """Draw `count` sorted rows, so that classes keep their shares; the largest remainders round up."""
     sizes = np.unique(y, return_counts=True)[1]
     quotas = sizes * (count / len(y))
     shares = np.floor(quotas + 1e-9).astype(np.int64)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` that replaces it once everything is on disk.
+    """Open a temporary file next to `path` that replaces it once everything is on disk.
 
     Raises
     ------

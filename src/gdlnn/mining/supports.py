@@ -49,7 +49,7 @@ class Support:
         Raises
         ------
         ValueError
-            If the text is not a list of rising rows below `n_rows`.
+            If the text is not a list of increasing rows below `n_rows`.
         """
         return cls(parse_runs(text, n_rows), n_rows)
 
@@ -85,7 +85,7 @@ def _mask(runs: npt.NDArray[np.int32], n_rows: int) -> BoolArray:
 
 
 def format_rows(rows: Iterable[int]) -> str:
-    """Write rising row numbers with runs as ranges: ``0-5,7``."""
+    """Write sorted row numbers with runs as ranges: ``0-5,7``."""
     runs: list[list[int]] = []
     for row in map(int, rows):
         if runs and row == runs[-1][1] + 1:
@@ -104,8 +104,8 @@ def parse_runs(text: str, n_rows: int) -> npt.NDArray[np.int32]:
         first, last = (int(run[1]), int(run[2] or run[1])) if run else (-1, -1)
         if run is None or not least <= first <= last < n_rows:
             got = (run[0] if run else text[at : at + 40]).rstrip(",")
-            rising = "rising " if run is not None and last < n_rows else ""
-            raise ValueError(f"expected {rising}rows from 0 to {n_rows - 1}, got {got!r}")
+            order = "increasing " if run is not None and last < n_rows else ""
+            raise ValueError(f"expected {order}rows from 0 to {n_rows - 1}, got {got!r}")
         ends.extend((first, last))
         least, at = last + 1, run.end()
     if text.endswith(","):
@@ -119,6 +119,6 @@ def parse_rows(text: str, n_rows: int) -> BoolArray:
     Raises
     ------
     ValueError
-        If the text is not a list of rising rows below `n_rows`.
+        If the text is not a list of increasing rows below `n_rows`.
     """
     return _mask(parse_runs(text, n_rows), n_rows)

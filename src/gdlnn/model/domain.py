@@ -98,7 +98,7 @@ class Domain:
     schema
         The schema of the training graphs.
     surroundings
-        Hashes of the surroundings that nodes of training graphs have, rising; None where unknown.
+        Hashes of the surroundings of nodes of training graphs, sorted; None if unknown.
     columns
         Node features and edge features that surroundings are made of, by column.
     coverage, similarity

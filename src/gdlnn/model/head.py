@@ -134,7 +134,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
 
     @property
     def share_of_linear(self) -> float:
-        """The weight of a linear model beside perceptrons that are not linear themselves."""
+        """The weight of the linear model; 0 if the perceptrons are linear themselves."""
         return float(self.linear_share) if len(self.hidden) else 0.0
 
     def stops_early(self, n_validation: int) -> bool:

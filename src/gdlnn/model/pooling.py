@@ -111,7 +111,7 @@ class PooledFeatures:
         width = 2
         for values in (*pooled.values_["node"], *pooled.values_["edge"]):
             if values is not None and not _rises(values):
-                raise ModelError("pooled features: expected finite values in rising order, got others")
+                raise ModelError("pooled features: expected finite values in increasing order")
             width += len(STATISTICS) if values is None else len(values)
         if width != len(pooled.names_):
             raise ModelError(f"pooled features: expected {width} names, got {len(pooled.names_)}")

@@ -43,9 +43,9 @@ class SeenGraphs:
     Parameters
     ----------
     hashes
-        The hash of the canonical form of each distinct training graph, rising.
+        The hash of the canonical form of each distinct training graph, sorted.
     screens
-        Hashes of something cheaper that equal graphs share, rising: a graph that has none of these was not
+        Sorted hashes of something cheaper that equal graphs share: a graph that has none of these was not
         seen, and its canonical form is not needed.
     salt
         What is hashed with every graph. It follows from the training graphs, so that equal models have

@@ -63,7 +63,7 @@ EPOCHS_OF_ALL = 0.85
 STEADY_SECONDS = 1.0
 """If a sample takes less time, growth cannot be measured and is assumed to be proportional."""
 LEVELLING = 0.5
-"""Growth of the number of matched programs per graph beyond the samples, beside that between them."""
+"""Growth of the number of matched programs per graph beyond the samples, relative to that between them."""
 STEPS = 8
 """Training steps of one epoch in which the head is timed."""
 PROGRAMS_PER_TARGET = 0.5
@@ -314,7 +314,7 @@ class _Measured:
         return Seconds(total, total)
 
     def _fitting_linear(self, sampled: _Sampled, programs: ProgramSet | None, n_rows: int) -> float:
-        """Return the CPU time of the linear model beside the perceptrons."""
+        """Return the CPU time of the linear model."""
         from sklearn.linear_model import LogisticRegression
 
         from gdlnn.model.network import LINEAR_C

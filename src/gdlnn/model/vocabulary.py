@@ -151,7 +151,7 @@ class Neighbourhoods(BaseEstimator):
             return [labelled(found, train)]
 
     def least_support(self, n_graphs: int) -> int:
-        """Return in how many of so many graphs a neighbourhood must occur."""
+        """Return in how many of the graphs a neighbourhood must occur."""
         return least_support(self.min_support, n_graphs)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:

@@ -75,7 +75,7 @@ class Method:
         return [full[i] for i in np.sort(rng.permutation(len(full))[:limit])]
 
     def programs(self, configuration: Configuration, n_train: int) -> list[MiningSpec]:
-        """Return how the programs for a configuration are mined from so many training graphs."""
+        """Return how the programs for a configuration are mined from this many training graphs."""
         if self.mining is None:
             return []
         from gdlnn.model.vocabulary import listed_epsilons

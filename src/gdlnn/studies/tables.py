@@ -124,7 +124,7 @@ def write_results(
     if document is not None:
         shown = text
         if picture and show_picture:
-            # Beside the document, so that its pages show it wherever the results are.
+            # Next to the document, so that its pages show it wherever the results are.
             file = document.parent / "pictures" / f"study-{name}.svg"
             write_file(file, picture)
             shown = f"![{name}](pictures/{file.name})\n\n{text}"

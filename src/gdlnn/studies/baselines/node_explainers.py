@@ -206,7 +206,7 @@ class NodeExplainer:
             One graph, or several.
         n_nodes
             Most nodes of an explanation. SubgraphX gives the smallest connected part it met if that is
-            larger; the others name exactly so many nodes, which need not be connected.
+            larger; the others name exactly this many nodes, which need not be connected.
         target
             The class to explain; by default the predicted one.
         """
