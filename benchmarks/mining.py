@@ -1,4 +1,4 @@
-"""The cost of mining on the nine datasets, its growth with |D|, and the objective compared with random programs.
+"""The cost of mining on the nine datasets, its growth with |D|, and the objective next to random programs.
 
 ::
 
