@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 
 from gdlnn import GraphDataset
-from gdlnn.drawing import page_picture as page_pictures
+from gdlnn.drawing import Marks, draw_graph
+from gdlnn.drawing import picture as pictures
+from gdlnn.drawing.molecule_picture import BOND
 from gdlnn.errors import DatasetError
+from gdlnn.explain.pictures import explanation_outlines
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
+from gdlnn.report.cards import graph_card
 from reference.report_models import motifs, three_classes
 
 if TYPE_CHECKING:
@@ -110,12 +114,12 @@ def test_programs_are_counted_as_the_model_matches_them(
 
 def test_witnesses_are_in_the_picture(report: dict[str, Any]) -> None:
     for card in report["graphs"]:
-        edges = {frozenset(edge) for edge in card["picture"]["edges"]}
+        lit = dict(re.findall(r"class='o p(\d+)[^']*' data-nodes='([\d ]+)'", card["picture"]))
         for program in card["programs"]:
             if program["witness"] is not None:
                 if program["weight"] > 0 and card["nodes"]:  # what speaks against is not highlighted
                     assert set(program["witness"]) <= set(card["nodes"])
-                assert all(frozenset(edge) in edges for edge in program["edges"])
+                assert set(map(int, lit[str(program["number"])].split())) == set(program["witness"])
 
 
 def test_what_is_enough_gets_the_prediction_by_itself(
@@ -176,14 +180,16 @@ def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
 def test_a_large_graph_is_cut_to_what_lies_near(
     monkeypatch: pytest.MonkeyPatch, fitted: tuple[GDLNNClassifier, GraphDataset]
 ) -> None:
-    monkeypatch.setattr(page_pictures, "MOST_NODES", 12)
+    monkeypatch.setattr(pictures, "MOST_NODES", 12)
     model, test = fitted
     for explanation in model.explain(test[:4], technique="lime_present"):
-        drawn = page_pictures.page_picture(explanation.graph, explanation.nodes)
-        assert len(drawn["xy"]) == len(drawn["labels"]) == len(drawn["ids"]) == 12
-        assert set(explanation.nodes[:12]) <= set(drawn["ids"])
-        assert drawn["n_nodes"] == explanation.graph.n_nodes
-        assert all(0 <= end < 12 for edge in drawn["edges"] for end in edge)
+        marks = Marks(outlines=explanation_outlines(explanation), kept=explanation.nodes)
+        part, moved = pictures.near(explanation.graph, marks)
+        assert part.n_nodes == draw_graph(explanation.graph, marks).n_shown == 12
+        assert len(moved.kept) == min(12, len(explanation.nodes))
+        found = part.node_features[list(moved.kept)]
+        assert np.array_equal(found, explanation.graph.node_features[list(explanation.nodes[:12])])
+        assert all(0 <= node < 12 for outline in moved.outlines for node in outline.nodes)
 
 
 def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:
@@ -211,13 +217,13 @@ def test_molecules_are_drawn_as_chemists_do() -> None:
     explanation = Explanation(
         graph, 0, 1.0, 0, 1.0, nothing, nothing, nothing, nothing, nothing, nothing, nothing, "none"
     )
-    drawn = page_pictures.page_picture(explanation.graph, explanation.nodes)
-    assert drawn["kind"] == "molecule"
-    assert drawn["labels"] == [""] * 7 + ["O", "O"]
-    assert sorted(drawn["bonds"]) == [1, 1, 2, *[4] * 6]
-    ring = np.array(drawn["xy"][:6])
-    sides = np.linalg.norm(ring - np.roll(ring, 1, axis=0), axis=1)
-    assert sides.max() - sides.min() < 1  # a regular hexagon
+    card = graph_card(explanation, np.array([1.0]))
+    assert "class='pic molecule'" in card["picture"]
+    assert set(re.findall(r"<text[^>]*>([^<]+)<", card["picture"])) in ({"O", "O⁻"}, {"O", "⁻O"})
+    lines = re.findall(r"M(-?[\d.]+) ?(-?[\d.]+)L(-?[\d.]+) ?(-?[\d.]+)", card["picture"])
+    assert len(lines) == 9 + 3 + 1  # bonds, and the second lines of the double ones
+    lengths = [np.hypot(float(c) - float(a), float(d) - float(b)) for a, b, c, d in lines]
+    assert sum(abs(length - BOND) < 1 for length in lengths) == 7  # a regular hexagon, and the bond to it
 
 
 def test_the_files_of_the_page_are_packaged() -> None:
@@ -225,7 +231,6 @@ def test_the_files_of_the_page_are_packaged() -> None:
     assert {item.name for item in folder.iterdir()} >= {
         "page.html",
         "page.css",
-        "draw.js",
         "card.js",
         "page.js",
     }

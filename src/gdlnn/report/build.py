@@ -15,10 +15,11 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from gdlnn.drawing import write_text
+from gdlnn.drawing.charts import calibration_chart, learning_chart
 from gdlnn.drawing.pages import render
-from gdlnn.drawing.svg import calibration_chart, learning_chart
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
+from gdlnn.explain.explainer import with_smiles
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
@@ -29,7 +30,7 @@ from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gdlnn.explain import Explanation
     from gdlnn.model import GDLNNClassifier
@@ -97,17 +98,28 @@ def build_report(
     proba = seen.probabilities
     shown = seen.take(range(min(len(seen), options.max_graphs)))
     say(f"explaining {len(shown)} graphs")
-    explained = explain(model, shown, options.technique, options.n_features, seed=options.seed)
+    explained: list[Explanation] = explain(
+        model, shown, options.technique, options.n_features, seed=options.seed
+    )
     say("looking for the programs that cover each class")
     overall = explain_model(model, seen, truth)
     schema = model.schema_ or held_out.schema or Schema()
     labels = _all_labels(model, truth)
-    say("drawing programs and graphs")
-    cards = [_card(e, proba[i], truth[i], i, shown.domains[i]) for i, e in enumerate(explained)]
+    if held_out.smiles is not None:
+        explained = with_smiles(explained, held_out.smiles[: len(explained)])
     say("looking for the smallest parts that are enough")
-    _add_enough(model, cards, shown, options)
+    smallest = explain(model, shown, options.technique, "smallest", seed=options.seed)
     say("looking for counterfactuals")
-    _add_counterfactuals(model, cards, shown, options.max_counterfactuals)
+    changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
+    say("drawing programs and graphs")
+    cards = [
+        {
+            "row": row,
+            **graph_card(e, proba[row], f"graph {row}", enough=enough, counterfactual=changes.get(row)),
+            **_truth(e, truth[row], shown.domains[row]),
+        }
+        for row, (e, enough) in enumerate(zip(explained, enough_cards(model, smallest), strict=True))
+    ]
     named = {item["index"] for card in cards for item in card["programs"]}
     named |= {index for card in cards for index in card["enough"]["programs"]}
     named |= {program.index for item in overall.classes.values() for program in item.programs}
@@ -307,12 +319,8 @@ def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
     return found
 
 
-def _card(
-    explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, row: int, where: DomainAnswer
-) -> dict[str, Any]:
+def _truth(explanation: Explanation, truth: Any, where: DomainAnswer) -> dict[str, Any]:
     return {
-        "row": row,
-        **graph_card(explanation, proba, f"graph {row}"),
         "truth": plain(truth),
         "right": bool(explanation.prediction == plain(truth)),
         "domain": where.domain,
@@ -320,20 +328,14 @@ def _card(
     }
 
 
-def _add_enough(
-    model: GDLNNClassifier, cards: list[dict[str, Any]], shown: Representation, options: ReportOptions
-) -> None:
-    """Add to each card the smallest part that is enough for its prediction."""
-    found = explain(model, shown, options.technique, "smallest", seed=options.seed)
-    for card, enough in zip(cards, enough_cards(model, found), strict=True):
-        card["enough"] = enough
-
-
-def _add_counterfactuals(
-    model: GDLNNClassifier, cards: list[dict[str, Any]], shown: Representation, most: int
-) -> None:
-    """Look for counterfactuals, first of what was predicted wrongly, then from the first graph on."""
-    for card in sorted(cards, key=lambda card: (card["right"], card["row"]))[:most]:
-        graph = shown.graphs[card["row"]]
-        found = counterfactual(model, graph, max_nodes=MOST_REMOVED)
-        card["counterfactual"] = counterfactual_card(found)
+def _counterfactuals(
+    model: GDLNNClassifier, explained: Sequence[Explanation], truth: npt.NDArray[Any], most: int
+) -> dict[int, dict[str, Any]]:
+    """Look for counterfactuals by row, first of what was predicted wrongly, then from the first graph on."""
+    rows = sorted(
+        range(len(explained)), key=lambda row: (explained[row].prediction == plain(truth[row]), row)
+    )
+    return {
+        row: counterfactual_card(counterfactual(model, explained[row].graph, max_nodes=MOST_REMOVED))
+        for row in rows[:most]
+    }

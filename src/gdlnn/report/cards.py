@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.drawing import draw_program
-from gdlnn.drawing.page_picture import page_picture
-from gdlnn.drawing.svg import in_page_colours
+from gdlnn.drawing import Marks, program_picture
+from gdlnn.drawing.marks import signed
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
+from gdlnn.explain.pictures import explanation_outlines, explanation_picture
+from gdlnn.explain.telling import chance_text, further_lines, nodes_word, told_programs
 from gdlnn.report.statistics import odds_ratio
 
 if TYPE_CHECKING:
@@ -141,19 +142,25 @@ def _smarts(program: Program, schema: Schema) -> dict[str, Any]:
 
 
 def diagram(program: Program, schema: Schema | None, directed: bool, example: Example | None = None) -> str:
-    """Return a diagram in the page's own colours; of a very large program none."""
+    """Return a picture for a page that has the style sheet of drawings; of a very large program none."""
     if len(program.nodes) > MOST_DRAWN_NODES:
         return ""
-    return in_page_colours(draw_program(program, schema, directed=directed, example=example))
+    picture = program_picture(program, schema, directed=directed, example=example)
+    return picture.svg(program.describe(schema, directed=directed))
 
 
 # --- graphs -------------------------------------------------------------------------------------------------
 
 
 def graph_card(
-    explanation: Explanation, proba: npt.NDArray[np.float64], name: str = "graph"
+    explanation: Explanation,
+    proba: npt.NDArray[np.float64],
+    name: str = "graph",
+    *,
+    enough: dict[str, Any] | None = None,
+    counterfactual: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what is shown of one graph: prediction, deciding programs and where they stand, picture.
+    """Return what is shown of one graph: prediction, baseline, deciding programs and where they are, picture.
 
     Parameters
     ----------
@@ -163,32 +170,63 @@ def graph_card(
         The probability of every class.
     name
         What to call a graph that has no name.
+    enough, counterfactual
+        What `enough_cards` and `counterfactual_card` give. Their nodes are in the picture, hidden until it
+        gets the class ``shows-kept`` or ``shows-gone``.
     """
-    programs = [
-        {
-            "index": index,
-            "weight": weight,
-            "witness": None if witness is None else list(witness.values()),
-            "edges": None
-            if witness is None
-            else [[witness[edge.source], witness[edge.target]] for edge in program.edges],
-        }
-        for index, weight, witness, program in zip(
-            explanation.indices, explanation.weights, explanation.witnesses, explanation.programs, strict=True
-        )
-    ]
+    picture = explanation_picture(
+        explanation, kept=(enough or {}).get("nodes", ()), gone=(counterfactual or {}).get("nodes", ())
+    )
+    title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation)}"
     return {
         "name": explanation.graph.name or name,
         "prediction": explanation.prediction,
         "probability": explanation.probability,
         "probabilities": [round(float(value), 6) for value in proba],
-        "programs": programs,
+        "said": chance_text(explanation),
+        "target": explanation.target,
+        "threshold": explanation.threshold,
+        "baseline": explanation.baseline_probability,
+        "baseline_line": None if explanation.baseline_probability is None else explanation.baseline_line(),
+        "has_reason": explanation.has_reason,
+        "further": further_lines(explanation, signed),
+        "programs": told_cards(explanation),
         "nodes": list(explanation.nodes),
+        "nodes_word": nodes_word(explanation),
         "quality": explanation.quality,
-        "picture": page_picture(explanation.graph, explanation.nodes),
-        "enough": None,
-        "counterfactual": None,
+        "n_nodes": explanation.graph.n_nodes,
+        "n_edges": explanation.graph.n_edges,
+        "n_shown": picture.n_shown,
+        "largest": max((abs(score) for score in explanation.scores or ()), default=0.0),
+        "picture": picture.svg(title),
+        "enough": enough,
+        "counterfactual": counterfactual,
     }
+
+
+def told_cards(explanation: Explanation) -> list[dict[str, Any]]:
+    """Return the programs of an explanation in the order in which they are told.
+
+    `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
+    `weight` what it adds by itself, and `place` what its nodes add in all programs.
+    """
+    drawn = {
+        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
+    }
+    return [
+        {
+            "number": told.number,
+            "line": drawn.get(told.number, 0),
+            "index": told.column,
+            "weight": told.weight,
+            "place": told.place,
+            "witness": None if told.witness is None else list(told.witness.values()),
+            "edges": None
+            if told.witness is None
+            else [[told.witness[edge.source], told.witness[edge.target]] for edge in told.program.edges],
+        }
+        for told in told_programs(explanation)
+    ]
 
 
 def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[dict[str, Any]]:

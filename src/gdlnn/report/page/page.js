@@ -104,20 +104,20 @@
   }
 
   function graphCard(graph) {
-    const card = element("article", {class: "card graph", role: "listitem", "data-row": graph.row});
-    const svg = drawGraph(graph), list = chips(card, graph.programs, p => programs.get(p.index).words);
+    const card = element("article", {class: "card graph lights", role: "listitem", "data-row": graph.row});
+    const svg = drawn(graph.picture), list = chips(graph, p => programs.get(p.index).words);
     const bar = element("span");
     bar.style.width = percent(graph.probability).replace(" ", "");
-    const cut = graph.picture.ids ? `, ${graph.picture.ids.length} shown` : "";
+    const cut = graph.n_shown < graph.n_nodes ? `, ${graph.n_shown} shown` : "";
     card.append(
       element("header", {}, element("h3", {}, graph.name),
         element("span", {class: `verdict ${graph.right ? "right" : "wrong"}`}, graph.right ? "✓ right" : "✗ wrong")),
-      svg,
+      svg, ...[scale(graph), baseline(graph)].filter(Boolean),
       element("p", {class: "said"}, element("strong", {}, `${name(graph.prediction)} ${percent(graph.probability)}`),
-        element("span", {class: "quiet"}, `  ${graph.right ? "" : `in truth ${name(graph.truth)} · `}${graph.picture.n_nodes} nodes${cut}`)),
+        element("span", {class: "quiet"}, `  ${graph.right ? "" : `in truth ${name(graph.truth)} · `}${graph.n_nodes} ${graph.nodes_word}${cut}`)),
       element("div", {class: "probability", "aria-hidden": "true"}, bar),
       ...[domainNote(graph)].filter(Boolean),
-      graph.programs.length ? list : element("p", {class: "quiet"}, "No program that it contains decides."));
+      list ?? element("p", {class: "quiet"}, "No program that it contains decides."), ...further(graph));
     const unfolded = [enough(graph, svg, index => programs.get(index).words), counterfactual(graph, svg, name)];
     card.append(...unfolded.filter(Boolean));
     return card;
@@ -127,7 +127,6 @@
     const found = chosenGraphs(), program = byId("graph-program").value;
     const cards = found.slice(0, state.graphs).map(graphCard);
     byId("gallery").replaceChildren(...cards);
-    if (program) for (const card of cards) highlight(card, +program);
     byId("graph-count").textContent = `${found.length} of ${report.graphs.length} graphs`;
     byId("graph-more").hidden = found.length <= state.graphs;
   }
