@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Place = tuple[float, float]
 
+_MOST_LINES = 5  # classes of a chart
 _WIDTH, _HEIGHT = 400, 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 22, 14, 42
 
@@ -22,12 +23,14 @@ def calibration_chart(found: Mapping[str, Any]) -> str:
     points = found["bins"]
     low = min([0.5, *(p["probability"] for p in points), *(p["interval"][0] for p in points)])
     low = max(0.0, math.floor(low * 10) / 10)
+    step = 0.1 if low >= 0.5 else 0.2
+    low = 1 - step * math.ceil((1 - low) / step - 1e-9)
     place = _frame((low, 1.0), (low, 1.0))
-    ticks = [low + (1 - low) * i / 5 for i in range(6)]
+    ticks = [low + step * i for i in range(round((1 - low) / step) + 1)]
     body = _axes(ticks, ticks, place, "said probability", "share that was right", "{:.0%}")
     body.append(_path([place(low, low), place(1, 1)], "ideal"))
     most = max((p["n"] for p in points), default=1)
-    told = [f"said {p['probability']:.0%}, right {p['right']:.0%} of {p['n']} graphs" for p in points]
+    told = [f"said {p['probability']:.0%}, right {p['right']:.0%} of {p['n']}" for p in points]
     for point, title in zip(points, told, strict=True):
         x, y = place(point["probability"], point["right"])
         (_, bottom), (_, top) = (place(0, bound) for bound in point["interval"])
@@ -38,6 +41,46 @@ def calibration_chart(found: Mapping[str, Any]) -> str:
             f"<title>{escape(title)}</title></circle>"
         )
     return _chart(body, f"Calibration: {'; '.join(told)}")
+
+
+def roc_chart(curves: Sequence[Mapping[str, Any]], name: Callable[[Any], str]) -> str:
+    """Return the share of each class that is found against the share of others that is taken for it."""
+    if not curves:
+        return ""
+    place, ticks = _frame((0.0, 1.0), (0.0, 1.0)), [i / 5 for i in range(6)]
+    body = _axes(ticks, ticks, place, "others taken for it", "found", "{:.0%}")
+    body.append(_path([place(0, 0), place(1, 1)], "ideal"))
+    body += _curves(curves, "roc", place, name)
+    return _chart(body, f"ROC curve of {', '.join(name(item['label']) for item in curves)}")
+
+
+def pr_chart(curves: Sequence[Mapping[str, Any]], name: Callable[[Any], str]) -> str:
+    """Return how many of the graphs said to be of a class are, against the share of it that is found."""
+    if not curves:
+        return ""
+    place, ticks = _frame((0.0, 1.0), (0.0, 1.0)), [i / 5 for i in range(6)]
+    body = _axes(ticks, ticks, place, "found (recall)", "precision", "{:.0%}")
+    if len(curves) == 1:
+        body.append(_path([place(0, curves[0]["share"]), place(1, curves[0]["share"])], "ideal"))
+    body += _curves(curves, "pr", place, name)
+    return _chart(body, f"Precision and recall of {', '.join(name(item['label']) for item in curves)}")
+
+
+def _curves(
+    curves: Sequence[Mapping[str, Any]],
+    key: str,
+    place: Callable[[float, float], Place],
+    name: Callable[[Any], str],
+) -> list[str]:
+    """Return a line for each class, told apart by colour and dashes, with names where there are several."""
+    shown, body = curves[:_MOST_LINES], []
+    for number, item in enumerate(shown, start=1):
+        body.append(_path([place(x, y) for x, y in item[key]], f"line c{number}"))
+        if len(shown) > 1:
+            x, y = place(0.45, 0.06 + 0.075 * (len(shown) - number))
+            body.append(f"<path class='line c{number}' d='M{num(x)} {num(y - 4)}h22'/>")
+            body.append(f"<text x='{num(x + 28)}' y='{num(y)}'>{escape(name(item['label']))}</text>")
+    return body
 
 
 def learning_chart(curve: Sequence[Mapping[str, Any]]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gdlnn.drawing.contour import contour
 from gdlnn.drawing.marks import signed
 from gdlnn.drawing.svg import Box, num, polyline, text
@@ -61,15 +63,13 @@ class Outlines:
 
     def tags(self, taken: Sequence[Box]) -> tuple[str, list[Box]]:
         """Return the names of the outlines where they cover least, and the boxes of those."""
-        used = [*taken]
-        others = {line: box for line, _, box in self.boxes}
-        parts, boxes = [], []
+        frame, parts, boxes = bounds(taken), [], list[Box]()
         for line, label, box in self.boxes:
             if not label:
                 continue
-            hindering = [*used, *(other for number, other in others.items() if number != line)]
-            place = min(_places(box, len(label) * _LETTER), key=lambda spot: _cost(spot, hindering, taken))
-            used.append(place)
+            others = [other for number, _, other in self.boxes if number != line]
+            places = _places(box, len(label) * _LETTER)
+            place = places[int(np.argmin(_costs(places, [*taken, *boxes, *others], frame)))]
             boxes.append(place)
             middle = (place[0] + place[2]) / 2
             parts.append(text(middle, place[3] - 3.5, label, f"tag mid t{line}"))
@@ -93,21 +93,15 @@ def _places(box: Box, width: float) -> list[Box]:
     return [(x - width / 2, y - _LINE / 2, x + width / 2, y + _LINE / 2) for x, y in spots]
 
 
-def _cost(spot: Box, hindering: Sequence[Box], drawing: Sequence[Box]) -> float:
-    """Return how much a name covers, and how far it makes the picture grow."""
-    covered = sum(_shared(spot, box) for box in hindering)
-    frame = bounds(drawing)
-    grown = sum(
-        max(0.0, a) for a in (frame[0] - spot[0], frame[1] - spot[1], spot[2] - frame[2], spot[3] - frame[3])
+def _costs(places: Sequence[Box], hindering: Sequence[Box], frame: Box) -> FloatArray:
+    """Return how much a name at each place covers, and how far it makes the picture grow."""
+    spots, boxes = np.array(places), np.array(hindering).reshape(-1, 4)
+    corner = np.maximum(spots[:, None, :2], boxes[None, :, :2])
+    sides = np.clip(np.minimum(spots[:, None, 2:], boxes[None, :, 2:]) - corner, 0, None)
+    grown = np.clip(np.array(frame)[:2] - spots[:, :2], 0, None) + np.clip(
+        spots[:, 2:] - np.array(frame)[2:], 0, None
     )
-    return covered + 1.2 * grown
-
-
-def _shared(one: Box, other: Box) -> float:
-    """Return the area that two boxes share."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    return wide * high if wide > 0 and high > 0 else 0.0
+    return np.asarray(sides.prod(axis=2).sum(axis=1) + 1.2 * grown.sum(axis=1)).round(3)
 
 
 def bounds(boxes: Sequence[Box]) -> Box:

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from gdlnn.io import bounded_json
 if TYPE_CHECKING:
     import os
     from pathlib import Path
+
+    from gdlnn.explain.telling import Told
 
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
@@ -210,6 +213,13 @@ class Explanation(NodeSubset):
             if witness:
                 scores[list(witness.values())] += abs(weight)
         return scores
+
+    @cached_property
+    def told(self) -> tuple[Told, ...]:
+        """The programs as texts, pages and pictures tell them, numbered from 1 without gaps."""
+        from gdlnn.explain.telling import told_programs
+
+        return told_programs(self)
 
     # --- in words -----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from gdlnn.drawing import Marks, Outline, Picture, draw_graph, program_picture, 
 from gdlnn.drawing.marks import MOST_OUTLINES, signed
 from gdlnn.drawing.pages import render
 from gdlnn.drawing.svg import stacked, text, wrapped
-from gdlnn.explain.telling import Told, further_lines, headline, nodes_word, told_programs
+from gdlnn.explain.telling import Told, further_lines, headline, nodes_word, spaced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def explanation_picture(
     Parameters
     ----------
     explanation
-        The explanation. Programs have the numbers of `told_programs`.
+        The explanation. Programs have the numbers of `Explanation.told`.
     kept, gone
         Nodes to ring, and nodes to cross out, see `Marks`.
     """
@@ -46,7 +46,7 @@ def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
     Without a baseline all of them have one.
     """
     outlines: list[Outline] = []
-    for told in told_programs(explanation):
+    for told in explanation.told:
         if told.witness is None:
             continue
         drawn = explanation.baseline_probability is None or (told.weight > 0 and bool(explanation.nodes))
@@ -87,7 +87,7 @@ def _list(explanation: Explanation) -> Picture:
         outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
     }
     body, y = [f"<path class='rule' d='M8 2H{_WIDTH - 8:.0f}'/>"], 8.0
-    for told in told_programs(explanation):
+    for told in explanation.told:
         if told.number in lines:
             body.append(f"<path class='o o{lines[told.number]}' d='M8 {y + 8:.0f}h26'/>")
         state = "absent, " if told.witness is None else "present, "
@@ -160,7 +160,7 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
     largest = max((abs(score) for score in explanation.scores or ()), default=0.0)
     return {
         "name": explanation.graph.name or "graph",
-        "headline": headline(explanation),
+        "headline": spaced(headline(explanation)),
         "picture": Markup(explanation_picture(explanation).svg(explanation.describe())),
         "legend": Markup(score_legend(largest, nodes_word(explanation)[:-1]).svg("The scale of the map"))
         if largest
@@ -169,12 +169,10 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "target": explanation.class_name(explanation.target),
         "technique": explanation.technique,
         "quality": explanation.quality,
-        "baseline": None if explanation.baseline_probability is None else explanation.baseline_line(),
+        "baseline": None if explanation.baseline_probability is None else spaced(explanation.baseline_line()),
         "further": further_lines(explanation, signed),
         "subgraph": explanation.subgraph_line(),
-        "programs": [
-            _shown_told(explanation, told, lines.get(told.number, 0)) for told in told_programs(explanation)
-        ],
+        "programs": [_shown_told(explanation, told, lines.get(told.number, 0)) for told in explanation.told],
     }
 
 

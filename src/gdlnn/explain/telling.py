@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ SHORT_NAME = 24
 """Most letters of a name that is written into a picture."""
 
 
-def told_programs(explanation: Explanation) -> list[Told]:
+def told_programs(explanation: Explanation) -> tuple[Told, ...]:
     """Return the programs of an explanation as they are told.
 
     With a baseline these are the present ones, for the target first. Those next to nothing beside the largest
@@ -78,7 +79,7 @@ def told_programs(explanation: Explanation) -> list[Told]:
         order = [i for i in order if explanation.matched[i] and abs(explanation.weights[i]) >= least]
         order = [i for i in order if explanation.weights[i] < 0 or explanation.has_reason]
         order.sort(key=lambda i: explanation.weights[i] < 0)
-    return [
+    return tuple(
         Told(
             number,
             explanation.programs[i],
@@ -90,7 +91,7 @@ def told_programs(explanation: Explanation) -> list[Told]:
             words_of(explanation, explanation.programs[i]),
         )
         for number, i in enumerate(order, start=1)
-    ]
+    )
 
 
 def words_of(explanation: Explanation, program: Program) -> str:
@@ -118,13 +119,13 @@ def describe(explanation: Explanation) -> str:
     lines = [headline(explanation)]
     nodes = nodes_word(explanation)
     if explanation.baseline_probability is None:
-        for told in told_programs(explanation):
+        for told in explanation.told:
             state = "absent" if told.witness is None else "present"
             words = told.program.describe(explanation.schema, directed=explanation.graph.directed)
             lines.append(f"  P{told.number} {told.weight:+.4f} {state}: {words}")
         return "\n".join([*lines, explanation.subgraph_line()])
     lines.append(f"  {explanation.baseline_line()}")
-    for told in told_programs(explanation):
+    for told in explanation.told:
         figures = f"{told.weight:+.2f}, its {nodes} {told.figure:+.2f}"
         lines.append(f"  P{told.number} {told.side} {figures}: {told.words}")
     return "\n".join(
@@ -153,6 +154,11 @@ def chance_text(explanation: Explanation) -> str:
 def plain_number(value: float) -> str:
     """Return a number as texts for terminals have it."""
     return f"{value:+.2f}"
+
+
+def spaced(text: str) -> str:
+    """Return a text as pages show it: the sign of a percentage apart from its number, on the same line."""
+    return re.sub(r"(?<=\d)%", "\u00a0%", text)
 
 
 def further_lines(explanation: Explanation, shown: Callable[[float], str] = plain_number) -> list[str]:

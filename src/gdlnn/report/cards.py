@@ -13,7 +13,8 @@ from gdlnn.drawing.marks import signed
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.pictures import explanation_outlines, explanation_picture
-from gdlnn.explain.telling import chance_text, further_lines, nodes_word, told_programs
+from gdlnn.explain.telling import chance_text, further_lines, nodes_word, spaced, words_of
+from gdlnn.report.patterns import precision
 from gdlnn.report.statistics import odds_ratio
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 BoolArray = npt.NDArray[np.bool_]
-MOST_DIAGRAMS = 300
-MOST_LISTED = 1000  # programs in the table; the page says how many there are in all
+MOST_LISTED = 250  # programs of a report; the page says how many there are in all
 LONGEST_SMARTS = 2000  # characters; conjugation takes up to a hundred times as many, which nobody pastes
 MOST_DRAWN_NODES = 24
 
@@ -37,7 +37,7 @@ def program_rows(
     model: GDLNNClassifier,
     truth: npt.NDArray[Any],
     matched: BoolArray,
-    explanations: Sequence[Explanation],
+    adds: npt.NDArray[np.float64],
     named: Collection[int] = (),
 ) -> list[dict[str, Any]]:
     """Return a row per program, those that weigh most first; of very many the strongest.
@@ -48,48 +48,42 @@ def program_rows(
         The fitted model.
     truth, matched
         Labels of the held-out graphs, and which programs (columns) match which of them.
-    explanations
-        Explanations of held-out graphs, from which the weights are.
+    adds
+        Classes × programs: what each adds to the log odds where it is present, see `mean_contributions`.
     named
         Programs that must be among them, by column.
     """
-    weights = _weights(model, explanations)
+    classes = [plain(label) for label in model.classes_]
+    speaks = adds.argmax(axis=0)
+    weights = adds.max(axis=0) * matched.mean(axis=0)
     scores = model.programs_.scores
     order = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), -scores[i], i))
     needed = set(named)
     listed = [index for place, index in enumerate(order) if place < MOST_LISTED or index in needed]
     counts = dict(model.programs_.info.label_counts)
     epsilon = float(model.programs_.info.settings.get("epsilon", 0.1))
-    rows = [
-        {
-            "index": index,
-            "label": plain(item.label),
-            **_support(item, counts, epsilon, truth, matched[:, index]),
-            "score": item.score,
-            "weight": weights[index],
-            "targets": len(item.targets),
-            "gdl": str(item.program),
-            **shown_program(item.program, model.schema_, model.programs_.info.directed),
-        }
-        for index, item in ((index, model.programs_[index]) for index in listed)
-    ]
     directed = model.programs_.info.directed
-    for row in rows[:MOST_DIAGRAMS]:
-        item = model.programs_[row["index"]]
-        row["diagram"] = diagram(item.program, model.schema_, directed, item.example)
+    rows = []
+    for index in listed:
+        item, label = model.programs_[index], classes[speaks[index]]
+        here = matched[:, index]
+        rows.append(
+            {
+                "index": index,
+                "label": plain(item.label),
+                "speaks_for": label,
+                "adds": float(adds[speaks[index], index]),
+                "weight": float(weights[index]),
+                **_support(item, counts, epsilon, truth, here),
+                "n_matched": int(here.sum()),
+                **precision(int(here.sum()), int((here & (truth == label)).sum())),
+                "score": item.score,
+                "gdl": str(item.program),
+                **shown_program(item.program, model.schema_, directed),
+                "diagram": diagram(item.program, model.schema_, directed, item.example),
+            }
+        )
     return rows
-
-
-def _weights(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[float]:
-    """Return how much each program speaks for the class it was mined for, on average over the graphs."""
-    totals = np.zeros(len(model.programs_))
-    for explanation in explanations:
-        for index, label, weight in zip(
-            explanation.indices, explanation.labels, explanation.weights, strict=True
-        ):
-            totals[index] += weight if explanation.target == label else -weight
-    values: list[float] = (totals / max(1, len(explanations))).tolist()
-    return values
 
 
 def _support(
@@ -106,12 +100,10 @@ def _support(
         int(matched[~of_class].sum()),
         int((~of_class).sum()),
     )
-    per_class = {str(label): int(matched[truth == label].sum()) for label in np.unique(truth).tolist()}
     ratio, low, high = odds_ratio(*held)
     return {
         "training": [own, n_own, item.n_matched - own, n_others],
         "held_out": list(held),
-        "held_out_per_class": per_class,
         "odds_ratio": ratio,
         "odds_interval": [low, high],
     }
@@ -183,11 +175,13 @@ def graph_card(
         "prediction": explanation.prediction,
         "probability": explanation.probability,
         "probabilities": [round(float(value), 6) for value in proba],
-        "said": chance_text(explanation),
+        "said": spaced(chance_text(explanation)),
         "target": explanation.target,
         "threshold": explanation.threshold,
         "baseline": explanation.baseline_probability,
-        "baseline_line": None if explanation.baseline_probability is None else explanation.baseline_line(),
+        "baseline_line": None
+        if explanation.baseline_probability is None
+        else spaced(explanation.baseline_line()),
         "has_reason": explanation.has_reason,
         "further": further_lines(explanation, signed),
         "programs": told_cards(explanation),
@@ -218,6 +212,7 @@ def told_cards(explanation: Explanation) -> list[dict[str, Any]]:
             "number": told.number,
             "line": drawn.get(told.number, 0),
             "index": told.column,
+            "words": told.words,
             "weight": told.weight,
             "place": told.place,
             "witness": None if told.witness is None else list(told.witness.values()),
@@ -225,7 +220,7 @@ def told_cards(explanation: Explanation) -> list[dict[str, Any]]:
             if told.witness is None
             else [[told.witness[edge.source], told.witness[edge.target]] for edge in told.program.edges],
         }
-        for told in told_programs(explanation)
+        for told in explanation.told
     ]
 
 
@@ -243,9 +238,14 @@ def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) ->
         return []
     said = model.predict([explanation.subgraph for explanation in explanations]).tolist()
     return [
-        {"nodes": [], "programs": [], "found": False}
+        {"nodes": [], "programs": [], "words": [], "found": False}
         if explanation.is_empty or label != explanation.prediction
-        else {"nodes": list(explanation.nodes), "programs": list(explanation.indices), "found": True}
+        else {
+            "nodes": list(explanation.nodes),
+            "programs": list(explanation.indices),
+            "words": [words_of(explanation, program) for program in explanation.programs],
+            "found": True,
+        }
         for explanation, label in zip(explanations, said, strict=True)
     ]
 

@@ -137,9 +137,7 @@ class Answers:
         """Look for the smallest part of which alone the model says what it says of the graph."""
         (found,) = explain(self.model, seen, asked["technique"], "smallest", seed=asked["seed"])
         (card,) = enough_cards(self.model, [found])
-        programs = found.programs if card["found"] else ()
-        words = [program.describe(self.model.schema_, directed=self.directed) for program in programs]
-        return card | {"words": words}
+        return card
 
     def _counterfactual(self, graph: Graph) -> Counterfactual | None:
         """Look for a few nodes whose removal changes the prediction; what is left is still a graph."""

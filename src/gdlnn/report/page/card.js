@@ -19,6 +19,8 @@ function signed(value) {
   return (value < 0 ? "−" : "+") + digits;
 }
 const brief = words => words.replace(/^\w+ that contain /, "");
+// The same as a name: "nitro group" of "Molecules that contain a nitro group."
+const named = words => brief(words).replace(/^an? /, "").replace(/\.$/, "");
 
 function copyButton(what, text) {
   const button = element("button", {type: "button", onclick: async () => {
@@ -50,14 +52,14 @@ const baseline = graph => graph.baseline_line ? element("p", {class: "baseline"}
 function chip(p, words, nodes) {
   const item = element("li", {class: `p${p.number}`});
   const line = p.line ? drawn(`<svg class="pic" viewBox="0 0 28 10" width="28" height="10" aria-hidden="true"><path class="o o${p.line}" d="M2 5h24"/></svg>`) : element("span");
-  const figures = p.place == null ? signed(p.weight) : `${signed(p.weight)}, its ${nodes} ${signed(p.place)}`;
+  const figures = p.place == null ? signed(p.weight) : `${signed(p.weight)} · its ${nodes} ${signed(p.place)}`;
   const button = element("button", {type: "button", "aria-pressed": "false", "data-program": p.index, onclick: () => {
     const on = button.getAttribute("aria-pressed") !== "true";
     for (const other of item.parentNode.querySelectorAll("button")) { other.setAttribute("aria-pressed", "false"); other.parentNode.classList.remove("pinned"); }
     button.setAttribute("aria-pressed", String(on));
     item.classList.toggle("pinned", on);
-  }}, line, element("span", {class: "words"}, element("strong", {}, `P${p.number} `), p.witness ? "" : "absent: ", brief(words)),
-    element("span", {class: "number"}, `${p.weight > 0 ? "for" : "against"} ${figures}`));
+  }}, line, element("span", {class: "words"}, element("strong", {}, `P${p.number} `), p.witness ? "" : "absent: ", named(words),
+    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${figures}`)));
   item.append(button);
   return item;
 }
@@ -76,13 +78,13 @@ function domainNote(graph) {
 }
 
 // The smallest part of which alone the model says what it says of the whole.
-function enough(graph, svg, words) {
+function enough(graph, svg) {
   const found = graph.enough;
   if (!found) return null;
   const n = found.nodes.length, nodes = graph.nodes_word;
   const told = found.found
     ? `Of ${n === 1 ? `one ${nodes.slice(0, -1)}` : `${n} ${nodes}`} out of ${graph.n_nodes} alone (${found.nodes.join(", ")}) the model says the same. ` +
-      `Ringed in the drawing: ${found.programs.map(words).map(w => brief(w).replace(/\.$/, "")).join("; and ")}.`
+      `Ringed in the drawing: ${found.words.map(w => w.replace(/\.$/, "")).join("; and ")}.`
     : "No program of this graph is enough by itself, nor the heaviest together.";
   return element("details", {class: "enough", ontoggle: event => svg.classList.toggle("shows-kept", event.target.open)},
     element("summary", {}, "What alone is enough?"), element("p", {}, told));

@@ -69,7 +69,7 @@
   function answerCard(found) {
     const card = element("article", {class: "card graph answer lights"});
     const svg = drawn(found.picture), unfolded = counterfactual(found, svg, name);
-    const alone = enough(found, svg, index => found.enough.words[found.enough.programs.indexOf(index)]);
+    const alone = enough(found, svg);
     const cut = found.n_shown < found.n_nodes ? `, of which ${found.n_shown} are shown` : "";
     const share = `${found.n_programs_matched} of ${model.n_programs} programs match`;
     card.append(
