@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -353,6 +356,91 @@ def test_pictures_of_molecules_are_small(data_dir: Path) -> None:
         outlines = tuple(Outline(i, nodes, (), "a nitro group, +1.4") for i, nodes in enumerate(places, 1))
         sizes.append(len(draw_graph(graph, Marks(scores, outlines), smiles).svg("a title").encode()))
     assert np.median(sizes) <= 5000
+
+
+# --- what an explanation shows ------------------------------------------------------------------------------
+
+
+NITRO = (
+    "node n <atom = N, charge = 1> node o <atom = O, charge = -1> node p <atom = O> "
+    "edge (n, o) <bond = single> edge (n, p) <bond = double>"
+)
+
+
+def nitro_explanation(**changes: Any) -> Explanation:
+    """Return an explanation of nitrotoluene: its nitro group speaks for it, its methyl group against it."""
+    graph = molecule("Cc1ccc(cc1)[N+](=O)[O-]")
+    texts = (
+        "node x <atom = C, hydrogens = 3, charge = 0, degree = 1>",
+        NITRO,
+        "node x <atom = F>",
+        "node x <atom = O, charge = -1>",
+    )
+    programs = tuple(Program.parse(text, MOLECULE_SCHEMA) for text in texts)
+    witnesses = tuple(program.find(graph) for program in programs)
+    values: dict[str, Any] = {
+        "graph": graph, "prediction": 1, "probability": 0.394, "target": 1, "target_probability": 0.394,
+        "programs": programs, "weights": (-0.4, 0.9, 0.3, 0.001), "witnesses": witnesses,
+        "matched": tuple(found is not None for found in witnesses), "indices": (4, 7, 8, 9),
+        "labels": (0, 1, 1, 1), "nodes": (7, 8, 9), "technique": "contribution", "threshold": 0.31,
+        "baseline_probability": 0.12, "prior": 0.2, "added": 1.3,
+        "scores": (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2),
+    }  # fmt: skip
+    return Explanation(**{**values, **changes})
+
+
+def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
+    e = nitro_explanation()
+    told = [
+        (told.number, told.words, told.side) for told in e.told
+    ]  # not the absent one, nor that next to nothing
+    assert told == [(1, "a nitro group.", "for"), (2, "a methyl group.", "against")]
+    text = e.describe()
+    assert text.index("P1 for +0.90, its atoms +1.40: a nitro group.") < text.index("P2 against -0.40")
+    none = nitro_explanation(
+        baseline_probability=0.9, added=0.1, weights=(-0.4, 0.2, 0.3, 0.001), nodes=(), scores=(0.0,) * 10
+    )
+    assert [told.number for told in none.told] == [1]
+    assert "P1 against" in none.describe()
+
+
+def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
+    e = nitro_explanation()
+    page = explanation_page([e]).replace("\u00a0", " ")
+    assert "1 (39.4 %, decided at 31 %)" in page
+    assert (
+        "Without any pattern the model says 12 %, and 20 % of the training graphs are of this class." in page
+    )
+    assert ">nitro group, +1.4</text>" in page
+    assert "log odds that each atom adds" in page
+    assert re.search(r"class='o p1 o1' data-nodes='7 8 9'", page)
+    assert re.search(r"class='o p2' data-nodes='0'", page)  # against: it lights up, and has no line
+    assert "decided at" not in explanation_page([replace(e, threshold=0.5)])
+    for changed in (e, replace(e, threshold=0.5)):
+        assert "Without any pattern" in changed.draw()
+        assert "Without any pattern" in changed._repr_html_()
+
+
+def test_where_no_pattern_speaks_nothing_is_outlined() -> None:
+    e = nitro_explanation(baseline_probability=0.9, added=0.1, scores=(-0.1,) * 10, nodes=())
+    assert not e.has_reason
+    page = explanation_page([e]).replace("\u00a0", " ")
+    assert "No pattern speaks for it: without any pattern the model says 90 %" in page
+    assert "o1'" not in page
+    assert "methyl group" in page  # what came nearest to the other class
+    assert "nitro" not in page
+
+
+def test_pages_allow_nothing_inline() -> None:
+    page = explanation_page(
+        [nitro_explanation(graph=nitro_explanation().graph._relabelled(MOLECULE_SCHEMA, "<b>"))]
+    )
+    assert not re.search(r"<[^>]*\sstyle\s*=", page)
+    allowed = re.findall(r"'sha256-([^']+)'", page)
+    (sheet,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert allowed == [base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()]
+    assert "unsafe" not in page.partition("<style>")[0]
+    assert "<script" not in page
 
 
 # --- programs over molecules ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,12 @@ def text(x: float, y: float, words: str, classes: str = "") -> str:
 
 
 def polyline(points: Iterable[tuple[float, float]], *, closed: bool = False) -> str:
-    """Return the data of a path through points."""
-    return (
-        "M" + "L".join(f"{num(x)} {num(y)}" for x, y in points).replace(" -", "-") + ("Z" if closed else "")
-    )
+    """Return the data of a path through points: the first one, then steps, which are shorter to write."""
+    tenths = [(round(10 * x), round(10 * y)) for x, y in points]
+    steps = [(x - u, y - v) for (u, v), (x, y) in pairwise(tenths)]
+    data = "".join(f" {num(x / 10)} {num(y / 10)}" for x, y in steps).replace(" -", "-").replace(" 0.", " .")
+    first = f"{num(tenths[0][0] / 10)} {num(tenths[0][1] / 10)}".replace(" -", "-")
+    return f"M{first}" + (f"l{data.lstrip()}" if steps else "") + ("z" if closed else "")
 
 
 def wrapped(words: str, width: int) -> list[str]:
