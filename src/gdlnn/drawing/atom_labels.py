@@ -29,11 +29,11 @@ class AtomLabel:
     Attributes
     ----------
     x, y
-        Where the atom is; the symbol stands in the middle of it.
+        Where the atom is; the symbol is centred on it.
     symbol
         The element; empty for a carbon of a chain or ring, which is drawn as a corner.
     isotope, hydrogens, charge
-        What stands beside it.
+        What is written beside it.
     side
         Where hydrogens and charge go: E, W, N or S.
     cut

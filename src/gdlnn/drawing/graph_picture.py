@@ -1,4 +1,4 @@
-"""Graphs that are no molecules: nodes with the names of their values, and edges or arrows."""
+"""Graphs other than molecules: nodes with the names of their values, and edges or arrows."""
 
 from __future__ import annotations
 

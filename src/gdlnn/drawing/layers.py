@@ -82,7 +82,7 @@ def _box_of(points: Iterable[tuple[float, float]]) -> Box:
 
 
 def _places(box: Box, width: float) -> list[Box]:
-    """Return where a name of this width may stand: around its outline, near places first."""
+    """Return the places for a name of this width around its outline, near ones first."""
     left, top, right, bottom = box
     middle, level = (left + right) / 2, (top + bottom) / 2
     spots = []

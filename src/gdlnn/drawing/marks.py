@@ -25,7 +25,7 @@ class Outline:
     number
         Which of the listed programs it is, from 1. A list beside the picture lights it up by this number.
     nodes, edges
-        Where it stands.
+        The nodes and edges it matches.
     label
         Its name with a figure, such as "nitro group, +1.4"; may be empty.
     drawn
@@ -48,7 +48,7 @@ class Marks:
     scores
         What each node adds, in log odds: a map in two hues. None: no map.
     outlines
-        Programs and where they stand.
+        Programs and where they match.
     kept, gone
         Nodes that are ringed, and nodes that are crossed out. Both are hidden until the picture has the class
         ``shows-kept`` or ``shows-gone``.

@@ -55,7 +55,7 @@ def graph_as_molecule(graph: Graph, smiles: str | None = None) -> Any:
     Raises
     ------
     GraphError
-        Where some atom is no element, or RDKit finds no coordinates.
+        If an atom is not an element, or RDKit finds no coordinates.
     """
     molecule = graph_molecule(graph)
     columns = {feature.name for feature in graph.schema.node} if graph.schema else set()

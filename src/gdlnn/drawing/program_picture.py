@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LETTER, _SMALL, _LINE, _PAD = 6.6, 5.8, 14.0, 6.0
 _MOST_LINES, _MOST_LETTERS = 4, 20
-_MOST_NAMES = 5  # of values; more are told by their first and last
+_MOST_NAMES = 5  # of values; of more, the first and the last are shown
 
 
 def draw_program(
@@ -57,7 +57,7 @@ def program_picture(
         Whether graphs are directed.
     example
         A molecule that the program matches, as SMILES, and for each variable the atom that it stands for. The
-        part that is matched is then drawn as chemists draw it. Without an example this is done where the
+        matched atoms are then drawn as chemists draw them. Without an example this is done where the
         program itself describes a whole molecule, or a whole part of one.
     """
     if not directed:
@@ -95,7 +95,7 @@ def _width(lines: list[str]) -> float:
 def _places(
     n: int, ends: list[tuple[int, int]], sizes: list[tuple[float, float]], gap_wanted: float
 ) -> tuple[list[tuple[float, float]], float, float]:
-    """Place boxes so that none lies on another, with room between them for what is said of edges."""
+    """Place boxes so that none lies on another, with room between them for the conditions of edges."""
     if not n:
         return [], 170.0, 40.0
     raw = layout(n, np.array(ends, dtype=np.int64).reshape(-1, 2))
@@ -155,7 +155,7 @@ def _head(x1: float, y1: float, x2: float, y2: float, box: tuple[float, float]) 
 
 
 def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, empty: str) -> list[str]:
-    """Return what is said of a node or an edge, one feature per line."""
+    """Return the conditions of a node or an edge, one feature per line."""
     said = []
     for number, given in enumerate(intervals or ()):
         interval = telling(given, features[number]) if features else given

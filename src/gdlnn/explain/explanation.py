@@ -1,6 +1,6 @@
 """Explanation: the programs that decided, where they match in the graph, and how to show them.
 
-`techniques` computes the weights of programs; `telling` puts them into words, `pictures` makes pictures and pages.
+`techniques` computes the weights of programs, `telling` words them, `pictures` draws them.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
 def program_outline(
     program: Program, witness: Mapping[str, int], number: int = 1, label: str = "", *, drawn: bool = True
 ) -> Outline:
-    """Return where a program stands in a graph."""
+    """Return the outline of a program in a graph."""
     ends = [(witness[edge.source], witness[edge.target]) for edge in program.edges]
     edges = tuple(sorted({(min(pair), max(pair)) for pair in ends}))
     return Outline(number, tuple(sorted(set(witness.values()))), edges, label, drawn)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
 
 LEAST_TOLD = 0.01
-"""Share of the largest contribution under which a program is not told."""
+"""Share of the largest contribution under which a program is not listed."""
 
 
 class Told(NamedTuple):
-    """A program of an explanation as it is told.
+    """A program of an explanation as texts and pages list it.
 
     Attributes
     ----------
@@ -67,10 +67,10 @@ SHORT_NAME = 24
 
 
 def told_programs(explanation: Explanation) -> tuple[Told, ...]:
-    """Return the programs of an explanation as they are told.
+    """Return the programs of an explanation in the order of texts and pages.
 
     With a baseline these are the present ones, for the target first. Those next to nothing beside the largest
-    are left out; where no pattern is a reason, only what speaks against the target is told.
+    are left out; where no pattern is a reason, only what speaks against the target is listed.
     """
     place = explanation.places
     order = [i for i, weight in enumerate(explanation.weights) if weight]

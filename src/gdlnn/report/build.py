@@ -71,7 +71,7 @@ class ReportOptions:
 
 
 def silent(text: str) -> None:
-    """Tell nobody."""
+    """Print nothing."""
 
 
 def build_report(
@@ -95,7 +95,7 @@ def build_report(
     title
         The headline; by default the name of the data.
     say
-        Told what is being done, for whoever waits.
+        Called with a line of text before each step.
     """
     options = options or ReportOptions()
     _labels(held_out)
@@ -202,7 +202,7 @@ def render_report(report: dict[str, Any]) -> str:
 
 
 def embedded_json(report: dict[str, Any]) -> Markup:
-    """Return the JSON as it may stand inside a page: no text in it can end the element or open another."""
+    """Return the JSON escaped for a page: no text in it can close the element or open another."""
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))
 
@@ -229,7 +229,7 @@ def _only_unseen(
     if not rows:
         raise DatasetError(
             f"report: expected graphs that the model was not trained on, got {n_seen} that it was; "
-            "report on the test part or on other data"
+            "report on the test set or on other data"
         )
     return (held_out.take(rows), found.take(rows), n_seen) if n_seen else (held_out, found, 0)
 
@@ -240,7 +240,7 @@ def _all_labels(model: GDLNNClassifier, truth: npt.NDArray[Any]) -> list[Any]:
 
 
 def group_of(explanation: Explanation, truth: Any, where: DomainAnswer) -> str:
-    """Return where a graph stands in the gallery: outside, unsure, or sure and right or wrong.
+    """Return the group of a graph in the gallery: outside, unsure, or sure and right or wrong.
 
     A prediction is sure if its odds are at least three times those at which the class is decided.
     """

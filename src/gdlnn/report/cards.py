@@ -152,7 +152,7 @@ def graph_card(
     enough: dict[str, Any] | None = None,
     counterfactual: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what is shown of one graph: prediction, baseline, deciding programs and where they are, picture.
+    """Return the card of one graph: prediction, baseline, deciding programs with their places, picture.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def graph_card(
 
 
 def told_cards(explanation: Explanation) -> list[dict[str, Any]]:
-    """Return the programs of an explanation in the order in which they are told.
+    """Return the programs of an explanation in the order of its texts.
 
     `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
     `weight` what it adds by itself, and `place` what its nodes add in all programs.

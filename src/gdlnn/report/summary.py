@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FEWEST_JUDGED = 10
-"""Graphs outside the domain from which on a share of them is told."""
+"""Fewest graphs outside the domain for which the accuracy is given."""
 MOST_NAMED = 2
 """Patterns that are named for each class."""
 _NAMES = {
