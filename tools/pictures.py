@@ -5,14 +5,15 @@
     gdlnn train BBBP -o model.gdlnn
     python tools/pictures.py model.gdlnn BBBP
 
-writes the report of the model on its test set into build/pictures, unless it is there, and takes pictures of it
-on wide and narrow screens, light and dark. Needs playwright and Chromium, see `make test-browser`.
+writes the report of the model on its test set into build/pictures, unless it is there, and takes pictures of
+it on wide and narrow screens, light and dark. Needs playwright and Chromium, see `make test-browser`.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def make(model: str, dataset: str) -> None:
     report = BUILD / "report.html"
     if not report.is_file():
         BUILD.mkdir(parents=True, exist_ok=True)
-        main(["report", model, dataset, "-o", str(report)], standalone_mode=False)
+        with suppress(SystemExit):  # the command line ends with one
+            main(["report", model, dataset, "-o", str(report)])
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
