@@ -33,7 +33,7 @@ class AtomLabel:
     symbol
         The element; empty for a carbon of a chain or ring, which is drawn as a corner.
     isotope, hydrogens, charge
-        What is written beside it.
+        What is written next to it.
     side
         Where hydrogens and charge go: E, W, N or S.
     cut

@@ -23,7 +23,7 @@ class Outline:
     Attributes
     ----------
     number
-        Which of the listed programs it is, from 1. A list beside the picture lights it up by this number.
+        Which of the listed programs it is, from 1. A list next to the picture lights it up by this number.
     nodes, edges
         The nodes and edges it matches.
     label

@@ -69,8 +69,8 @@ SHORT_NAME = 24
 def told_programs(explanation: Explanation) -> tuple[Told, ...]:
     """Return the programs of an explanation in the order of texts and pages.
 
-    With a baseline these are the present ones, for the target first. Those next to nothing beside the largest
-    are left out; where no pattern is a reason, only what speaks against the target is listed.
+    With a baseline these are the present ones, for the target first. Those that are tiny compared with the
+    largest are left out; where no pattern is a reason, only what speaks against the target is listed.
     """
     place = explanation.places
     order = [i for i, weight in enumerate(explanation.weights) if weight]
