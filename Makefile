@@ -55,6 +55,8 @@ test-browser: setup ## The report and the server's page in a browser: installs p
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
 	  apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || \
 	  { echo "No Chromium: install your system's package, for example: sudo apt-get install chromium"; exit 1; }
+	@[ -e build/axe/axe.min.js ] || { command -v npm > /dev/null && mkdir -p build/axe && cd build/axe && npm pack --silent axe-core@4.10.3 > /dev/null \
+	  && tar -xzf axe-core-*.tgz --strip-components=1 package/axe.min.js && rm axe-core-*.tgz; } || echo "No axe-core: npm could not fetch it, so its tests are skipped"
 	$(BIN)/python -m pytest tests/browser
 
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers

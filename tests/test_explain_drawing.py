@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
-from gdlnn.drawing import COLOURS, draw_program, layout
+from gdlnn.drawing import Marks, Outline, draw_graph, draw_program, layout
+from gdlnn.drawing.contour import contour
+from gdlnn.drawing.marks import LEVELS, signed
+from gdlnn.drawing.style import palettes
 from gdlnn.explain import Explanation, counterfactual
 from gdlnn.explain.pictures import draw_counterfactual, draw_explanation, explanation_page
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
@@ -44,6 +50,11 @@ def explanation_of(graph: Graph, program: Program, label: str = "active") -> Exp
     )
 
 
+def path_data(svg: str, look: str) -> str:
+    """Return the data of the paths of a class."""
+    return "".join(e.attrib["d"] for e in parsed(svg).iter() if e.attrib.get("class") == look)
+
+
 @pytest.mark.parametrize("legend", [True, False])
 def test_pictures_are_well_formed_and_the_same_every_time(legend: bool) -> None:
     for e in motif_model().explain(motif_data()[1].graphs[:4], technique="lime_present"):
@@ -54,7 +65,8 @@ def test_pictures_are_well_formed_and_the_same_every_time(legend: bool) -> None:
         titles = [node.text or "" for node in root.iter() if node.tag.endswith("title")]
         assert e.class_name(e.target) in titles[0]
         assert ("present" in "".join(root.itertext()).replace(titles[0], "")) == legend
-        assert any(colour in svg for colour in COLOURS)
+        assert "class='o p1 o1'" in svg  # the first program is outlined
+        assert palettes()[0]["line-1"] in svg  # in a colour of the file's own
         assert not re.search(r"(href|src|url)\s*[=(]", svg)
         assert "nan" not in svg.lower()
 
@@ -90,19 +102,24 @@ def test_molecules_are_drawn_as_molecules() -> None:
     e = explanation_of(graph, program)
     svg = draw_explanation(e)
     assert parsed(svg) is not None
-    assert svg.count("class='bond-") >= graph.n_edges
-    assert COLOURS[0].lower() in svg.lower()
+    words = "".join(parsed(svg).itertext())
+    assert "N⁺" in words or "⁺N" in words  # charges are drawn
+    assert "O⁻" in words or "⁻O" in words
+    assert path_data(svg, "b").count("M") >= graph.n_edges
+    assert "class='o p1 o1'" in svg
     # An atom that is no element is drawn as a plain graph.
     schema = Schema((Feature("atom", "nominal", {1: "Xx"}),), (), domain="molecule")
     odd = Graph([[1.0], [1.0]], [(0, 1)], schema=schema)
-    assert "bond-" not in draw_explanation(explanation_of(odd, Program.parse("node x <[1, 1]>")))
+    plain = draw_explanation(explanation_of(odd, Program.parse("node x <[1, 1]>")))
+    assert "class='n on'" in plain
+    assert "class='b'" not in plain
 
 
 def test_graphs_of_every_kind_can_be_drawn() -> None:
     loop = Graph([[1.0], [2.0], [3.0]], [(0, 0), (0, 1)], directed=True)
     program = Program.parse("node x <[1, 1]> node y edge (x, y)")
     svg = draw_explanation(explanation_of(loop, program))
-    assert "<polygon" in svg  # an arrow
+    assert "class='a arrow'" in svg
     plain = Graph(np.zeros((3, 0)), [(0, 1), (1, 2)])
     assert (
         parsed(draw_explanation(explanation_of(plain, Program.parse("node x node y edge (x, y)"))))
@@ -129,7 +146,7 @@ def test_programs_as_diagrams() -> None:
     assert "value 1 to 2" in draw_program(Program.parse("node x <[1, 2]>"))
     assert "value ≤ 2" in draw_program(Program.parse("node x <[-inf, 2]>"))
     assert "matches every graph" in draw_program(Program())
-    assert "<polygon" in draw_program(Program.parse("node x node y edge (x, y)"), directed=True)
+    assert "arrow" in draw_program(Program.parse("node x node y edge (x, y)"), directed=True)
     assert parsed(draw_program(Program.parse("node x edge (x, x)"))) is not None
     assert "and 2 more" in draw_program(Program.parse(f"node x <{', '.join(['[1, 1]'] * 5)}>"))
 
@@ -195,6 +212,237 @@ def test_a_box_counts_the_conditions_it_leaves_out() -> None:
     assert left_out == sum(f"{name} 1" not in text for name in names) > 0
 
 
+# --- the renderer -------------------------------------------------------------------------------------------
+
+
+def molecule(smiles: str) -> Graph:
+    return molecule_graph(pytest.importorskip("rdkit.Chem").MolFromSmiles(smiles), name=smiles)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "labels"),
+    [
+        ("OC(=O)CN", {"O", "OH", "H₂N"}),
+        ("[NH3+]CC(=O)[O-]", {"⁺H₃N", "O", "O⁻"}),
+        ("[13CH4]", {"¹³CH₄"}),
+        ("[2H]O", {"HO", "D"}),
+        ("[Fe+3]", {"Fe³⁺"}),
+        ("c1cc[nH]c1", {"HN"}),
+        ("c1ccc2[nH]ccc2c1", {"N", "H"}),
+        ("C=C=O", {"C", "O"}),
+        ("CCC", set()),
+    ],
+)
+def test_atoms_are_labelled_as_chemists_do(smiles: str, labels: set[str]) -> None:
+    svg = draw_graph(molecule(smiles)).document("")
+    found = {e.text for e in parsed(svg).iter() if e.tag.endswith("text")}
+    assert found == labels
+
+
+def test_stereo_is_drawn_where_the_smiles_has_it() -> None:
+    right, left = (draw_graph(molecule(text)).svg("") for text in ("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"))
+    assert right != left
+    assert path_data(left, "w") or path_data(left, "b").count("M") > 10  # a wedge, or a hashed one
+    graph = molecule("C[C@H](N)C(=O)O")
+    plain = Graph(graph.node_features, graph.edges, graph.edge_features, schema=graph.schema)
+    flat = draw_graph(plain).svg("")
+    assert "class='w'" not in flat
+    assert flat == draw_graph(plain, smiles="CCCCCC").svg("")  # that of another molecule is ignored
+    assert draw_graph(plain, smiles="C[C@H](N)C(=O)O").svg("") == right
+
+
+def test_aromatic_rings_have_kekule_bonds() -> None:
+    benzene = path_data(draw_graph(molecule("c1ccccc1")).svg(""), "b")
+    assert benzene.count("M") == 9
+    cyclohexane = path_data(draw_graph(molecule("C1CCCCC1")).svg(""), "b")
+    assert cyclohexane.count("M") == 6
+
+
+def test_a_map_has_two_hues_and_outlines_three_lines() -> None:
+    graph = molecule("c1ccccc1[N+](=O)[O-]")
+    scores = [0.0, 0.001, -0.3, 0, 0, 0.2, 1.0, 0.5, -1.0]
+    outlines = tuple(Outline(i, (i, i + 1), ((i, i + 1),), f"part {i}") for i in range(1, 5))
+    svg = draw_graph(graph, Marks(scores, outlines)).svg("")
+    looks = [e.attrib.get("class", "") for e in parsed(svg).iter()]
+    assert looks.count(f"f{LEVELS}") == looks.count(f"g{LEVELS}") == 1
+    assert sum(look[:1] in ("f", "g") and look[1:].isdigit() for look in looks) == 5
+    assert [look for look in looks if look.startswith("o ")] == ["o p1 o1", "o p2 o2", "o p3 o3", "o p4"]
+    words = "".join(parsed(svg).itertext())
+    assert "part 3" in words
+    assert "part 4" not in words  # it lights up when it is pointed at
+    assert "+1.0" in words
+    assert "−1.0" in words
+
+
+def test_an_outline_goes_around_its_nodes_and_no_others() -> None:
+    ring = np.array([(28 * np.cos(a), 28 * np.sin(a)) for a in np.arange(6) * np.pi / 3])
+    places = np.vstack([ring, [(84.0, 0.0)]])
+    edges = [(i, (i + 1) % 6) for i in range(6)]
+    (loop,) = contour(places, range(6), edges, 10)  # one line: the hole in the middle has none
+    gaps = np.linalg.norm(np.array(loop)[:, None] - ring[None], axis=2)
+    assert 9 <= gaps.min() <= 10.5
+    assert np.abs(loop).max() < 45
+    assert len(contour(places, [0, 6], [], 10)) == 2
+    assert contour(places, [], [], 10) == []
+
+
+def test_pictures_have_no_styles_of_their_own_but_files_do() -> None:
+    picture = draw_graph(molecule("CC(=O)[O-]"), Marks([0.5, -0.2, 0.1, 1.0]))
+    inside, alone = picture.svg("t"), picture.document("t")
+    for svg in (inside, alone):
+        assert not re.search(r"\s(style|fill|stroke|color)=", svg)
+    assert "<style>" not in inside
+    assert "var(" not in alone  # programs other than browsers know no variables
+    light, dark = palettes()
+    assert light["for-5"] in alone
+    assert "prefers-color-scheme:dark" in alone
+    assert dark["for-5"] in alone
+
+
+def test_labels_can_be_read_on_every_colour_of_the_map() -> None:
+    def luminance(code: str) -> float:
+        parts = [int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(one: str, other: str) -> float:
+        high, low = sorted((luminance(one), luminance(other)), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    for colours in palettes():
+        under = [
+            code for name, code in colours.items() if name.startswith(("for-", "against-", "paper", "hit"))
+        ]
+        assert len(under) == 2 * LEVELS + 2
+        assert min(contrast(colours["ink"], code) for code in under) >= 4.5
+        for name in ("quiet", "line-1", "line-2", "line-3", "cross"):
+            assert contrast(colours[name], colours["paper"]) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1.44, "+1.4"),
+        (-0.0316, "−0.032"),
+        (12.3, "+12"),
+        (0.0, "0"),
+        (-0.996, "−1.0"),
+        (9.96, "+10"),
+        (0.06, "+0.060"),
+    ],
+)
+def test_numbers_have_two_figures(value: float, shown: str) -> None:
+    assert signed(value) == shown
+
+
+def test_names_in_place_of_codes() -> None:
+    schema = Schema((Feature("kind", "nominal", {1: "helix", 2: "sheet"}),), ())
+    graph = Graph([[1.0], [2.0], [1.0]], [(0, 1), (1, 2)], schema=schema)
+    svg = draw_graph(graph).svg("")
+    shown = [e.text for e in parsed(svg).iter() if e.tag.endswith("text")]
+    assert shown == ["helix", "sheet", "helix"]
+    assert "kind sheet" in svg  # the tooltip
+
+
+def test_pictures_of_molecules_are_small(data_dir: Path) -> None:
+    from gdlnn import load_dataset
+
+    data = load_dataset("BBBP", data_dir, download=False)[:60]
+    assert data.smiles is not None
+    sizes = []
+    for graph, smiles in zip(data.graphs, data.smiles, strict=True):
+        scores = np.linspace(-1, 1, graph.n_nodes).tolist()
+        places = [tuple(range(i, min(i + 4, graph.n_nodes))) for i in (0, 4, 8) if i < graph.n_nodes]
+        outlines = tuple(Outline(i, nodes, (), "a nitro group, +1.4") for i, nodes in enumerate(places, 1))
+        sizes.append(len(draw_graph(graph, Marks(scores, outlines), smiles).svg("a title").encode()))
+    assert np.median(sizes) <= 5000
+
+
+# --- what an explanation shows ------------------------------------------------------------------------------
+
+
+NITRO = (
+    "node n <atom = N, charge = 1> node o <atom = O, charge = -1> node p <atom = O> "
+    "edge (n, o) <bond = single> edge (n, p) <bond = double>"
+)
+
+
+def nitro_explanation(**changes: Any) -> Explanation:
+    """Return an explanation of nitrotoluene: its nitro group speaks for it, its methyl group against it."""
+    graph = molecule("Cc1ccc(cc1)[N+](=O)[O-]")
+    texts = (
+        "node x <atom = C, hydrogens = 3, charge = 0, degree = 1>",
+        NITRO,
+        "node x <atom = F>",
+        "node x <atom = O, charge = -1>",
+    )
+    programs = tuple(Program.parse(text, MOLECULE_SCHEMA) for text in texts)
+    witnesses = tuple(program.find(graph) for program in programs)
+    values: dict[str, Any] = {
+        "graph": graph, "prediction": 1, "probability": 0.394, "target": 1, "target_probability": 0.394,
+        "programs": programs, "weights": (-0.4, 0.9, 0.3, 0.001), "witnesses": witnesses,
+        "matched": tuple(found is not None for found in witnesses), "indices": (4, 7, 8, 9),
+        "labels": (0, 1, 1, 1), "nodes": (7, 8, 9), "technique": "contribution", "threshold": 0.31,
+        "baseline_probability": 0.12, "prior": 0.2, "added": 1.3,
+        "scores": (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2),
+    }  # fmt: skip
+    return Explanation(**{**values, **changes})
+
+
+def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
+    e = nitro_explanation()
+    told = [
+        (told.number, told.words, told.side) for told in e.told
+    ]  # not the absent one, nor that next to nothing
+    assert told == [(1, "a nitro group.", "for"), (2, "a methyl group.", "against")]
+    text = e.describe()
+    assert text.index("P1 for +0.90, its atoms +1.40: a nitro group.") < text.index("P2 against -0.40")
+    none = nitro_explanation(
+        baseline_probability=0.9, added=0.1, weights=(-0.4, 0.2, 0.3, 0.001), nodes=(), scores=(0.0,) * 10
+    )
+    assert [told.number for told in none.told] == [1]
+    assert "P1 against" in none.describe()
+
+
+def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
+    e = nitro_explanation()
+    page = explanation_page([e]).replace("\u00a0", " ")
+    assert "1 (39.4 %, decided at 31 %)" in page
+    assert (
+        "Without any pattern the model says 12 %, and 20 % of the training graphs are of this class." in page
+    )
+    assert ">nitro group, +1.4</text>" in page
+    assert "log odds that each atom adds" in page
+    assert re.search(r"class='o p1 o1' data-nodes='7 8 9'", page)
+    assert re.search(r"class='o p2' data-nodes='0'", page)  # against: it lights up, and has no line
+    assert "decided at" not in explanation_page([replace(e, threshold=0.5)])
+    for changed in (e, replace(e, threshold=0.5)):
+        assert "Without any pattern" in changed.draw()
+        assert "Without any pattern" in changed._repr_html_()
+
+
+def test_where_no_pattern_speaks_nothing_is_outlined() -> None:
+    e = nitro_explanation(baseline_probability=0.9, added=0.1, scores=(-0.1,) * 10, nodes=())
+    assert not e.has_reason
+    page = explanation_page([e]).replace("\u00a0", " ")
+    assert "No pattern speaks for it: without any pattern the model says 90 %" in page
+    assert "o1'" not in page
+    assert "methyl group" in page  # what came nearest to the other class
+    assert "nitro" not in page
+
+
+def test_pages_allow_nothing_inline() -> None:
+    page = explanation_page(
+        [nitro_explanation(graph=nitro_explanation().graph._relabelled(MOLECULE_SCHEMA, "<b>"))]
+    )
+    assert not re.search(r"<[^>]*\sstyle\s*=", page)
+    allowed = re.findall(r"'sha256-([^']+)'", page)
+    (sheet,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert allowed == [base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()]
+    assert "unsafe" not in page.partition("<style>")[0]
+    assert "<script" not in page
+
+
 # --- programs over molecules ------------------------------------------------------------------------------
 
 
@@ -208,9 +456,9 @@ def test_a_program_over_molecules_is_drawn_by_its_example() -> None:
     root = parsed(svg)
     assert svg == draw_program(program, MOLECULE_SCHEMA, example=("CCCCCc1ccc(cc1)[N+](=O)[O-]", [11, 13]))
     assert "nitrogen" in next(e.text or "" for e in root.iter() if e.tag.endswith("title"))
-    ink, faded = svg.count("#191919"), svg.count("#B7B7B7")
-    assert ink  # what is matched
-    assert faded  # the ring is shown in grey, the chain is cut off
+    assert svg.count("class='hit'") == 2  # what is matched
+    assert path_data(svg, "b").count("M") == 1  # its bond
+    assert path_data(svg, "b q").count("M") > 6  # the ring is shown in grey, the chain is cut off
     assert "rx='8'" not in svg  # no boxes
     assert not re.search(r"(href|src|url)\s*[=(]", svg)
 
@@ -218,7 +466,7 @@ def test_a_program_over_molecules_is_drawn_by_its_example() -> None:
 def test_a_program_without_an_example_is_drawn_from_its_conditions() -> None:
     chem = pytest.importorskip("rdkit.Chem")
     whole = Program.from_graph(molecule_graph(chem.MolFromSmiles("CC(=O)[O-]")))
-    assert "bond-0" in draw_program(whole, MOLECULE_SCHEMA)
+    assert "O⁻" in draw_program(whole, MOLECULE_SCHEMA)
     vague = Program.parse("node x <atom = N> node y edge (x, y)", MOLECULE_SCHEMA)
     assert "rx='8'" in draw_program(vague, MOLECULE_SCHEMA)
     wrong = draw_program(vague, MOLECULE_SCHEMA, example=("CC", (0,)))  # an atom is missing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from html.parser import HTMLParser
@@ -12,10 +14,14 @@ import numpy as np
 import pytest
 
 from gdlnn import GraphDataset
-from gdlnn.drawing import page_picture as page_pictures
+from gdlnn.drawing import Marks, draw_graph
+from gdlnn.drawing import picture as pictures
+from gdlnn.drawing.molecule_picture import BOND
 from gdlnn.errors import DatasetError
+from gdlnn.explain.pictures import explanation_outlines
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
-from reference.report_models import motifs, three_classes
+from gdlnn.report.cards import graph_card
+from reference.report_models import HOSTILE, molecules, motifs, three_classes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,12 +116,12 @@ def test_programs_are_counted_as_the_model_matches_them(
 
 def test_witnesses_are_in_the_picture(report: dict[str, Any]) -> None:
     for card in report["graphs"]:
-        edges = {frozenset(edge) for edge in card["picture"]["edges"]}
+        lit = dict(re.findall(r"class='o p(\d+)[^']*' data-nodes='([\d ]+)'", card["picture"]))
         for program in card["programs"]:
             if program["witness"] is not None:
                 if program["weight"] > 0 and card["nodes"]:  # what speaks against is not highlighted
                     assert set(program["witness"]) <= set(card["nodes"])
-                assert all(frozenset(edge) in edges for edge in program["edges"])
+                assert set(map(int, lit[str(program["number"])].split())) == set(program["witness"])
 
 
 def test_what_is_enough_gets_the_prediction_by_itself(
@@ -148,6 +154,140 @@ def test_the_page_is_whole_and_fetches_nothing(report: dict[str, Any]) -> None:
         assert target[1:] in checker.ids
 
 
+def test_the_page_allows_nothing_inline(report: dict[str, Any]) -> None:
+    page = render_report(report)
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; ")
+    for kind, element in (("style-src", "style"), ("script-src", "script")):
+        (inside,) = re.findall(f"<{element}>(.*?)</{element}>", page, re.DOTALL)
+        found = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{kind} 'sha256-{found}'" in policy
+    assert not re.search(r"<[^>]*\s(style|on\w+)\s*=", page.partition('id="report-data"')[0])
+    for svg in (card["picture"] for card in report["graphs"]):
+        assert not re.search(r"\s(style|fill|stroke)=", svg)
+
+
+def test_the_first_paragraph_tells_what_a_reader_needs(report: dict[str, Any]) -> None:
+    told = {item["of"]: item["text"].replace("\u00a0", " ") for item in report["summary"]}
+    assert list(told) == ["what", "tried", "good", "goes by", "not for"]
+    found = report["performance"]
+    assert f"{report['model']['n_programs']:,} readable patterns" in told["what"]
+    assert f"tried on {found['n']} graphs that it had not seen" in told["tried"]
+    assert f"accuracy is {found['accuracy']:.2f} (95 % interval" in told["good"].lower()
+    assert f"would be right in {found['majority']['accuracy']:.0%}".replace("%", " %") in told["good"]
+    rows = {row["index"]: row for row in report["programs"]}
+    for item in report["global"]:
+        words = [rows[program["index"]]["words"] for program in item["programs"][:2]]
+        assert all(word.partition(" contain ")[2].rstrip(".") in told["goes by"] for word in words)
+    assert told["not for"].startswith("Do not rely on it for graphs unlike the training ones")
+    page = render_report(report)
+    assert page.index(report["summary"][0]["text"][:40]) < page.index('id="performance"')
+
+
+def test_variants_are_in_one_card_and_no_program_in_two(
+    report: dict[str, Any], fitted: tuple[GDLNNClassifier, GraphDataset]
+) -> None:
+    model, test = fitted
+    rows = {row["index"]: row for row in report["programs"]}
+    table = model.programs_.sparse_supports().toarray() > 0
+    named = [index for pattern in report["patterns"] for index in pattern["programs"]]
+    assert len(named) == len(set(named))
+    heads = [pattern["programs"][0] for pattern in report["patterns"]]
+    for pattern in report["patterns"]:
+        first = table[:, pattern["programs"][0]]
+        for index in pattern["programs"]:
+            assert rows[index]["speaks_for"] == pattern["label"]
+            assert (first & table[:, index]).sum() / (first | table[:, index]).sum() >= 0.6
+        example = pattern["example"]
+        if example is not None:
+            program = model.programs_[pattern["programs"][0]].program
+            assert program.matches(test.graphs[example["row"]].subgraph(example["nodes"]))
+    for place, one in enumerate(heads):
+        for other in heads[:place]:
+            same = rows[one]["speaks_for"] == rows[other]["speaks_for"]
+            overlap = (table[:, one] & table[:, other]).sum() / (table[:, one] | table[:, other]).sum()
+            assert not same or overlap < 0.6
+    weight = [sum(abs(rows[i]["weight"]) for i in pattern["programs"]) for pattern in report["patterns"]]
+    assert weight == sorted(weight, reverse=True)
+    assert min(weight) >= 0.01 * max(weight)
+
+
+def test_precision_is_of_the_class_that_a_program_speaks_for(
+    report: dict[str, Any], fitted: tuple[GDLNNClassifier, GraphDataset]
+) -> None:
+    model, test = fitted
+    assert test.y is not None
+    matches = model.represent(test).matches
+    for row in report["programs"]:
+        here = matches[:, row["index"]]
+        assert row["n_matched"] == here.sum()
+        if here.any():
+            assert row["precision"] == pytest.approx((test.y[here] == row["speaks_for"]).mean())
+            assert row["precision_interval"][0] <= row["precision"] <= row["precision_interval"][1]
+        assert row["adds"] >= 0
+
+
+def test_curves_run_from_corner_to_corner(report: dict[str, Any]) -> None:
+    (curve,) = report["performance"]["curves"]
+    assert curve["roc"][0] == [0, 0]
+    assert curve["roc"][-1] == [1, 1]
+    assert curve["roc"] == sorted(curve["roc"])
+    x, y = np.array(curve["roc"]).T
+    area = float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
+    assert area == pytest.approx(report["performance"]["scores"]["roc_auc"], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("probability", "threshold", "domain", "truth", "group"),
+    [
+        (0.9, 0.5, "inside", 1, "right"),
+        (0.9, 0.5, "inside", 0, "wrong"),
+        (0.7, 0.5, "edge", 1, "unsure"),
+        (0.45, 0.2, "inside", 1, "right"),  # three times the odds of the threshold
+        (0.9, 0.8, "inside", 1, "unsure"),
+        (0.9, 0.5, "outside", 1, "outside"),
+    ],
+)
+def test_sure_is_three_times_the_odds_of_the_threshold(
+    probability: float, threshold: float, domain: Any, truth: int, group: str
+) -> None:
+    from gdlnn import Graph
+    from gdlnn.explain import Explanation
+    from gdlnn.model.domain import DomainAnswer
+    from gdlnn.report.build import group_of
+
+    none: tuple[Any, ...] = ()
+    e = Explanation(
+        *(Graph([[1.0]], []), 1, probability, 1, probability, none, none, none, none, none, none, none),
+        technique="none",
+        threshold=threshold,
+    )
+    assert group_of(e, truth, DomainAnswer(domain, "", None, None)) == group
+
+
+def test_a_scorecard_is_shown_whole() -> None:
+    pytest.importorskip("rdkit.Chem")
+    model, test = molecules("scorecard")
+    report = build_report(model, test, ReportOptions(max_counterfactuals=0))
+    card = report["scorecard"]
+    assert {row["index"] for row in card["rows"]} == set(range(len(model.programs_)))
+    seen = model.represent(test)
+    adds = {
+        row["index"]: row["adds"] * (1 if row["label"] == report["classes"][1]["label"] else -1)
+        for row in card["rows"]
+    }
+    odds = card["constant"][0] + seen.matches @ np.array([adds[i] for i in range(len(adds))])
+    raw = model.head_.predict_proba(seen.features)[:, 1]
+    assert np.allclose(1 / (1 + np.exp(-odds)), raw, atol=1e-6)
+    page = render_report(report)
+    checked(page)
+    for name in HOSTILE:
+        assert name not in page
+    assert 'id="scorecard"' in page
+    assert 'id="scorecard"' not in render_report({**report, "scorecard": None})
+
+
 def test_the_json_inside_is_the_report(report: dict[str, Any]) -> None:
     page = render_report(report)
     inside = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', page, re.DOTALL)
@@ -176,14 +316,16 @@ def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
 def test_a_large_graph_is_cut_to_what_lies_near(
     monkeypatch: pytest.MonkeyPatch, fitted: tuple[GDLNNClassifier, GraphDataset]
 ) -> None:
-    monkeypatch.setattr(page_pictures, "MOST_NODES", 12)
+    monkeypatch.setattr(pictures, "MOST_NODES", 12)
     model, test = fitted
     for explanation in model.explain(test[:4], technique="lime_present"):
-        drawn = page_pictures.page_picture(explanation.graph, explanation.nodes)
-        assert len(drawn["xy"]) == len(drawn["labels"]) == len(drawn["ids"]) == 12
-        assert set(explanation.nodes[:12]) <= set(drawn["ids"])
-        assert drawn["n_nodes"] == explanation.graph.n_nodes
-        assert all(0 <= end < 12 for edge in drawn["edges"] for end in edge)
+        marks = Marks(outlines=explanation_outlines(explanation), kept=explanation.nodes)
+        part, moved = pictures.near(explanation.graph, marks)
+        assert part.n_nodes == draw_graph(explanation.graph, marks).n_shown == 12
+        assert len(moved.kept) == min(12, len(explanation.nodes))
+        found = part.node_features[list(moved.kept)]
+        assert np.array_equal(found, explanation.graph.node_features[list(explanation.nodes[:12])])
+        assert all(0 <= node < 12 for outline in moved.outlines for node in outline.nodes)
 
 
 def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:
@@ -211,13 +353,13 @@ def test_molecules_are_drawn_as_chemists_do() -> None:
     explanation = Explanation(
         graph, 0, 1.0, 0, 1.0, nothing, nothing, nothing, nothing, nothing, nothing, nothing, "none"
     )
-    drawn = page_pictures.page_picture(explanation.graph, explanation.nodes)
-    assert drawn["kind"] == "molecule"
-    assert drawn["labels"] == [""] * 7 + ["O", "O"]
-    assert sorted(drawn["bonds"]) == [1, 1, 2, *[4] * 6]
-    ring = np.array(drawn["xy"][:6])
-    sides = np.linalg.norm(ring - np.roll(ring, 1, axis=0), axis=1)
-    assert sides.max() - sides.min() < 1  # a regular hexagon
+    card = graph_card(explanation, np.array([1.0]))
+    assert "class='pic molecule'" in card["picture"]
+    assert set(re.findall(r"<text[^>]*>([^<]+)<", card["picture"])) in ({"O", "O⁻"}, {"O", "⁻O"})
+    steps = re.findall(r"M-?[\d.]+ ?-?[\d.]+l(-?[\d.]+) ?(-?[\d.]+)", card["picture"])
+    assert len(steps) == 9 + 3 + 1  # bonds, and the second lines of the double ones
+    lengths = [np.hypot(float(x), float(y)) for x, y in steps]
+    assert sum(abs(length - BOND) < 1 for length in lengths) == 7  # a regular hexagon, and the bond to it
 
 
 def test_the_files_of_the_page_are_packaged() -> None:
@@ -225,7 +367,6 @@ def test_the_files_of_the_page_are_packaged() -> None:
     assert {item.name for item in folder.iterdir()} >= {
         "page.html",
         "page.css",
-        "draw.js",
         "card.js",
         "page.js",
     }

@@ -13,7 +13,7 @@ from reference.models import quick
 if TYPE_CHECKING:
     from pathlib import Path
 
-MOST_BYTES = 15_000_000
+MOST_BYTES = 4_000_000
 PROGRAMS = MOST_LISTED
 """As many as the table has, whatever the model."""
 

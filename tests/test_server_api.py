@@ -149,7 +149,8 @@ def test_an_explanation_is_that_of_the_model(
         assert [p["index"] for p in answer["programs"]] == list(expected.indices)
         assert [p["weight"] for p in answer["programs"]] == pytest.approx(list(expected.weights))
         assert answer["nodes"] == list(expected.nodes)
-        assert answer["picture"]["n_nodes"] == len(answer["picture"]["xy"]) == data.graphs[row].n_nodes
+        assert answer["n_nodes"] == answer["n_shown"] == data.graphs[row].n_nodes
+        assert "class='pic molecule'" in answer["picture"]
         assert all(p["words"].startswith("Molecules that contain") for p in answer["programs"])
         assert all("<svg" in p["diagram"] for p in answer["programs"])
         found = counterfactual(model, data.graphs[row], max_nodes=min(8, data.graphs[row].n_nodes - 1))
@@ -210,7 +211,7 @@ def test_graphs_as_json(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
     rows = client.post("/predict", json={"graphs": bodies}).json()["rows"]
     assert [row["label"] for row in rows] == model.predict(test).tolist()
     answer = client.post("/explain", json={"graph": bodies[0]}).json()
-    assert answer["picture"]["kind"] == "graph"
+    assert "class='pic plain'" in answer["picture"]
     assert answer["class_name"] in ("house", "cycle")
 
 

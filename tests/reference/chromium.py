@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 if CHROMIUM is None:
     pytest.skip("no Chromium: `make test-browser` says how to get it", allow_module_level=True)
 
+AXE = Path(__file__).parents[2] / "build" / "axe" / "axe.min.js"
+"""axe-core, which `make test-browser` fetches where npm is."""
 FLAGS = """
     --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync
@@ -29,3 +32,18 @@ def started_browser() -> Iterator[Any]:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
         yield started
         started.close()
+
+
+def faults(page: Any) -> list[str]:
+    """Return what axe-core finds wrong with a page, WCAG AA included; skip the test without axe-core."""
+    if not AXE.is_file():
+        pytest.skip("no axe-core: `make test-browser` fetches it where npm is")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+    found = page.evaluate("tags => axe.run(document, {runOnly: tags})", tags)
+    return [
+        f"{item['id']} ({item['impact']}): {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
+        for item in found["violations"]
+        if item["impact"] in ("serious", "critical")
+        for node in item["nodes"]
+    ]

@@ -1,16 +1,14 @@
-"""Small fitted models for the tests of the report: motifs, and three classes of directed paths."""
+"""Small fitted models for the tests of the report: motifs, molecules, three classes of directed paths."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from gdlnn import Graph, GraphDataset, make_ba_2motifs
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles, make_ba_2motifs
 from reference.models import classifier
-
-if TYPE_CHECKING:
-    from gdlnn.model import GDLNNClassifier
 
 SMALL: dict[str, Any] = {
     "epsilon": 1.0,
@@ -41,3 +39,20 @@ def three_classes() -> tuple[GDLNNClassifier, GraphDataset]:
     data = GraphDataset(graphs, labels, name="<three>")
     model = classifier(**SMALL).fit(data[:24])
     return model, data[24:]
+
+
+HOSTILE = ("<script>document.title = 'taken'</script>", '"><img src=x onerror="document.title=1">')
+"""Names that a page must show as they are."""
+
+
+def molecules(head: Any = None) -> tuple[GDLNNClassifier, GraphDataset]:
+    """Return a model of the examples' table and molecules it was not trained on, two with hostile names."""
+    table = Path(__file__).parents[2] / "examples" / "molecules.csv"
+    train, _, test = load_smiles(table, label="active", id="id").split(
+        "stratified", seed=0, sizes=(0.75, 0, 0.25)
+    )
+    head = head or MLPHead(hidden=(), ensemble_size=1, epochs=60)
+    model = GDLNNClassifier(head=head, decide=0.3, progress=False).fit(train)
+    for row, name in enumerate(HOSTILE):
+        test.graphs[row] = test.graphs[row]._relabelled(test.graphs[row].schema, name)
+    return model, test

@@ -165,7 +165,7 @@ def _where(card: dict[str, Any]) -> str:
     n_programs = sum(program["witness"] is not None for program in card["programs"])
     if not n_programs:
         return "the programs it does not contain"
-    return f"{n_programs} programs on {len(card['nodes'])} of its {card['picture']['n_nodes']} nodes"
+    return f"{n_programs} programs on {len(card['nodes'])} of its {card['n_nodes']} nodes"
 
 
 # --- figure 1: four graphs, two programs, and the representations they give the graphs ----------------------

@@ -79,6 +79,7 @@ def explain(
 
     Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
     """
+    from gdlnn.explain.explainer import with_smiles
     from gdlnn.explain.streaming import stream_explanations
     from gdlnn.model import load_model
 
@@ -116,6 +117,8 @@ def explain(
             checkpoint=checkpoint,
         )
         found = _collected(coming, len(rows), opt.timed_messages(quiet))
+    if data.smiles is not None:
+        found = with_smiles(found, [data.smiles[i] for i in rows])
     single = len(rows) == 1 and not every
     if output is None:
         _print(found, rows, as_json=as_json, single=single)

@@ -1,7 +1,19 @@
 """Drawings: graphs, molecules and programs as SVG."""
 
 from gdlnn.drawing.layout import layout
-from gdlnn.drawing.program_picture import draw_program
-from gdlnn.drawing.svg import COLOURS, write_text
+from gdlnn.drawing.marks import Marks, Outline
+from gdlnn.drawing.picture import draw_graph, score_legend
+from gdlnn.drawing.program_picture import draw_program, program_picture
+from gdlnn.drawing.svg import Picture, write_text
 
-__all__ = ["COLOURS", "draw_program", "layout", "write_text"]
+__all__ = [
+    "Marks",
+    "Outline",
+    "Picture",
+    "draw_graph",
+    "draw_program",
+    "layout",
+    "program_picture",
+    "score_legend",
+    "write_text",
+]

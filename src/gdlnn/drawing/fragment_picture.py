@@ -7,10 +7,9 @@ without an example is drawn as the molecule that its own conditions describe, wh
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.drawing.svg import num
+from gdlnn.drawing.molecule_picture import draw_molecule, with_coordinates
 from gdlnn.errors import GraphError, ProgramError, require
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern
 from gdlnn.gdl.chemical import is_chemical, read_pattern
@@ -19,20 +18,18 @@ from gdlnn.gdl.phrases import is_exact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gdlnn.drawing.svg import Picture
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
 _PURPOSE = "Drawing a molecule"
-_INK, _FADED = (0.1, 0.1, 0.1), (0.72, 0.72, 0.72)
-_BOND_LENGTH = 26.0
 _MOST_RING = 8  # larger rings are cut like chains
-Bonds = set[tuple[int, int]]
 
 
 def fragment_picture(
     program: Program, schema: Schema | None, example: tuple[str, Sequence[int]] | None
-) -> tuple[float, float, list[str]]:
-    """Return width, height and parts of a picture of a program.
+) -> Picture:
+    """Return the picture of a program.
 
     Parameters
     ----------
@@ -61,57 +58,12 @@ def fragment_picture(
         inside = molecule is not None and all(0 <= v < molecule.GetNumAtoms() for v in atoms)
         if not inside or len(atoms) != len(program.nodes):
             raise GraphError("example: expected a SMILES and an atom of it for every variable of the program")
-    place = dict(zip(program.variables, atoms, strict=True))
-    bonds = {(place[edge.source], place[edge.target]) for edge in program.edges}
-    return _drawn(chem, molecule, set(atoms), bonds | {(v, u) for u, v in bonds})
+    piece, number = _cut(chem, with_coordinates(molecule), set(atoms))
+    matched = {number[v] for v in atoms}
+    return draw_molecule(piece, faded=set(range(piece.GetNumAtoms())) - matched)
 
 
 # --- what is drawn ----------------------------------------------------------------------------------------
-
-
-def _drawn(chem: Any, molecule: Any, matched: set[int], bonds: Bonds) -> tuple[float, float, list[str]]:
-    depict = require("rdkit.Chem.rdDepictor", "chem", _PURPOSE)
-    chem.Kekulize(molecule, clearAromaticFlags=True)
-    depict.Compute2DCoords(molecule, canonOrient=True)
-    piece, number = _cut(chem, molecule, matched)
-    draw = require("rdkit.Chem.Draw.rdMolDraw2D", "chem", _PURPOSE)
-    drawer = draw.MolDraw2DSVG(-1, -1)
-    options = drawer.drawOptions()
-    options.setAtomPalette({-1: _FADED})
-    options.prepareMolsBeforeDrawing = False
-    options.clearBackground = False
-    options.dummiesAreAttachments = True
-    options.fixedBondLength = _BOND_LENGTH
-    options.bondLineWidth = 1.6
-    options.scaleHighlightBondWidth = False
-    options.circleAtoms = False
-    options.continuousHighlight = False
-    options.highlightBondWidthMultiplier = 2
-    options.explicitMethyl = True
-    options.padding = 0.04
-    marked = [number[v] for v in sorted(matched)]
-    lines = [
-        bond.GetIdx()
-        for u, v in sorted(bonds)
-        if u < v and (bond := piece.GetBondBetweenAtoms(number[u], number[v])) is not None
-    ]
-    drawer.DrawMolecule(
-        piece,
-        highlightAtoms=marked,
-        highlightAtomColors=dict.fromkeys(marked, _INK),
-        highlightBonds=lines,
-        highlightBondColors=dict.fromkeys(lines, _INK),
-    )
-    drawer.FinishDrawing()
-    svg = drawer.GetDrawingText()
-    size = re.search(r"viewBox='0 0 ([\d.]+) ([\d.]+)'", svg)
-    if size is None:
-        raise GraphError("RDKit gave a picture without a size")
-    width, height = float(size[1]), float(size[2])
-    inner = re.sub(r"^.*?<svg[^>]*>|</svg>\s*$", "", svg, flags=re.DOTALL)
-    inner = re.sub(r"<!--.*?-->", "", inner, flags=re.DOTALL).strip()
-    box = f"viewBox='0 0 {num(width)} {num(height)}' width='{num(width)}' height='{num(height)}'"
-    return width, height, [f"<svg {box}>", inner, "</svg>"]
 
 
 def _cut(chem: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, int]]:
@@ -134,6 +86,7 @@ def _cut(chem: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, in
         atom.SetNumExplicitHs(0)
     for bond in list(piece.GetBonds()):
         bond.SetStereo(chem.BondStereo.STEREONONE)
+        bond.SetBondDir(chem.BondDir.NONE)
         if {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= ends:
             piece.RemoveBond(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
     left = [v for v in range(molecule.GetNumAtoms()) if v in kept or v in ends]

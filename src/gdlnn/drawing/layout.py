@@ -14,7 +14,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _ROUNDS = 120
 _LARGE = 400  # nodes; above, fewer rounds
-_STARTS = ((60, 8), (200, 3))  # up to so many nodes, so many starts
+_STARTS = ((60, 8), (200, 3))  # most nodes, number of starts
 _GAP = 1.5
 
 
@@ -122,7 +122,7 @@ def _upright(position: FloatArray) -> FloatArray:
 
 
 def _packed(n_nodes: int, parts: Sequence[tuple[IntArray, FloatArray]]) -> FloatArray:
-    """Put components beside one another, the largest first, in rows about as wide as the largest."""
+    """Put components next to one another, the largest first, in rows about as wide as the largest."""
     result = np.zeros((n_nodes, 2))
     order = sorted(parts, key=lambda item: (-len(item[0]), int(item[0][0])))
     sizes = [np.ptp(places, axis=0) for _, places in order]

@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from gdlnn.drawing.graph_picture import Highlights
-from gdlnn.drawing.molecule_picture import picture
 from gdlnn.drawing.pages import render
+from gdlnn.drawing.picture import draw_graph
 from gdlnn.drawing.program_picture import draw_program
-from gdlnn.drawing.svg import document
 from gdlnn.graphs import Graph, Schema
 
 if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.mining.program_set import MinedProgram
 
-WIDTH, HEIGHT = 420, 280
 MOST_NODES = 300
 MOST_PROGRAMS = 5
 
@@ -27,10 +24,7 @@ def graph_html(graph: Graph) -> str:
     told = Markup("<p><code>{}</code></p>").format(repr(graph))
     if not 0 < graph.n_nodes <= MOST_NODES:
         return told
-    marks = Highlights(nodes=frozenset(range(graph.n_nodes)))
-    plain = Highlights() if graph.schema is not None and graph.schema.domain == "molecule" else marks
-    svg = document(WIDTH, HEIGHT, picture(graph, plain, WIDTH, HEIGHT), repr(graph))
-    return f"{svg}{told}"
+    return f"{draw_graph(graph).document(repr(graph))}{told}"
 
 
 def program_html(program: Program) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gdlnn.drawing.fragment_picture import fragment_picture
 from gdlnn.drawing.layout import layout
-from gdlnn.drawing.svg import INK, PAPER, QUIET, document, line, num, text, wrapped
+from gdlnn.drawing.svg import Picture, num, polyline, text, wrapped
 from gdlnn.errors import GraphError, MissingExtraError
 from gdlnn.gdl.phrases import telling
 from gdlnn.gdl.program import ANY
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LETTER, _SMALL, _LINE, _PAD = 6.6, 5.8, 14.0, 6.0
 _MOST_LINES, _MOST_LETTERS = 4, 20
-_MOST_NAMES = 5  # of values; more are told by their first and last
+_MOST_NAMES = 5  # of values; of more, the first and the last are shown
 
 
 def draw_program(
@@ -31,10 +31,21 @@ def draw_program(
     schema: Schema | None = None,
     *,
     directed: bool = False,
-    fill: str = PAPER,
     example: tuple[str, Sequence[int]] | None = None,
 ) -> str:
-    """Return a picture of a program as SVG.
+    """Return a picture of a program as the text of an SVG file; parameters are as for `program_picture`."""
+    picture = program_picture(program, schema, directed=directed, example=example)
+    return picture.document(program.describe(schema, directed=directed))
+
+
+def program_picture(
+    program: Program,
+    schema: Schema | None = None,
+    *,
+    directed: bool = False,
+    example: tuple[str, Sequence[int]] | None = None,
+) -> Picture:
+    """Return a picture of a program.
 
     Parameters
     ----------
@@ -44,22 +55,18 @@ def draw_program(
         What its features are called.
     directed
         Whether graphs are directed.
-    fill
-        Colour of the boxes.
     example
         A molecule that the program matches, as SMILES, and for each variable the atom that it stands for. The
-        part that is matched is then drawn as chemists draw it. Without an example this is done where the
+        matched atoms are then drawn as chemists draw them. Without an example this is done where the
         program itself describes a whole molecule, or a whole part of one.
     """
-    title = program.describe(schema, directed=directed)
     if not directed:
         with suppress(GraphError, MissingExtraError):  # the diagram says the same
-            width, height, parts = fragment_picture(program, schema, example)
-            return document(width, height, parts, title)
-    return _diagram(program, schema, directed, fill, title)
+            return fragment_picture(program, schema, example)
+    return _diagram(program, schema, directed)
 
 
-def _diagram(program: Program, schema: Schema | None, directed: bool, fill: str, title: str) -> str:
+def _diagram(program: Program, schema: Schema | None, directed: bool) -> Picture:
     labels = [_lines(node.intervals, schema.node if schema else None, "any") for node in program.nodes]
     sizes = [(_width(lines), _LINE * len(lines) + 2 * _PAD) for lines in labels]
     position = {variable: i for i, variable in enumerate(program.variables)}
@@ -71,16 +78,14 @@ def _diagram(program: Program, schema: Schema | None, directed: bool, fill: str,
     for words, (u, v) in zip(said, ends, strict=True):
         body += _edge(places[u], places[v], sizes[u], sizes[v], words, directed)
     for (x, y), (w, h), lines in zip(places, sizes, labels, strict=True):
-        body.append(
-            f"<rect x='{num(x - w / 2)}' y='{num(y - h / 2)}' width='{num(w)}' height='{num(h)}' rx='8' "
-            f"fill='{fill}' stroke='{INK}' stroke-width='1.6'/>"
-        )
+        at = f"x='{num(x - w / 2)}' y='{num(y - h / 2)}' width='{num(w)}' height='{num(h)}' rx='8'"
+        body.append(f"<rect class='box' {at}/>")
         for i, shown in enumerate(lines):
-            ink = QUIET if shown == "any" else INK
-            body.append(text(x, y - h / 2 + _PAD + _LINE * (i + 0.78), shown, 11, ink, "middle"))
+            look = "mid small soft" if shown == "any" else "mid small"
+            body.append(text(x, y - h / 2 + _PAD + _LINE * (i + 0.78), shown, look))
     if not labels:
-        body.append(text(width / 2, height / 2 + 4, "matches every graph", 11, QUIET, "middle"))
-    return document(width, height, body, title)
+        body.append(text(width / 2, height / 2 + 4, "matches every graph", "mid small soft"))
+    return Picture((0, 0, width, height), "".join(body), "program", len(labels))
 
 
 def _width(lines: list[str]) -> float:
@@ -90,7 +95,7 @@ def _width(lines: list[str]) -> float:
 def _places(
     n: int, ends: list[tuple[int, int]], sizes: list[tuple[float, float]], gap_wanted: float
 ) -> tuple[list[tuple[float, float]], float, float]:
-    """Place boxes so that none lies on another, with room between them for what is said of edges."""
+    """Place boxes so that none lies on another, with room between them for the conditions of edges."""
     if not n:
         return [], 170.0, 40.0
     raw = layout(n, np.array(ends, dtype=np.int64).reshape(-1, 2))
@@ -124,18 +129,16 @@ def _edge(
     (x1, y1), (x2, y2) = start, end
     if start == end:
         x, y = x1 + first[0] / 2, y1 - first[1] / 2
-        return [f"<circle cx='{num(x)}' cy='{num(y)}' r='9' fill='none' stroke='{INK}' stroke-width='1.6'/>"]
-    body = [line(x1, y1, x2, y2, INK, 1.6)]
+        return [f"<circle class='b' cx='{num(x)}' cy='{num(y)}' r='9'/>"]
+    body = [f"<path class='b' d='{polyline([start, end])}'/>"]
     if directed:
         body.append(_head(x1, y1, x2, y2, second))
     shown = [word for word in words if word]
     x, y = (x1 + x2) / 2, (y1 + y2) / 2 - 6 * len(shown)
     for word in shown:
         half = len(word) * _SMALL / 2 + 3
-        body.append(
-            f"<rect x='{num(x - half)}' y='{num(y)}' width='{num(2 * half)}' height='12' fill='{PAPER}'/>"
-        )
-        body.append(text(x, y + 9.5, word, 10, INK, "middle"))
+        at = f"x='{num(x - half)}' y='{num(y)}' width='{num(2 * half)}' height='12'"
+        body.append(f"<rect class='paper' {at}/>{text(x, y + 9.5, word, 'mid small')}")
         y += 12
     return body
 
@@ -148,11 +151,11 @@ def _head(x1: float, y1: float, x2: float, y2: float, box: tuple[float, float]) 
     tip = (x2 - dx * reach, y2 - dy * reach)
     back = (tip[0] - dx * 9, tip[1] - dy * 9)
     points = [tip, (back[0] - dy * 4, back[1] + dx * 4), (back[0] + dy * 4, back[1] - dx * 4)]
-    return f"<polygon points='{' '.join(f'{num(x)},{num(y)}' for x, y in points)}' fill='{INK}'/>"
+    return f"<path class='w arrow' d='{polyline(points, closed=True)}'/>"
 
 
 def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, empty: str) -> list[str]:
-    """Return what is said of a node or an edge, one feature per line."""
+    """Return the conditions of a node or an edge, one feature per line."""
     said = []
     for number, given in enumerate(intervals or ()):
         interval = telling(given, features[number]) if features else given
@@ -162,7 +165,7 @@ def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, em
             )
     if not said:
         return [empty]
-    parts = [wrapped(words, _MOST_LETTERS, 2) for words in said]
+    parts = [wrapped(words, _MOST_LETTERS) for words in said]
     if sum(map(len, parts)) <= _MOST_LINES:
         return [line for part in parts for line in part]
     lines, n_shown = list(parts[0]), 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -119,10 +119,17 @@ def explain(
             found = explain_smallest(explainer, seen, targets)
         else:
             found = explainer.explain(seen, targets, wanted)
+    if isinstance(graphs, GraphDataset) and graphs.smiles is not None:
+        found = with_smiles(found, graphs.smiles)
     seconds = time.perf_counter() - started
     name = found[0].technique if found else "no technique"
     logger.info("explain: %d graph(s) by %s in %.3f s", len(found), name, seconds)
     return found[0] if is_alone(graphs) else Explanations(found)
+
+
+def with_smiles(found: Sequence[Explanation], smiles: Sequence[str]) -> list[Explanation]:
+    """Return explanations that know how their molecules were written."""
+    return [replace(one, smiles=text) for one, text in zip(found, smiles, strict=True)]
 
 
 def represented(model: Any, graphs: GraphsLike) -> Representation:

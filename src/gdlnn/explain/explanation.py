@@ -1,6 +1,6 @@
 """Explanation: the programs that decided, where they match in the graph, and how to show them.
 
-`techniques` computes the weights of programs; `drawing` makes pictures and pages.
+`techniques` computes the weights of programs, `telling` words them, `pictures` draws them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from gdlnn.io import bounded_json
 if TYPE_CHECKING:
     import os
     from pathlib import Path
+
+    from gdlnn.explain.telling import Told
 
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
@@ -115,6 +118,8 @@ class Explanation(NodeSubset):
         graph. They are not included in what present programs add.
     threshold
         The probability of the target above which it is predicted.
+    smiles
+        How the molecule was written, for pictures with stereo and isotopes; None where unknown.
     """
 
     graph: Graph
@@ -142,6 +147,7 @@ class Explanation(NodeSubset):
     edge_scores: tuple[float, ...] | None = None
     absent: tuple[Absent, ...] = ()
     threshold: float = 0.5
+    smiles: str | None = None
 
     # --- for and against ------------------------------------------------------------------------------------
 
@@ -156,22 +162,23 @@ class Explanation(NodeSubset):
         return tuple(reason for reason in self._present() if reason.contribution < 0)
 
     def _present(self) -> list[Reason]:
+        places = self.places
         return [
-            Reason(
-                self.programs[i],
-                self.weights[i],
-                self.indices[i],
-                witness := self.witnesses[i] or {},
-                self._place(i, witness),
-            )
-            for i in range(len(self.programs))
+            Reason(self.programs[i], weight, self.indices[i], self.witnesses[i] or {}, place)
+            for i, (weight, known) in enumerate(zip(self.weights, places, strict=True))
             if self.matched[i]
+            for place in (weight if known is None else known,)
         ]
 
-    def _place(self, i: int, witness: Mapping[str, int]) -> float:
-        if self.scores is None:
-            return self.weights[i]
-        return sum(self.scores[node] for node in set(witness.values()))
+    @property
+    def places(self) -> tuple[float | None, ...]:
+        """What the nodes of each program's witness add together; None without scores of nodes."""
+        scores = self.scores
+        if scores is None:
+            return (None,) * len(self.programs)
+        return tuple(
+            sum(scores[node] for node in set((witness or {}).values())) for witness in self.witnesses
+        )
 
     @property
     def has_reason(self) -> bool:
@@ -207,6 +214,13 @@ class Explanation(NodeSubset):
                 scores[list(witness.values())] += abs(weight)
         return scores
 
+    @cached_property
+    def told(self) -> tuple[Told, ...]:
+        """The programs as texts, pages and pictures tell them, numbered from 1 without gaps."""
+        from gdlnn.explain.telling import told_programs
+
+        return told_programs(self)
+
     # --- in words -----------------------------------------------------------------------------------------
 
     @property
@@ -220,42 +234,9 @@ class Explanation(NodeSubset):
 
     def describe(self) -> str:
         """Describe in a few lines the prediction and the programs for and against it."""
-        lines = [f"{self.class_name(self.prediction)} ({self.probability:.1%})"]
-        if self.target != self.prediction:
-            lines[0] += f"; explained: {self.class_name(self.target)} ({self.target_probability:.1%})"
-        if self.baseline_probability is not None:
-            return "\n".join([*lines, *self._contribution_lines()])
-        for number, (program, weight, found) in enumerate(
-            zip(self.programs, self.weights, self.matched, strict=True), start=1
-        ):
-            state = "present" if found else "absent"
-            words = program.describe(self.schema, directed=self.graph.directed)
-            lines.append(f"  P{number} {weight:+.4f} {state}: {words}")
-        lines.append(self.subgraph_line())
-        return "\n".join(lines)
+        from gdlnn.explain.telling import describe
 
-    def _contribution_lines(self) -> list[str]:
-        lines = [self.baseline_line()]
-        numbers = {column: number for number, column in enumerate(self.indices, start=1)}
-        told = [("for", self.supporting), ("against", self.opposing)]
-        nodes = "atoms" if self.schema is not None and self.schema.domain == "molecule" else "nodes"
-        for side, reasons in told if self.has_reason else told[1:]:
-            for reason in reasons:
-                words = what_it_contains(reason.program.describe(self.schema, directed=self.graph.directed))
-                lines.append(
-                    f"  P{numbers[reason.column]} {side} {reason.contribution:+.2f}, its {nodes} "
-                    f"{reason.place:+.2f}: {words}"
-                )
-        for item in self.absent:
-            side = "for" if item.contribution > 0 else "against"
-            words = what_it_contains(item.program.describe(self.schema, directed=self.graph.directed))
-            lines.append(f"  absent, which speaks {side} it ({item.contribution:+.2f}): {words}")
-        if abs(self.others) >= 0.005:
-            lines.append(f"  pooled features {self.others:+.2f}")
-        missed = self.missed
-        if missed is not None:
-            lines.append(f"  The contributions miss what the model says by {missed:+.2f} log odds.")
-        return [*lines, self.subgraph_line()]
+        return describe(self)
 
     @property
     def missed(self) -> float | None:
@@ -277,8 +258,8 @@ class Explanation(NodeSubset):
             "" if self.prior is None else f", and {self.prior:.0%} of the training graphs are of this class"
         )
         if self.has_reason:
-            return f"  {start}{prior}."
-        return f"  No pattern speaks for it: {start[0].lower()}{start[1:]}{prior}."
+            return f"{start}{prior}."
+        return f"No pattern speaks for it: {start[0].lower()}{start[1:]}{prior}."
 
     def subgraph_line(self) -> str:
         """Say how large the subgraph is, or why there is none."""
@@ -346,6 +327,7 @@ class Explanation(NodeSubset):
             "added": self.added,
             "others": self.others,
             "threshold": self.threshold,
+            "smiles": self.smiles,
             "node_scores": None if self.scores is None else list(self.scores),
             "edge_scores": None if self.edge_scores is None else list(self.edge_scores),
             "programs": [
@@ -419,6 +401,7 @@ class Explanation(NodeSubset):
             added=_optional(values.get("added")),
             others=float(values.get("others", 0.0)),
             threshold=float(values.get("threshold", 0.5)),
+            smiles=None if values.get("smiles") is None else str(values["smiles"]),
             scores=_numbers(values.get("node_scores")),
             edge_scores=_numbers(values.get("edge_scores")),
             absent=tuple(
@@ -449,12 +432,6 @@ class Explanation(NodeSubset):
             f"{sum(self.matched)} of {len(self.programs)} important programs present, "
             f"{len(self.nodes)} of {self.graph.n_nodes} nodes>"
         )
-
-
-def what_it_contains(words: str) -> str:
-    """Return a program in words without "Molecules that contain", which every line would repeat."""
-    start, found, rest = words.partition(" that contain ")
-    return rest if found and " " not in start else words
 
 
 def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Explanations as pictures and pages: the graph with the programs on it, a legend, and tables."""
+"""Explanations as pictures and pages: a map of scores, outlines of programs, a legend, and lists."""
 
 from __future__ import annotations
 
@@ -6,54 +6,105 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from gdlnn.drawing.graph_picture import Highlights, LegendRow, draw_legend, graph_picture
-from gdlnn.drawing.molecule_picture import picture
+from gdlnn.drawing import Marks, Outline, Picture, draw_graph, program_picture, score_legend
+from gdlnn.drawing.marks import MOST_OUTLINES, signed
 from gdlnn.drawing.pages import render
-from gdlnn.drawing.program_picture import draw_program
-from gdlnn.drawing.svg import INK, QUIET, colour, document, moved_down, score_legend, text, weight_text
-from gdlnn.explain.explanation import what_it_contains
+from gdlnn.drawing.svg import stacked, text, wrapped
+from gdlnn.explain.telling import Told, further_lines, headline, nodes_word, spaced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gdlnn.explain.counterfactual import Counterfactual
     from gdlnn.explain.explanation import Explanation
     from gdlnn.explain.global_explanation import GlobalExample, GlobalExplanation, GlobalProgram
     from gdlnn.gdl.program import Program
 
-WIDTH, HEIGHT = 560, 380
-_HEAD = 34
+_LETTERS = 76  # in a line of the list below a picture
+_WIDTH = 520.0
+
+
+def explanation_picture(
+    explanation: Explanation, *, kept: Sequence[int] = (), gone: Sequence[int] = ()
+) -> Picture:
+    """Return the graph of an explanation with a map of scores; what speaks for the class is outlined.
+
+    Parameters
+    ----------
+    explanation
+        The explanation. Programs have the numbers of `Explanation.told`.
+    kept, gone
+        Nodes to ring, and nodes to cross out, see `Marks`.
+    """
+    marks = Marks(explanation.scores, explanation_outlines(explanation), tuple(kept), tuple(gone))
+    return draw_graph(explanation.graph, marks, explanation.smiles)
+
+
+def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
+    """Return the present programs and where they are; a line goes around those that speak for the class.
+
+    Without a baseline all of them have one.
+    """
+    outlines: list[Outline] = []
+    for told in explanation.told:
+        if told.witness is None:
+            continue
+        drawn = explanation.baseline_probability is None or (told.weight > 0 and bool(explanation.nodes))
+        drawn = drawn and sum(outline.drawn for outline in outlines) < MOST_OUTLINES
+        label = f"{told.short}, {signed(told.figure)}" if drawn else ""
+        outlines.append(program_outline(told.program, told.witness, told.number, label, drawn=drawn))
+    return tuple(outlines)
+
+
+def program_outline(
+    program: Program, witness: Mapping[str, int], number: int = 1, label: str = "", *, drawn: bool = True
+) -> Outline:
+    """Return the outline of a program in a graph."""
+    ends = [(witness[edge.source], witness[edge.target]) for edge in program.edges]
+    edges = tuple(sorted({(min(pair), max(pair)) for pair in ends}))
+    return Outline(number, tuple(sorted(set(witness.values()))), edges, label, drawn)
 
 
 def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
-    """Return the picture of an explanation as SVG."""
-    numbers = program_colours(explanation)
-    marks = highlights(explanation, numbers)
-    body = moved_down(picture(explanation.graph, marks, WIDTH, HEIGHT), _HEAD)
-    name = explanation.class_name(explanation.target)
-    body.append(text(14, 23, f"{name} ({explanation.target_probability:.1%})", 16, INK, weight="bold"))
-    size = f"{len(explanation.nodes)} of {explanation.graph.n_nodes} nodes"
-    body.append(text(WIDTH - 14, 23, size, 12, QUIET, "end"))
-    height = float(_HEAD + HEIGHT)
-    if marks.largest:
-        body += score_legend(marks.largest, WIDTH - 190, height)
-        height += 18
+    """Return the picture of an explanation as the text of an SVG file; the legend lists the programs."""
+    parts = [_head(explanation), explanation_picture(explanation)]
+    largest = max((abs(score) for score in explanation.scores or ()), default=0.0)
+    if largest:
+        parts.append(score_legend(largest, nodes_word(explanation)[:-1]))
     if legend:
-        rows, height = _legend(explanation, numbers, height)
-        body += rows
-    return document(WIDTH, height, body, explanation.describe())
+        parts.append(_list(explanation))
+    return stacked(parts, 8).document(explanation.describe())
 
 
-def _legend(explanation: Explanation, numbers: dict[int, int], top: float) -> tuple[list[str], float]:
-    rows = [
-        LegendRow(numbers.get(i), weight, _words(explanation, program), explanation.matched[i])
-        for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True))
-    ]
-    return draw_legend(rows, explanation.subgraph_line(), WIDTH, top)
+def _head(explanation: Explanation) -> Picture:
+    body = text(8, 18, headline(explanation), "head")
+    return Picture((0, 0, max(_WIDTH, 9.0 * len(headline(explanation))), 26), body)
 
 
-def _words(explanation: Explanation, program: Program) -> str:
-    return what_it_contains(program.describe(explanation.schema, directed=explanation.graph.directed))
+def _list(explanation: Explanation) -> Picture:
+    """Return the programs of an explanation as lines of text, each with the line that goes around it."""
+    lines = {
+        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
+    }
+    body, y = [f"<path class='rule' d='M8 2H{_WIDTH - 8:.0f}'/>"], 8.0
+    for told in explanation.told:
+        if told.number in lines:
+            body.append(f"<path class='o o{lines[told.number]}' d='M8 {y + 8:.0f}h26'/>")
+        state = "absent, " if told.witness is None else "present, "
+        state = state if explanation.baseline_probability is None else ""  # else all are present
+        body.append(text(42, y + 12, f"P{told.number}", "small"))
+        body.append(text(104, y + 12, signed(told.figure), "small end"))
+        for words in wrapped(f"{state}{told.side}: {told.words}", _LETTERS):
+            body.append(text(112, y + 12, words, "small"))
+            y += 14
+        y += 3
+    notes = [] if explanation.baseline_probability is None else [explanation.baseline_line()]
+    for words in (
+        line for note in [*notes, explanation.subgraph_line()] for line in wrapped(note, _LETTERS + 16)
+    ):
+        body.append(text(8, y + 12, words, "small soft"))
+        y += 14
+    return Picture((0, 0, _WIDTH, y + 8), "".join(body))
 
 
 def draw_counterfactual(counterfactual: Counterfactual) -> str:
@@ -61,36 +112,9 @@ def draw_counterfactual(counterfactual: Counterfactual) -> str:
     graph = counterfactual.graph
     names = graph.schema.class_name if graph.schema else str
     title = f"{names(counterfactual.prediction)} → {names(counterfactual.new_prediction)}"
-    nodes = frozenset(counterfactual.nodes)
-    body = moved_down(graph_picture(graph, Highlights(nodes=nodes, removed=nodes), WIDTH, HEIGHT), _HEAD)
-    body.append(text(14, 23, title, 16, INK, weight="bold"))
-    return document(WIDTH, _HEAD + HEIGHT, body, f"{title} without the nodes {sorted(nodes)}")
-
-
-def program_colours(explanation: Explanation) -> dict[int, int]:
-    """Return the colours of the matching programs, by index; absent ones have none."""
-    present = [i for i, found in enumerate(explanation.matched) if found]
-    if (
-        explanation.baseline_probability is not None
-    ):  # colours show nodes against the class; outlines show nodes for it
-        present = [i for i in present if explanation.weights[i] > 0 and explanation.nodes]
-    return {program: number for number, program in enumerate(present)}
-
-
-def highlights(explanation: Explanation, numbers: dict[int, int]) -> Highlights:
-    """Return which program matches which nodes and edges."""
-    nodes: dict[int, list[int]] = {}
-    edges: dict[tuple[int, int], list[int]] = {}
-    for program, number in numbers.items():
-        witness = explanation.witnesses[program] or {}
-        for node in witness.values():
-            nodes.setdefault(node, []).append(number)
-        for edge in explanation.programs[program].edges:
-            u, v = witness[edge.source], witness[edge.target]
-            pair = (min(u, v), max(u, v))
-            if number not in edges.setdefault(pair, []):
-                edges[pair].append(number)
-    return Highlights(frozenset(explanation.nodes), nodes, edges, scores=explanation.scores)
+    head = Picture((0, 0, max(200.0, 9.0 * len(title)), 26), text(8, 18, title, "head"))
+    drawn = stacked([head, draw_graph(graph, Marks(gone=counterfactual.nodes))], 6)
+    return drawn.document(f"{title} without the nodes {sorted(counterfactual.nodes)}", "shows-gone")
 
 
 # --- pages ------------------------------------------------------------------------------------------------
@@ -130,34 +154,47 @@ def _sentence(words: str) -> str:
 
 def _shown_graph(explanation: Explanation) -> dict[str, Any]:
     """Return the values that the page shows for an explained graph."""
-    numbers = program_colours(explanation)
+    lines = {
+        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
+    }
+    largest = max((abs(score) for score in explanation.scores or ()), default=0.0)
     return {
         "name": explanation.graph.name or "graph",
-        "class_name": explanation.class_name(explanation.prediction),
-        "probability": explanation.probability,
-        "picture": Markup(draw_explanation(explanation, legend=False)),
+        "headline": spaced(headline(explanation)),
+        "picture": Markup(explanation_picture(explanation).svg(explanation.describe())),
+        "legend": Markup(score_legend(largest, nodes_word(explanation)[:-1]).svg("The scale of the map"))
+        if largest
+        else "",
+        "nodes": nodes_word(explanation),
         "target": explanation.class_name(explanation.target),
         "technique": explanation.technique,
         "quality": explanation.quality,
+        "baseline": None if explanation.baseline_probability is None else spaced(explanation.baseline_line()),
+        "further": further_lines(explanation, signed),
         "subgraph": explanation.subgraph_line(),
-        "programs": [
-            {
-                "fill": colour(numbers[i]) if i in numbers else "",
-                "state": "present" if explanation.matched[i] else "absent",
-                "weight": weight_text(weight),
-                "words": _words(explanation, program),
-                "class_name": explanation.class_name(explanation.labels[i]),
-                "gdl": str(program),
-            }
-            for i, (program, weight) in enumerate(zip(explanation.programs, explanation.weights, strict=True))
-        ],
+        "programs": [_shown_told(explanation, told, lines.get(told.number, 0)) for told in explanation.told],
+    }
+
+
+def _shown_told(explanation: Explanation, told: Told, line: int) -> dict[str, Any]:
+    return {
+        "number": told.number,
+        "line": line,
+        "side": told.side,
+        "absent": told.witness is None,
+        "weight": signed(told.weight),
+        "place": "" if told.place is None else signed(told.place),
+        "words": told.words,
+        "class_name": explanation.class_name(told.label),
+        "gdl": str(told.program),
     }
 
 
 def _shown_program(found: GlobalExplanation, item: GlobalProgram) -> dict[str, Any]:
     """Return the values that the page shows for a program of a class."""
+    picture = program_picture(item.program, found.schema, directed=found.directed)
     return {
-        "diagram": Markup(draw_program(item.program, found.schema, directed=found.directed)),
+        "diagram": Markup(picture.svg(found.words(item))),
         "words": found.words(item),
         "figures": _sentence(found.figures(item)),
         "examples": [Markup(_example_picture(item, example)) for example in item.examples[:2]],
@@ -166,12 +203,6 @@ def _shown_program(found: GlobalExplanation, item: GlobalProgram) -> dict[str, A
 
 def _example_picture(item: GlobalProgram, example: GlobalExample) -> str:
     """Return the picture of a graph with one program on it."""
-    nodes = {node: [0] for node in example.witness.values()}
-    ends = [(example.witness[edge.source], example.witness[edge.target]) for edge in item.program.edges]
-    edges = {(min(pair), max(pair)): [0] for pair in ends}
     name = example.graph.name or f"graph {example.row}"
-    body = moved_down(
-        picture(example.graph, Highlights(frozenset(nodes), nodes, edges), WIDTH, HEIGHT), _HEAD
-    )
-    body.append(text(14, 23, name, 14, INK))
-    return document(WIDTH, _HEAD + HEIGHT, body, f"{name}, with the program")
+    marks = Marks(outlines=(program_outline(item.program, example.witness),))
+    return draw_graph(example.graph, marks).svg(f"{name}, with the program")

@@ -6,30 +6,36 @@ Its layout is in the template, styles and scripts in `page/`.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
 from gdlnn.drawing import write_text
+from gdlnn.drawing.charts import calibration_chart, learning_chart, pr_chart, roc_chart
+from gdlnn.drawing.marks import signed
 from gdlnn.drawing.pages import render
-from gdlnn.drawing.svg import calibration_chart, learning_chart
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
-from gdlnn.explain.explanation import plain
+from gdlnn.explain.explainer import with_smiles
+from gdlnn.explain.explanation import log_odds, plain
 from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.model.domain import DomainName
+from gdlnn.model.scorecard import ScorecardHead, scorecard_rows
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card, program_rows
-from gdlnn.report.statistics import brier, calibration, confusion, learning_curve
+from gdlnn.report.patterns import mean_contributions, pattern_cards
+from gdlnn.report.performance import performance
+from gdlnn.report.statistics import learning_curve
+from gdlnn.report.summary import summary
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gdlnn.explain import Explanation
     from gdlnn.model import GDLNNClassifier
@@ -37,7 +43,9 @@ if TYPE_CHECKING:
     from gdlnn.model.representation import Representation
 
 FORMAT = "gdlnn-report"
-VERSION = 1
+VERSION = 2
+SURE = math.log(3)
+"""Log odds by which a sure prediction lies beyond those at which its class is decided."""
 MOST_REMOVED = 8  # nodes; what needs more to flip says little
 
 
@@ -63,7 +71,7 @@ class ReportOptions:
 
 
 def silent(text: str) -> None:
-    """Tell nobody."""
+    """Print nothing."""
 
 
 def build_report(
@@ -87,7 +95,7 @@ def build_report(
     title
         The headline; by default the name of the data.
     say
-        Told what is being done, for whoever waits.
+        Called with a line of text before each step.
     """
     options = options or ReportOptions()
     _labels(held_out)
@@ -97,39 +105,54 @@ def build_report(
     proba = seen.probabilities
     shown = seen.take(range(min(len(seen), options.max_graphs)))
     say(f"explaining {len(shown)} graphs")
-    explained = explain(model, shown, options.technique, options.n_features, seed=options.seed)
+    explained: list[Explanation] = explain(
+        model, shown, options.technique, options.n_features, seed=options.seed
+    )
     say("looking for the programs that cover each class")
     overall = explain_model(model, seen, truth)
     schema = model.schema_ or held_out.schema or Schema()
     labels = _all_labels(model, truth)
-    say("drawing programs and graphs")
-    cards = [_card(e, proba[i], truth[i], i, shown.domains[i]) for i, e in enumerate(explained)]
+    if held_out.smiles is not None:
+        explained = with_smiles(explained, held_out.smiles[: len(explained)])
     say("looking for the smallest parts that are enough")
-    _add_enough(model, cards, shown, options)
+    smallest = explain(model, shown, options.technique, "smallest", seed=options.seed)
     say("looking for counterfactuals")
-    _add_counterfactuals(model, cards, shown, options.max_counterfactuals)
-    named = {item["index"] for card in cards for item in card["programs"]}
-    named |= {index for card in cards for index in card["enough"]["programs"]}
-    named |= {program.index for item in overall.classes.values() for program in item.programs}
-    return {
+    changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
+    say("drawing programs and graphs")
+    cards = [
+        {
+            "row": row,
+            **graph_card(e, proba[row], f"graph {row}", enough=enough, counterfactual=changes.get(row)),
+            **_truth(e, truth[row], shown.domains[row]),
+            "group": group_of(e, truth[row], shown.domains[row]),
+        }
+        for row, (e, enough) in enumerate(zip(explained, enough_cards(model, smallest), strict=True))
+    ]
+    named = {program.index for item in overall.classes.values() for program in item.programs}
+    rows = program_rows(model, truth, seen.matches, mean_contributions(model, seen), named)
+    report = {
         "format": FORMAT,
         "version": VERSION,
         "title": title or held_out.name or model.programs_.info.dataset or "GDLNN",
         "made_by": f"gdlnn {package_version()}",
+        "molecules": schema.domain == "molecule",
         "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
         "data": _data(model, held_out, n_seen),
         "model": _model(model),
-        "performance": _performance(model, truth, seen, labels),
+        "performance": performance(model, truth, seen, labels),
         "learning_curve": learning_curve(model.history_),
         "explained_by": {
             "technique": make_technique(options.technique).name,
             "n_features": options.n_features,
             "seed": options.seed,
         },
-        "programs": program_rows(model, truth, seen.matches, explained, named),
+        "scorecard": _scorecard(model, rows),
+        "programs": rows,
+        "patterns": pattern_cards(rows, model, explained, shown.matches, truth.tolist()),
         "global": _global(overall),
         "graphs": cards,
     }
+    return {**report, "summary": summary(report)}
 
 
 def write_report(
@@ -155,23 +178,33 @@ def write_report(
 def render_report(report: dict[str, Any]) -> str:
     """Return the page of a report: one file, nothing fetched."""
     names = {item["label"]: item["name"] for item in report["classes"]}
+
+    def class_name(label: Any) -> str:
+        return str(names.get(label, label))
+
+    found = report["performance"]
     return render(
         "gdlnn.report/page.html",
         title=f"{report['title']} · GDLNN report",
         report=report,
         rows={row["index"]: row for row in report["programs"]},
-        class_name=lambda label: names.get(label, str(label)),
-        calibration_chart=Markup(calibration_chart(report["performance"]["calibration"])),
-        learning_chart=Markup(learning_chart(report["learning_curve"])),
+        graphs="molecules" if report["molecules"] else "graphs",
+        class_name=class_name,
+        signed=signed,
+        charts={
+            "roc": Markup(roc_chart(found["curves"], class_name)),
+            "pr": Markup(pr_chart(found["curves"], class_name)),
+            "calibration": Markup(calibration_chart(found["calibration"])),
+            "learning": Markup(learning_chart(report["learning_curve"])),
+        },
         json=embedded_json(report),
     )
 
 
 def embedded_json(report: dict[str, Any]) -> Markup:
-    """Return the JSON as it may stand inside a page: no text in it can end the element or open another."""
+    """Return the JSON escaped for a page: no text in it can close the element or open another."""
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Jinja's `tojson` also escapes apostrophes, of which the diagrams have very many.
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+    return Markup(text.replace("<", "\\u003c"))
 
 
 # --- parts ------------------------------------------------------------------------------------------------
@@ -196,7 +229,7 @@ def _only_unseen(
     if not rows:
         raise DatasetError(
             f"report: expected graphs that the model was not trained on, got {n_seen} that it was; "
-            "report on the test part or on other data"
+            "report on the test set or on other data"
         )
     return (held_out.take(rows), found.take(rows), n_seen) if n_seen else (held_out, found, 0)
 
@@ -206,8 +239,45 @@ def _all_labels(model: GDLNNClassifier, truth: npt.NDArray[Any]) -> list[Any]:
     return known + [label for label in np.unique(truth).tolist() if label not in known]
 
 
+def group_of(explanation: Explanation, truth: Any, where: DomainAnswer) -> str:
+    """Return the group of a graph in the gallery: outside, unsure, or sure and right or wrong.
+
+    A prediction is sure if its odds are at least three times those at which the class is decided.
+    """
+    if where.domain == "outside":
+        return "outside"
+    threshold = explanation.threshold if explanation.target == explanation.prediction else 0.5
+    if log_odds(explanation.probability) - log_odds(threshold) < SURE:
+        return "unsure"
+    return "right" if explanation.prediction == plain(truth) else "wrong"
+
+
+def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the whole of a model whose head is a scorecard: its rows, and the constants of the classes."""
+    if not isinstance(model.head_, ScorecardHead):
+        return None
+    held_out = {row["index"]: row for row in rows}
+    listed = []
+    for row in scorecard_rows(model):
+        if row.contribution:
+            found = held_out.get(row.column)
+            matched = found["n_matched"] if found else None
+            listed.append(
+                {
+                    "index": row.column,
+                    "label": plain(row.label),
+                    "adds": row.contribution,
+                    "n_matched": matched,
+                }
+            )
+    coef = np.asarray(model.head_.intercept_, dtype=float)
+    constant = [float(coef[1] - coef[0])] if len(coef) == 2 else coef.tolist()
+    return {"rows": listed, "constant": constant, "points": bool(model.head_.points)}
+
+
 def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int | None) -> dict[str, Any]:
     info = model.programs_.info
+    twins = held_out.duplicates()
     return {
         "training": {
             "name": info.dataset,
@@ -223,6 +293,8 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int | None) ->
             ],
             "split": held_out.split_source or "all graphs that were given",
             "left_out": n_seen,
+            "duplicates": twins.n_extra,
+            "conflicting": len(twins.conflicting),
         },
         "directed": info.directed,
         "skipped_rows": len(held_out.skipped),
@@ -250,53 +322,6 @@ def _jsonable(value: Any) -> Any:
     return str(value)
 
 
-def _performance(
-    model: GDLNNClassifier, truth: npt.NDArray[Any], seen: Representation, labels: list[Any]
-) -> dict[str, Any]:
-    from gdlnn.model.scores import majority_scores, order_of, score_intervals, wilson
-
-    classes = [plain(label) for label in model.classes_]
-    counts = model.programs_.info.label_counts
-    right = np.asarray(seen.labels == truth)
-    most_probable = np.asarray(model.classes_[seen.probabilities.argmax(axis=1)])
-    own = score_intervals(truth, seen.probabilities, model.classes_, seen.labels, counts)
-    majority = majority_scores(truth, model.classes_, counts)
-    n_majority = int((truth == majority["label"]).sum())
-    return {
-        "n": len(truth),
-        "n_right": int(right.sum()),
-        "accuracy": own["accuracy"],
-        "accuracy_interval": own["intervals"]["accuracy"],
-        "scores": own,
-        "order": list(order_of(counts)),
-        "majority": {
-            **majority,
-            "label": plain(majority["label"]),
-            "interval": wilson(n_majority, len(truth)),
-        },
-        "domains": _by_domain(model, truth, seen),
-        "confusion": confusion(truth.tolist(), seen.labels.tolist(), labels),
-        "calibration": calibration(seen.probabilities.max(axis=1), most_probable == truth),
-        "brier": brier(seen.probabilities, classes, truth.tolist()),
-    }
-
-
-def _by_domain(model: GDLNNClassifier, truth: npt.NDArray[Any], seen: Representation) -> list[dict[str, Any]]:
-    """Return the scores of the graphs that are like the training graphs, and of those that are not."""
-    from gdlnn.model.scores import score_intervals
-
-    domains = np.array([str(where.domain) for where in seen.domains])
-    found = []
-    for name in get_args(DomainName):
-        rows = np.flatnonzero(domains == name)
-        if len(rows):
-            some = seen.take(rows.tolist())
-            counts = model.programs_.info.label_counts
-            scores = score_intervals(truth[rows], some.probabilities, model.classes_, some.labels, counts)
-            found.append({"domain": name, "scores": scores})
-    return found
-
-
 def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
     """Return the programs that cover each class; the table of programs has their words and diagrams."""
     found: list[dict[str, Any]] = overall.to_json()["classes"]
@@ -307,12 +332,8 @@ def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
     return found
 
 
-def _card(
-    explanation: Explanation, proba: npt.NDArray[np.float64], truth: Any, row: int, where: DomainAnswer
-) -> dict[str, Any]:
+def _truth(explanation: Explanation, truth: Any, where: DomainAnswer) -> dict[str, Any]:
     return {
-        "row": row,
-        **graph_card(explanation, proba, f"graph {row}"),
         "truth": plain(truth),
         "right": bool(explanation.prediction == plain(truth)),
         "domain": where.domain,
@@ -320,20 +341,14 @@ def _card(
     }
 
 
-def _add_enough(
-    model: GDLNNClassifier, cards: list[dict[str, Any]], shown: Representation, options: ReportOptions
-) -> None:
-    """Add to each card the smallest part that is enough for its prediction."""
-    found = explain(model, shown, options.technique, "smallest", seed=options.seed)
-    for card, enough in zip(cards, enough_cards(model, found), strict=True):
-        card["enough"] = enough
-
-
-def _add_counterfactuals(
-    model: GDLNNClassifier, cards: list[dict[str, Any]], shown: Representation, most: int
-) -> None:
-    """Look for counterfactuals, first of what was predicted wrongly, then from the first graph on."""
-    for card in sorted(cards, key=lambda card: (card["right"], card["row"]))[:most]:
-        graph = shown.graphs[card["row"]]
-        found = counterfactual(model, graph, max_nodes=MOST_REMOVED)
-        card["counterfactual"] = counterfactual_card(found)
+def _counterfactuals(
+    model: GDLNNClassifier, explained: Sequence[Explanation], truth: npt.NDArray[Any], most: int
+) -> dict[int, dict[str, Any]]:
+    """Look for counterfactuals by row, first of what was predicted wrongly, then from the first graph on."""
+    rows = sorted(
+        range(len(explained)), key=lambda row: (explained[row].prediction == plain(truth[row]), row)
+    )
+    return {
+        row: counterfactual_card(counterfactual(model, explained[row].graph, max_nodes=MOST_REMOVED))
+        for row in rows[:most]
+    }

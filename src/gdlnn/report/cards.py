@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.drawing import draw_program
-from gdlnn.drawing.page_picture import page_picture
-from gdlnn.drawing.svg import in_page_colours
+from gdlnn.drawing import Marks, program_picture
+from gdlnn.drawing.marks import signed
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
+from gdlnn.explain.pictures import explanation_outlines, explanation_picture
+from gdlnn.explain.telling import chance_text, further_lines, nodes_word, spaced, words_of
+from gdlnn.report.patterns import precision
 from gdlnn.report.statistics import odds_ratio
 
 if TYPE_CHECKING:
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 BoolArray = npt.NDArray[np.bool_]
-MOST_DIAGRAMS = 300
-MOST_LISTED = 1000  # programs in the table; the page says how many there are in all
+MOST_LISTED = 250  # programs of a report; the page says how many there are in all
 LONGEST_SMARTS = 2000  # characters; conjugation takes up to a hundred times as many, which nobody pastes
 MOST_DRAWN_NODES = 24
 
@@ -36,7 +37,7 @@ def program_rows(
     model: GDLNNClassifier,
     truth: npt.NDArray[Any],
     matched: BoolArray,
-    explanations: Sequence[Explanation],
+    adds: npt.NDArray[np.float64],
     named: Collection[int] = (),
 ) -> list[dict[str, Any]]:
     """Return a row per program, those that weigh most first; of very many the strongest.
@@ -47,48 +48,42 @@ def program_rows(
         The fitted model.
     truth, matched
         Labels of the held-out graphs, and which programs (columns) match which of them.
-    explanations
-        Explanations of held-out graphs, from which the weights are.
+    adds
+        Classes × programs: what each adds to the log odds where it is present, see `mean_contributions`.
     named
         Programs that must be among them, by column.
     """
-    weights = _weights(model, explanations)
+    classes = [plain(label) for label in model.classes_]
+    speaks = adds.argmax(axis=0)
+    weights = adds.max(axis=0) * matched.mean(axis=0)
     scores = model.programs_.scores
     order = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), -scores[i], i))
     needed = set(named)
     listed = [index for place, index in enumerate(order) if place < MOST_LISTED or index in needed]
     counts = dict(model.programs_.info.label_counts)
     epsilon = float(model.programs_.info.settings.get("epsilon", 0.1))
-    rows = [
-        {
-            "index": index,
-            "label": plain(item.label),
-            **_support(item, counts, epsilon, truth, matched[:, index]),
-            "score": item.score,
-            "weight": weights[index],
-            "targets": len(item.targets),
-            "gdl": str(item.program),
-            **shown_program(item.program, model.schema_, model.programs_.info.directed),
-        }
-        for index, item in ((index, model.programs_[index]) for index in listed)
-    ]
     directed = model.programs_.info.directed
-    for row in rows[:MOST_DIAGRAMS]:
-        item = model.programs_[row["index"]]
-        row["diagram"] = diagram(item.program, model.schema_, directed, item.example)
+    rows = []
+    for index in listed:
+        item, label = model.programs_[index], classes[speaks[index]]
+        here = matched[:, index]
+        rows.append(
+            {
+                "index": index,
+                "label": plain(item.label),
+                "speaks_for": label,
+                "adds": float(adds[speaks[index], index]),
+                "weight": float(weights[index]),
+                **_support(item, counts, epsilon, truth, here),
+                "n_matched": int(here.sum()),
+                **precision(int(here.sum()), int((here & (truth == label)).sum())),
+                "score": item.score,
+                "gdl": str(item.program),
+                **shown_program(item.program, model.schema_, directed),
+                "diagram": diagram(item.program, model.schema_, directed, item.example),
+            }
+        )
     return rows
-
-
-def _weights(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[float]:
-    """Return how much each program speaks for the class it was mined for, on average over the graphs."""
-    totals = np.zeros(len(model.programs_))
-    for explanation in explanations:
-        for index, label, weight in zip(
-            explanation.indices, explanation.labels, explanation.weights, strict=True
-        ):
-            totals[index] += weight if explanation.target == label else -weight
-    values: list[float] = (totals / max(1, len(explanations))).tolist()
-    return values
 
 
 def _support(
@@ -105,12 +100,10 @@ def _support(
         int(matched[~of_class].sum()),
         int((~of_class).sum()),
     )
-    per_class = {str(label): int(matched[truth == label].sum()) for label in np.unique(truth).tolist()}
     ratio, low, high = odds_ratio(*held)
     return {
         "training": [own, n_own, item.n_matched - own, n_others],
         "held_out": list(held),
-        "held_out_per_class": per_class,
         "odds_ratio": ratio,
         "odds_interval": [low, high],
     }
@@ -141,19 +134,25 @@ def _smarts(program: Program, schema: Schema) -> dict[str, Any]:
 
 
 def diagram(program: Program, schema: Schema | None, directed: bool, example: Example | None = None) -> str:
-    """Return a diagram in the page's own colours; of a very large program none."""
+    """Return a picture for a page that has the style sheet of drawings; of a very large program none."""
     if len(program.nodes) > MOST_DRAWN_NODES:
         return ""
-    return in_page_colours(draw_program(program, schema, directed=directed, example=example))
+    picture = program_picture(program, schema, directed=directed, example=example)
+    return picture.svg(program.describe(schema, directed=directed))
 
 
 # --- graphs -------------------------------------------------------------------------------------------------
 
 
 def graph_card(
-    explanation: Explanation, proba: npt.NDArray[np.float64], name: str = "graph"
+    explanation: Explanation,
+    proba: npt.NDArray[np.float64],
+    name: str = "graph",
+    *,
+    enough: dict[str, Any] | None = None,
+    counterfactual: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what is shown of one graph: prediction, deciding programs and where they stand, picture.
+    """Return the card of one graph: prediction, baseline, deciding programs with their places, picture.
 
     Parameters
     ----------
@@ -163,32 +162,66 @@ def graph_card(
         The probability of every class.
     name
         What to call a graph that has no name.
+    enough, counterfactual
+        What `enough_cards` and `counterfactual_card` give. Their nodes are in the picture, hidden until it
+        gets the class ``shows-kept`` or ``shows-gone``.
     """
-    programs = [
-        {
-            "index": index,
-            "weight": weight,
-            "witness": None if witness is None else list(witness.values()),
-            "edges": None
-            if witness is None
-            else [[witness[edge.source], witness[edge.target]] for edge in program.edges],
-        }
-        for index, weight, witness, program in zip(
-            explanation.indices, explanation.weights, explanation.witnesses, explanation.programs, strict=True
-        )
-    ]
+    picture = explanation_picture(
+        explanation, kept=(enough or {}).get("nodes", ()), gone=(counterfactual or {}).get("nodes", ())
+    )
+    title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation)}"
     return {
         "name": explanation.graph.name or name,
         "prediction": explanation.prediction,
         "probability": explanation.probability,
         "probabilities": [round(float(value), 6) for value in proba],
-        "programs": programs,
+        "said": spaced(chance_text(explanation)),
+        "target": explanation.target,
+        "threshold": explanation.threshold,
+        "baseline": explanation.baseline_probability,
+        "baseline_line": None
+        if explanation.baseline_probability is None
+        else spaced(explanation.baseline_line()),
+        "has_reason": explanation.has_reason,
+        "further": further_lines(explanation, signed),
+        "programs": told_cards(explanation),
         "nodes": list(explanation.nodes),
+        "nodes_word": nodes_word(explanation),
         "quality": explanation.quality,
-        "picture": page_picture(explanation.graph, explanation.nodes),
-        "enough": None,
-        "counterfactual": None,
+        "n_nodes": explanation.graph.n_nodes,
+        "n_edges": explanation.graph.n_edges,
+        "n_shown": picture.n_shown,
+        "largest": max((abs(score) for score in explanation.scores or ()), default=0.0),
+        "picture": picture.svg(title),
+        "enough": enough,
+        "counterfactual": counterfactual,
     }
+
+
+def told_cards(explanation: Explanation) -> list[dict[str, Any]]:
+    """Return the programs of an explanation in the order of its texts.
+
+    `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
+    `weight` what it adds by itself, and `place` what its nodes add in all programs.
+    """
+    drawn = {
+        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
+    }
+    return [
+        {
+            "number": told.number,
+            "line": drawn.get(told.number, 0),
+            "index": told.column,
+            "words": told.words,
+            "weight": told.weight,
+            "place": told.place,
+            "witness": None if told.witness is None else list(told.witness.values()),
+            "edges": None
+            if told.witness is None
+            else [[told.witness[edge.source], told.witness[edge.target]] for edge in told.program.edges],
+        }
+        for told in explanation.told
+    ]
 
 
 def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
@@ -205,9 +238,14 @@ def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) ->
         return []
     said = model.predict([explanation.subgraph for explanation in explanations]).tolist()
     return [
-        {"nodes": [], "programs": [], "found": False}
+        {"nodes": [], "programs": [], "words": [], "found": False}
         if explanation.is_empty or label != explanation.prediction
-        else {"nodes": list(explanation.nodes), "programs": list(explanation.indices), "found": True}
+        else {
+            "nodes": list(explanation.nodes),
+            "programs": list(explanation.indices),
+            "words": [words_of(explanation, program) for program in explanation.programs],
+            "found": True,
+        }
         for explanation, label in zip(explanations, said, strict=True)
     ]
 

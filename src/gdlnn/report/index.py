@@ -35,7 +35,8 @@ def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -
     ]
     page = render(
         "gdlnn.report/index.html",
-        title=title or folder.resolve().name,
+        title=f"{title or folder.resolve().name} · GDLNN models",
+        name=title or folder.resolve().name,
         rows=rows,
         shown=lambda value: "–" if value is None or value == "" else f"{value:.3f}",
         made_by=f"gdlnn {package_version()}",

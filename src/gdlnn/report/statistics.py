@@ -86,3 +86,39 @@ def learning_curve(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 point[name] = float(np.mean(values))
         curve.append(point)
     return curve
+
+
+MOST_POINTS = 80
+"""Points of a curve that are kept."""
+
+
+def curves(
+    proba: FloatArray, classes: Sequence[Any], truth: npt.NDArray[Any], label: Any | None
+) -> list[dict[str, Any]]:
+    """Return ROC and precision–recall curves: of one class, or where `label` is None of each class.
+
+    Classes of which all or none of the graphs are have no curve.
+    """
+    from sklearn.metrics import precision_recall_curve, roc_curve
+
+    found = []
+    for column, name in enumerate(classes):
+        own = np.asarray(truth == name)
+        if (label is not None and name != label) or not 0 < own.sum() < len(own):
+            continue
+        false, true, _ = roc_curve(own, proba[:, column], drop_intermediate=True)
+        precision, recall, _ = precision_recall_curve(own, proba[:, column], drop_intermediate=True)
+        found.append(
+            {
+                "label": name,
+                "share": float(own.mean()),
+                "roc": _thinned(false, true),
+                "pr": _thinned(recall[::-1], precision[::-1]),
+            }
+        )
+    return found
+
+
+def _thinned(x: FloatArray, y: FloatArray) -> list[list[float]]:
+    rows = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).round().astype(int))
+    return [[round(float(a), 4), round(float(b), 4)] for a, b in zip(x[rows], y[rows], strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import ServerError
@@ -82,15 +83,19 @@ class Answers:
         seen = self.model.represent([row.graph])
         (found,) = explain(self.model, seen, asked["technique"], asked["n_programs"], target, asked["seed"])
         matched, where = seen.matches[0], seen.domains[0]
-        answer = graph_card(found, seen.probabilities[0])
-        for item, column, label, present in zip(
-            answer["programs"], found.indices, found.labels, found.matched, strict=True
-        ):
-            item |= {"matched": present, **self._program(self.model.programs_[column], label)}
-        if asked["enough"]:
-            answer["enough"] = self._enough(seen, asked)
-        if asked["counterfactual"]:
-            answer["counterfactual"] = counterfactual_card(self._counterfactual(row.graph))
+        found = replace(found, smiles=row.smiles)
+        answer = graph_card(
+            found,
+            seen.probabilities[0],
+            enough=self._enough(seen, asked) if asked["enough"] else None,
+            counterfactual=counterfactual_card(self._counterfactual(row.graph))
+            if asked["counterfactual"]
+            else None,
+        )
+        labels = dict(zip(found.indices, found.labels, strict=True))
+        for item in answer["programs"]:
+            column, present = item["index"], item["witness"] is not None
+            item |= {"matched": present, **self._program(self.model.programs_[column], labels[column])}
         return answer | {
             "smiles": row.smiles,
             "class_name": self.schema.class_name(found.prediction),
@@ -132,9 +137,7 @@ class Answers:
         """Look for the smallest part of which alone the model says what it says of the graph."""
         (found,) = explain(self.model, seen, asked["technique"], "smallest", seed=asked["seed"])
         (card,) = enough_cards(self.model, [found])
-        programs = found.programs if card["found"] else ()
-        words = [program.describe(self.model.schema_, directed=self.directed) for program in programs]
-        return card | {"words": words}
+        return card
 
     def _counterfactual(self, graph: Graph) -> Counterfactual | None:
         """Look for a few nodes whose removal changes the prediction; what is left is still a graph."""

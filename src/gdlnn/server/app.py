@@ -64,10 +64,13 @@ _FILE_BODY = {
 }
 
 ASSETS = {
-    "page.css": ("text/css", ("gdlnn.report/page.css", "gdlnn.server/serve.css")),
+    "page.css": (
+        "text/css",
+        ("gdlnn.drawing/drawing.css", "gdlnn.report/page.css", "gdlnn.server/serve.css"),
+    ),
     "page.js": (
         "text/javascript",
-        ("gdlnn.report/draw.js", "gdlnn.report/card.js", "gdlnn.server/batch.js", "gdlnn.server/serve.js"),
+        ("gdlnn.report/card.js", "gdlnn.server/batch.js", "gdlnn.server/serve.js"),
     ),
 }
 

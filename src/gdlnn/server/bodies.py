@@ -169,7 +169,10 @@ class ProgramAnswer(BaseModel):
     index: int
     label: Label = Field(description="The class it was mined for.")
     class_name: str
+    number: int = Field(description="From 1, in the order of the list; the picture has it as class p1, p2 …")
+    line: int = Field(description="Which line goes around it in the picture, from 1 to 3; 0: none.")
     weight: float = Field(description="How much it speaks for the explained class, present or absent.")
+    place: float | None = Field(description="What its nodes add in all programs, in log odds.")
     matched: bool
     witness: list[int] | None = Field(description="The nodes it stands on.")
     edges: list[list[int]] | None
@@ -217,7 +220,18 @@ class ExplainAnswer(BaseModel):
     technique: str
     seed: int
     complete: bool
-    picture: dict[str, Any] = Field(description="Places and labels of the nodes, for a drawing.")
+    said: str = Field(description="The probability in words, with the threshold if that is not one half.")
+    threshold: float = Field(description="The probability of the target above which it is predicted.")
+    baseline: float | None = Field(description="The probability of the target without any program.")
+    baseline_line: str | None = Field(description="The same in words.")
+    has_reason: bool = Field(description="False: no pattern speaks for the class.")
+    further: list[str] = Field(description="What absent programs and pooled features add, in words.")
+    nodes_word: Literal["atoms", "nodes"]
+    n_nodes: int
+    n_edges: int
+    n_shown: int = Field(description="Nodes in the picture; of a very large graph not all.")
+    largest: float = Field(description="The largest score of a node, for the legend of the picture.")
+    picture: str = Field(description="SVG in the classes of the page's style sheet.")
     enough: EnoughAnswer | None
     counterfactual: CounterfactualAnswer | None
     n_programs_matched: int

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.drawing.graph_picture import Highlights, graph_picture
-from gdlnn.drawing.svg import INK, QUIET, document, text
+from gdlnn.drawing import Marks, Outline, Picture, draw_graph
+from gdlnn.drawing.svg import text
 from gdlnn.errors import GDLNNError
 from gdlnn.explain import closed_forms, with_closed_forms
 from gdlnn.explain.metrics import jaccard
-from gdlnn.explain.pictures import highlights, program_colours
+from gdlnn.explain.pictures import explanation_outlines
 from gdlnn.studies.curves import FOUND
 from gdlnn.studies.explanations import (
     ExplanationPlan,
@@ -106,11 +106,18 @@ def compute_motifs(task: Task, config: RunConfig) -> Result:
 
 def _program_marks(explanation: Any) -> Result:
     """Return the nodes of an explanation, and which program matches which nodes and edges."""
-    marks = highlights(explanation, program_colours(explanation))
+    outlines = [outline for outline in explanation_outlines(explanation) if outline.drawn]
+    nodes: dict[int, list[int]] = {}
+    edges: dict[tuple[int, int], list[int]] = {}
+    for number, outline in enumerate(outlines):
+        for node in outline.nodes:
+            nodes.setdefault(node, []).append(number)
+        for edge in outline.edges:
+            edges.setdefault(edge, []).append(number)
     return {
         "nodes": list(explanation.nodes),
-        "node_programs": list(marks.node_programs.items()),
-        "edge_programs": list(marks.edge_programs.items()),
+        "node_programs": list(nodes.items()),
+        "edge_programs": list(edges.items()),
     }
 
 
@@ -195,7 +202,8 @@ class MotifStudy:
                 head = f"{self._class_name(label)}: {title}"
                 body += _panel(self._test.graphs[row], found, head, said, column, place)
         height = 2 * (HEAD + HEIGHT + FOOT)
-        return document(3 * WIDTH, height, body, "BA-2Motifs explained by GDLNN, SubgraphX and PL4XGL")
+        figure = Picture((0, 0, 3 * WIDTH, height), "".join(body))
+        return figure.document("BA-2Motifs explained by GDLNN, SubgraphX and PL4XGL")
 
     def counts(self) -> str:
         """Return a table of how well the motifs were found.
@@ -223,12 +231,17 @@ class MotifStudy:
 
 def _panel(graph: Graph, found: Result, title: str, said: str, column: int, row: int) -> list[str]:
     x, y = column * WIDTH, row * (HEAD + HEIGHT + FOOT)
-    edges = {(u, v): programs for (u, v), programs in found["edge_programs"]}
-    marks = Highlights(frozenset(found["nodes"]), dict(found["node_programs"]), edges)
+    numbers = sorted({number for _, programs in found["node_programs"] for number in programs})
+    outlines = tuple(
+        Outline(
+            number + 1,
+            tuple(node for node, programs in found["node_programs"] if number in programs),
+            tuple((u, v) for (u, v), programs in found["edge_programs"] if number in programs),
+        )
+        for number in numbers
+    )
     return [
-        text(x + 12, y + 18, title, 13, INK, weight="bold"),
-        f"<g transform='translate({x} {y + HEAD})'>",
-        *graph_picture(graph, marks, WIDTH, HEIGHT),
-        "</g>",
-        text(x + 12, y + HEAD + HEIGHT + 8, said, 11, QUIET),
+        text(x + 12, y + 18, title, "head"),
+        draw_graph(graph, Marks(outlines=outlines)).nested(x, y + HEAD, WIDTH, HEIGHT),
+        text(x + 12, y + HEAD + HEIGHT + 8, said, "small soft"),
     ]

@@ -1,4 +1,6 @@
-// What the cards of graphs are made of, in the report and on the server's page.
+"use strict";
+// What the cards of graphs are made of, in the report and on the server's page. A card has the class "lights": pointing at
+// a program of its list lights up where it is in the picture (drawing.css).
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
@@ -9,11 +11,16 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 const percent = value => `${(100 * value).toFixed(1)} %`;
-const signed = value => {
+// Two significant figures with a sign, as Python's `signed` writes them.
+function signed(value) {
+  if (!value) return "0";
   const size = Math.abs(value);
-  return (value < 0 ? "−" : "+") + (size >= 0.01 || !size ? size.toFixed(3) : size.toPrecision(1));
-};
+  const digits = size >= 9.95 ? size.toFixed(0) : size.toFixed(Math.max(0, 1 - Math.floor(Math.log10(+size.toPrecision(2)))));
+  return (value < 0 ? "−" : "+") + digits;
+}
 const brief = words => words.replace(/^\w+ that contain /, "");
+// The same as a name: "nitro group" of "Molecules that contain a nitro group."
+const named = words => brief(words).replace(/^an? /, "").replace(/\.$/, "");
 
 function copyButton(what, text) {
   const button = element("button", {type: "button", onclick: async () => {
@@ -24,41 +31,45 @@ function copyButton(what, text) {
   return button;
 }
 
-// Point at a program to see where it stands; a click keeps it so.
-function highlight(card, index) {
-  const svg = card.querySelector("svg");
-  svg.classList.toggle("dim", index != null);
-  for (const halo of svg.querySelectorAll(".halo")) halo.classList.toggle("lit", +halo.dataset.program === index);
+// SVG that the model's side has drawn and escaped.
+function drawn(svg) {
+  const holder = document.createElement("template");
+  holder.innerHTML = svg;
+  return holder.content.firstElementChild;
 }
 
-function chip(card, p, colour, words) {
-  const mark = element("span", {class: "mark"});
-  if (colour) mark.style.cssText = `background:${colour};border:0`;
-  const state = p.witness ? "present" : "absent";
-  const button = element("button", {type: "button", "aria-pressed": "false", "data-program": p.index,
-    title: `${state}; ${p.weight >= 0 ? "speaks for" : "speaks against"} the prediction`},
-    mark, element("span", {class: "words"}, p.witness ? "" : "absent: ", brief(words)),
-    element("span", {class: "number"}, signed(p.weight)));
-  const pinned = () => card.querySelector(".chips [aria-pressed=true]");
-  const show = () => highlight(card, p.index);
-  const hide = () => highlight(card, pinned() ? +pinned().dataset.program : null);
-  for (const when of ["mouseenter", "focus"]) button.addEventListener(when, show);
-  for (const when of ["mouseleave", "blur"]) button.addEventListener(when, hide);
-  button.addEventListener("click", () => {
+// The scale of the map of scores; nothing of a graph without one.
+function scale(graph) {
+  if (!graph.largest) return null;
+  const cells = ["g5", "g4", "g3", "g2", "g1", "f1", "f2", "f3", "f4", "f5"].map((look, i) => `<rect class="${look}" x="${11 * i}" width="11" height="11"/>`);
+  return element("p", {class: "scale"}, `against ${signed(-graph.largest)} `,
+    drawn(`<svg class="pic" viewBox="0 0 110 11" width="110" height="11" aria-hidden="true">${cells.join("")}</svg>`),
+    ` ${signed(graph.largest)} for`, element("span", {class: "small"}, `log odds that each ${graph.nodes_word.slice(0, -1)} adds`));
+}
+
+const baseline = graph => graph.baseline_line ? element("p", {class: "baseline"}, graph.baseline_line) : null;
+
+function chip(p, words, nodes) {
+  const item = element("li", {class: `p${p.number}`});
+  const line = p.line ? drawn(`<svg class="pic" viewBox="0 0 28 10" width="28" height="10" aria-hidden="true"><path class="o o${p.line}" d="M2 5h24"/></svg>`) : element("span");
+  const figures = p.place == null ? signed(p.weight) : `${signed(p.weight)} · its ${nodes} ${signed(p.place)}`;
+  const button = element("button", {type: "button", "aria-pressed": "false", "data-program": p.index, onclick: () => {
     const on = button.getAttribute("aria-pressed") !== "true";
-    if (pinned()) pinned().setAttribute("aria-pressed", "false");
+    for (const other of item.parentNode.querySelectorAll("button")) { other.setAttribute("aria-pressed", "false"); other.parentNode.classList.remove("pinned"); }
     button.setAttribute("aria-pressed", String(on));
-    show();
-  });
-  return element("li", {}, button);
+    item.classList.toggle("pinned", on);
+  }}, line, element("span", {class: "words"}, element("strong", {}, `P${p.number} `), p.witness ? "" : "absent: ", named(words),
+    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${figures}`)));
+  item.append(button);
+  return item;
 }
 
-// Programs that are present are coloured in the order in which the drawing colours them.
-function chips(card, programs, words) {
-  let colours = 0;
-  return element("ul", {class: "chips"}, ...programs.map(p =>
-    chip(card, p, p.witness ? COLOURS[colours++ % COLOURS.length] : null, words(p))));
+// The programs that decided: point at one, or reach it with the Tab key, to see where it is; a click keeps it lit.
+function chips(graph, words) {
+  if (!graph.programs.length) return null;
+  return element("ol", {class: "chips"}, ...graph.programs.map(p => chip(p, words(p), graph.nodes_word)));
 }
+const further = graph => graph.further.map(line => element("p", {class: "quiet"}, line));
 
 // Whether a graph is unlike the training graphs, and why; nothing of one that is like them.
 const DOMAINS = {outside: "Outside what was learnt", edge: "At the edge of what was learnt"};
@@ -67,13 +78,13 @@ function domainNote(graph) {
 }
 
 // The smallest part of which alone the model says what it says of the whole.
-function enough(graph, svg, words) {
+function enough(graph, svg) {
   const found = graph.enough;
   if (!found) return null;
-  const n = found.nodes.length, of = graph.picture.n_nodes;
+  const n = found.nodes.length, nodes = graph.nodes_word;
   const told = found.found
-    ? `Of ${n === 1 ? "one node" : `${n} nodes`} out of ${of} alone (${found.nodes.join(", ")}) the model says the same. ` +
-      `Ringed in the drawing: ${found.programs.map(words).map(w => brief(w).replace(/\.$/, "")).join("; and ")}.`
+    ? `Of ${n === 1 ? `one ${nodes.slice(0, -1)}` : `${n} ${nodes}`} out of ${graph.n_nodes} alone (${found.nodes.join(", ")}) the model says the same. ` +
+      `Ringed in the drawing: ${found.words.map(w => w.replace(/\.$/, "")).join("; and ")}.`
     : "No program of this graph is enough by itself, nor the heaviest together.";
   return element("details", {class: "enough", ontoggle: event => svg.classList.toggle("shows-kept", event.target.open)},
     element("summary", {}, "What alone is enough?"), element("p", {}, told));
@@ -82,10 +93,11 @@ function enough(graph, svg, words) {
 function counterfactual(graph, svg, name) {
   const found = graph.counterfactual;
   if (!found) return null;
+  const nodes = graph.nodes_word;
   const told = found.found
-    ? `Without ${found.nodes.length === 1 ? "node" : "the nodes"} ${found.nodes.join(", ")} the model says ` +
+    ? `Without ${found.nodes.length === 1 ? nodes.slice(0, -1) : `the ${nodes}`} ${found.nodes.join(", ")} the model says ` +
       `${name(found.prediction)} (${percent(found.probability)}). Crossed out in the drawing.`
-    : "No few nodes were found whose removal changes the prediction.";
-  return element("details", {ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},
+    : `No few ${nodes} were found whose removal changes the prediction.`;
+  return element("details", {class: "change", ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},
     element("summary", {}, "What would change it?"), element("p", {}, told));
 }

@@ -1,159 +1,164 @@
-// The table of programs and the gallery: sorting, searching, filters, and what a program stands on.
+// Patterns and graphs of a report: searching, sorting, groups, pages.
 (() => {
   const report = JSON.parse(document.getElementById("report-data").textContent);
   const names = new Map(report.classes.map(c => [c.label, c.name]));
   const programs = new Map(report.programs.map(p => [p.index, p]));
-  const rank = new Map(report.programs.map((p, i) => [p.index, i + 1]));
+  const patterns = report.patterns.map((p, i) => ({...p, number: i + 1, head: programs.get(p.programs[0])}));
+  const graphs = new Map(report.graphs.map(g => [g.row, g]));
+  const many = report.molecules ? "molecules" : "graphs", one = many.slice(0, -1);
   const byId = id => document.getElementById(id);
-  const PAGE = 24;
-  const state = {key: "weight", down: true, programs: PAGE, graphs: PAGE};
-
   const name = label => names.get(label) ?? String(label);
-  const figure = value => value >= 1000 ? "> 999" : value >= 10 ? value.toFixed(0) : value.toPrecision(2);
+  const PATTERNS = 8, GRAPHS = 12;
+  const GROUPS = [["", "all"], ["right", "sure and right"], ["wrong", "sure and wrong"], ["unsure", "unsure"], ["outside", "outside"]];
+  const state = {patterns: 0, graphs: 0, group: "", pattern: null};
 
-  function option(select, value, text) { byId(select).append(element("option", {value}, text)); }
-  report.classes.forEach((c, i) => { option("program-class", i, c.name); option("graph-class", i, c.name); });
+  report.classes.forEach((c, i) => {
+    for (const id of ["pattern-class", "graph-class"]) byId(id).append(element("option", {value: i}, c.name));
+  });
+  const chosen = id => byId(id).value === "" ? null : report.classes[+byId(id).value].label;
+  const whole = value => `${(100 * value).toFixed(0)} %`;
 
-  // --- programs ---
-  const keys = {
-    label: p => name(p.label), weight: p => p.weight, score: p => p.score, odds_ratio: p => p.odds_ratio,
-    training: p => p.training[0] / Math.max(1, p.training[1]) - p.training[2] / Math.max(1, p.training[3]),
-    held_out: p => p.held_out[0] / Math.max(1, p.held_out[1]) - p.held_out[2] / Math.max(1, p.held_out[3]),
-  };
+  // Earlier, later, and which are shown; `show` shows the page that it is given.
+  function pager(id, page, size, n, show) {
+    const last = Math.max(0, Math.ceil(n / size) - 1);
+    const turn = (to, text) => element("button", {type: "button", disabled: to < 0 || to > last, onclick: () => {
+      show(to);
+      byId(id).parentNode.scrollIntoView();
+    }}, text);
+    byId(id).replaceChildren(...(last ? [turn(page - 1, "← Earlier"), element("span", {}, `${page * size + 1} to ${Math.min(n, (page + 1) * size)} of ${n}`), turn(page + 1, "Later →")] : []));
+  }
 
-  function chosenPrograms() {
-    const words = byId("program-search").value.toLowerCase().trim(), of = byId("program-class").value;
-    const label = of === "" ? null : report.classes[+of].label;
-    const found = report.programs.filter(p => (of === "" || p.label === label) &&
-      (!words || [p.words, p.gdl, p.smarts, p.readable, `p${rank.get(p.index)}`].some(t => t && t.toLowerCase().includes(words))));
-    const key = keys[state.key], sign = state.down ? -1 : 1;
-    return found.sort((a, b) => {
-      const [x, y] = [key(a), key(b)];
-      return sign * (typeof x === "string" ? x.localeCompare(y) : x - y) || rank.get(a.index) - rank.get(b.index);
+  // --- patterns ---
+  function found(pattern, words) {
+    return pattern.programs.some(index => {
+      const p = programs.get(index);
+      return [p.words, p.gdl, p.smarts, p.readable].some(text => text && text.toLowerCase().includes(words));
     });
   }
 
-  // The roles say again that these are cells: where the page is narrow, styles make blocks of them.
-  function cell(title, ...content) {
-    return element("td", {class: title ? "number" : "wide-cell", role: "cell", "data-name": title},
-      title ? element("span", {}, ...content) : content[0], ...(title ? [] : content.slice(1)));
-  }
-  function support(title, [own, nOwn, others, nOthers]) {
-    return cell(title, `${own} of ${nOwn}`, element("span", {class: "small"}, `others ${others} of ${nOthers}`));
+  function chosenPatterns() {
+    const words = byId("pattern-search").value.toLowerCase().trim(), label = chosen("pattern-class"), key = byId("pattern-sort").value;
+    const some = patterns.filter(p => (label === null || p.label === label) && (!words || found(p, words)));
+    return key === "weight" ? some : some.sort((a, b) => (b.head[key] ?? -1) - (a.head[key] ?? -1) || a.number - b.number);
   }
 
-  function programRow(p) {
-    const diagram = element("div", {class: "diagram"});
-    diagram.innerHTML = p.diagram || "";
-    const actions = element("div", {class: "actions"},
-      element("button", {type: "button", onclick: () => showGraphsOf(p.index)}, "Show graphs"),
-      copyButton("GDL", p.gdl),
-      p.smarts ? copyButton(p.smarts_exact ? "SMARTS" : "broader SMARTS", p.smarts) : null,
-      element("details", {}, element("summary", {}, p.smarts ? "GDL and SMARTS" : "GDL"),
-        element("pre", {}, p.readable || p.gdl), p.smarts ? element("pre", {}, p.smarts) : null,
-        p.smarts && !p.smarts_exact
-          ? element("p", {class: "quiet"}, "The SMARTS leaves out what SMARTS has no words for, so it may find more.") : null));
-    const [low, high] = p.odds_interval.map(figure);
-    return element("tr", {"data-index": p.index, role: "row"},
-      cell(null, diagram, element("p", {class: "words"}, element("strong", {}, `P${rank.get(p.index)} `), p.words), actions),
-      cell("For", element("span", {class: "tag"}, name(p.label))),
-      cell("Weight", signed(p.weight)), cell("Score", p.score.toFixed(3)),
-      support("Training", p.training), support("Held out", p.held_out),
-      cell("Odds ratio", figure(p.odds_ratio), element("span", {class: "small"}, `${low} – ${high}`)));
+  const shares = new Map(report.data.held_out.classes.map(([label, n]) => [label, n / report.data.held_out.graphs]));
+  const precisionText = p => p.precision == null ? `no held-out ${one} has it`
+    : `${whole(p.precision)} (${whole(p.precision_interval[0])} to ${whole(p.precision_interval[1])}) of ${p.n_matched} held-out ${p.n_matched === 1 ? one : many}; ${whole(shares.get(p.speaks_for) ?? 0)} of all`;
+
+  function figures(p) {
+    return element("dl", {class: "figures"},
+      element("dt", {}, "Log odds where present"), element("dd", {}, signed(p.adds)),
+      element("dt", {}, "Precision"), element("dd", {}, precisionText(p)),
+      element("dt", {}, "Training"), element("dd", {}, `${p.training[0]} of ${p.training[1]} ${name(p.label)}, ${p.training[2]} of ${p.training[3]} others`));
   }
 
-  function showPrograms() {
-    const found = chosenPrograms();
-    byId("program-table").tBodies[0].replaceChildren(...found.slice(0, state.programs).map(programRow));
-    const all = report.model.n_programs, few = report.programs.length;
-    byId("program-count").textContent = `${found.length} of ${few} programs`
-      + (few < all ? `, the strongest of ${all} in the model` : "");
-    byId("program-more").hidden = found.length <= state.programs;
-    for (const head of document.querySelectorAll("#program-table th[data-key]")) {
-      if (head.dataset.key === state.key) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
-      else head.removeAttribute("aria-sort");
-    }
+  function code(p) {
+    return element("details", {}, element("summary", {}, p.smarts ? "SMARTS and GDL" : "GDL"),
+      p.smarts ? element("pre", {}, p.smarts) : null,
+      p.smarts && !p.smarts_exact ? element("p", {class: "quiet"}, "SMARTS has no words for some of its conditions, so this one may find more.") : null,
+      element("pre", {}, p.readable || p.gdl),
+      element("div", {class: "actions"}, p.smarts ? copyButton(p.smarts_exact ? "SMARTS" : "broader SMARTS", p.smarts) : null, copyButton("GDL", p.gdl)));
   }
 
-  for (const head of document.querySelectorAll("#program-table th[data-key]")) {
-    head.querySelector("button").addEventListener("click", () => {
-      state.down = head.dataset.key === state.key ? !state.down : head.dataset.key !== "label";
-      state.key = head.dataset.key;
-      showPrograms();
-    });
+  // The picture of a graph of the gallery, without its map, and with a line around the pattern.
+  function exampleOf(pattern) {
+    const graph = pattern.example && graphs.get(pattern.example.row);
+    if (!graph) return null;
+    const svg = drawn(graph.picture);
+    for (const part of svg.querySelectorAll("circle:not(.n), .o, .tag, .kept, .gone")) part.remove();
+    for (const node of svg.querySelectorAll(".n")) node.setAttribute("class", "n");
+    svg.querySelector("title").textContent = `${graph.name}, with the pattern outlined`;
+    const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    line.setAttribute("class", "o o2");
+    line.setAttribute("d", pattern.example.line);
+    svg.append(line);
+    return element("figure", {class: "example"}, svg, element("figcaption", {class: "quiet"}, `For example ${graph.name}, ${name(graph.truth)}`));
   }
-  for (const id of ["program-search", "program-class"]) {
-    byId(id).addEventListener("input", () => { state.programs = PAGE; showPrograms(); });
+
+  function diagramOf(p) {
+    const holder = element("div", {class: "diagram"});
+    if (p.diagram) holder.append(drawn(p.diagram));
+    return holder;
   }
-  byId("program-more").addEventListener("click", () => { state.programs += 2 * PAGE; showPrograms(); });
+
+  function patternCard(pattern) {
+    const p = pattern.head, others = pattern.programs.slice(1).map(index => programs.get(index));
+    return element("article", {class: "card pattern", role: "listitem", "data-index": p.index},
+      element("header", {}, element("h3", {}, named(p.words)), element("span", {class: "tag"}, `for ${name(p.speaks_for)}`)),
+      element("div", {class: "pictures"}, diagramOf(p), exampleOf(pattern)),
+      figures(p), code(p),
+      others.length ? element("details", {class: "variants"}, element("summary", {}, `${others.length} variant${others.length > 1 ? "s" : ""}`),
+        element("ul", {}, ...others.map(o => element("li", {}, diagramOf(o), element("p", {}, named(o.words)), element("p", {class: "quiet"}, `${signed(o.adds)}; ${precisionText(o)}`), code(o))))) : null,
+      element("div", {class: "actions"}, element("button", {type: "button", onclick: () => showGraphsOf(pattern)}, `Show ${many} that it decides`)));
+  }
+
+  function showPatterns(page = 0) {
+    const some = chosenPatterns();
+    state.patterns = page;
+    byId("pattern-list").replaceChildren(...some.slice(page * PATTERNS, (page + 1) * PATTERNS).map(patternCard));
+    byId("pattern-count").textContent = `${some.length} of ${patterns.length} patterns; the model has ${report.model.n_programs} programs`;
+    pager("pattern-pager", page, PATTERNS, some.length, showPatterns);
+  }
+  for (const id of ["pattern-search", "pattern-class", "pattern-sort"]) byId(id).addEventListener("input", () => showPatterns());
 
   // --- graphs ---
-  const used = new Map();
-  for (const graph of report.graphs) for (const p of graph.programs) used.set(p.index, (used.get(p.index) || 0) + 1);
-  for (const p of report.programs.filter(p => used.has(p.index))) {
-    const all = brief(p.words), words = all.length > 60 ? all.slice(0, 58) + " …" : all;
-    option("graph-program", p.index, `P${rank.get(p.index)} (${used.get(p.index)}): ${words}`);
-  }
-
   function chosenGraphs() {
-    const of = byId("graph-class").value, right = byId("graph-right").value, program = byId("graph-program").value;
-    const words = byId("graph-search").value.toLowerCase().trim(), domain = byId("graph-domain").value;
-    const label = of === "" ? null : report.classes[+of].label;
-    return report.graphs.filter(g => (of === "" || g.truth === label) && (!right || g.right === (right === "right")) &&
-      (!domain || g.domain === domain) && (!program || g.programs.some(p => p.index === +program)) && (!words || g.name.toLowerCase().includes(words)));
+    const label = chosen("graph-class"), words = byId("graph-search").value.toLowerCase().trim(), pattern = state.pattern;
+    return report.graphs.filter(g => (label === null || g.truth === label) && (!state.group || g.group === state.group) &&
+      (!pattern || g.programs.some(p => pattern.programs.includes(p.index))) &&
+      (!words || g.name.toLowerCase().includes(words) || g.programs.some(p => p.words.toLowerCase().includes(words))));
   }
 
   function graphCard(graph) {
-    const card = element("article", {class: "card graph", role: "listitem", "data-row": graph.row});
-    const svg = drawGraph(graph), list = chips(card, graph.programs, p => programs.get(p.index).words);
-    const bar = element("span");
-    bar.style.width = percent(graph.probability).replace(" ", "");
-    const cut = graph.picture.ids ? `, ${graph.picture.ids.length} shown` : "";
-    card.append(
+    const card = element("article", {class: "card graph lights", role: "listitem", "data-row": graph.row});
+    const svg = drawn(graph.picture), cut = graph.n_shown < graph.n_nodes ? `, ${graph.n_shown} shown` : "";
+    const parts = [
       element("header", {}, element("h3", {}, graph.name),
         element("span", {class: `verdict ${graph.right ? "right" : "wrong"}`}, graph.right ? "✓ right" : "✗ wrong")),
-      svg,
-      element("p", {class: "said"}, element("strong", {}, `${name(graph.prediction)} ${percent(graph.probability)}`),
-        element("span", {class: "quiet"}, `  ${graph.right ? "" : `in truth ${name(graph.truth)} · `}${graph.picture.n_nodes} nodes${cut}`)),
-      element("div", {class: "probability", "aria-hidden": "true"}, bar),
-      ...[domainNote(graph)].filter(Boolean),
-      graph.programs.length ? list : element("p", {class: "quiet"}, "No program that it contains decides."));
-    const unfolded = [enough(graph, svg, index => programs.get(index).words), counterfactual(graph, svg, name)];
-    card.append(...unfolded.filter(Boolean));
+      element("p", {class: "said"}, element("strong", {}, name(graph.prediction)), ` ${graph.said}`,
+        element("span", {class: "quiet"}, `${graph.right ? "" : ` · in truth ${name(graph.truth)}`} · ${graph.n_nodes} ${graph.nodes_word}${cut}`)),
+      element("div", {class: "picture"}, svg), scale(graph), baseline(graph), domainNote(graph),
+      chips(graph, p => p.words) ?? (graph.baseline_line ? null : element("p", {class: "quiet"}, "No program that it contains decides.")), ...further(graph),
+      enough(graph, svg), counterfactual(graph, svg, name)];
+    card.append(...parts.filter(Boolean));
     return card;
   }
 
-  function showGraphs() {
-    const found = chosenGraphs(), program = byId("graph-program").value;
-    const cards = found.slice(0, state.graphs).map(graphCard);
-    byId("gallery").replaceChildren(...cards);
-    if (program) for (const card of cards) highlight(card, +program);
-    byId("graph-count").textContent = `${found.length} of ${report.graphs.length} graphs`;
-    byId("graph-more").hidden = found.length <= state.graphs;
+  function showGraphs(page = 0) {
+    const some = chosenGraphs();
+    state.graphs = page;
+    byId("gallery").replaceChildren(...some.slice(page * GRAPHS, (page + 1) * GRAPHS).map(graphCard));
+    byId("graph-count").textContent = `${some.length} of ${report.graphs.length} ${many}`;
+    byId("graph-pattern").hidden = !state.pattern;
+    if (state.pattern) byId("graph-pattern").textContent = `✕ with ${named(state.pattern.head.words)}`;
+    for (const button of byId("graph-groups").children) button.setAttribute("aria-pressed", String(button.dataset.group === state.group));
+    pager("graph-pager", page, GRAPHS, some.length, showGraphs);
   }
 
-  function showGraphsOf(index) {
-    for (const id of ["graph-class", "graph-right", "graph-domain", "graph-search"]) byId(id).value = "";
-    byId("graph-program").value = used.has(index) ? String(index) : "";
-    state.graphs = PAGE;
+  for (const [group, text] of GROUPS) {
+    const n = report.graphs.filter(g => !group || g.group === group).length;
+    byId("graph-groups").append(element("button", {type: "button", "data-group": group, "aria-pressed": "false", onclick: () => {
+      state.group = group;
+      showGraphs();
+    }}, `${text} (${n})`));
+  }
+  function showGraphsOf(pattern) {
+    state.pattern = pattern;
+    state.group = "";
+    byId("graph-class").value = byId("graph-search").value = "";
     showGraphs();
     byId("graphs").scrollIntoView();
-    byId("graph-program").focus({preventScroll: true});
+    byId("graph-pattern").focus({preventScroll: true});
   }
+  byId("graph-pattern").addEventListener("click", () => { state.pattern = null; showGraphs(); });
+  for (const id of ["graph-class", "graph-search"]) byId(id).addEventListener("input", () => showGraphs());
 
-  for (const id of ["graph-class", "graph-right", "graph-domain", "graph-program", "graph-search"]) {
-    byId(id).addEventListener("input", () => { state.graphs = PAGE; showGraphs(); });
-  }
-  byId("graph-more").addEventListener("click", () => { state.graphs += 2 * PAGE; showGraphs(); });
-  for (const link of document.querySelectorAll("a[data-program]")) {
-    link.addEventListener("click", () => showGraphsOf(+link.dataset.program));
-  }
   byId("save-json").addEventListener("click", () => {
     const url = URL.createObjectURL(new Blob([JSON.stringify(report, null, 1)], {type: "application/json"}));
     element("a", {href: url, download: "report.json"}).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
   });
-
-  showPrograms();
+  showPatterns();
   showGraphs();
 })();

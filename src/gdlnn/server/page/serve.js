@@ -67,22 +67,21 @@
   }
 
   function answerCard(found) {
-    const card = element("article", {class: "card graph answer"});
-    const svg = drawGraph(found), unfolded = counterfactual(found, svg, name);
-    const alone = enough(found, svg, index => found.enough.words[found.enough.programs.indexOf(index)]);
-    const cut = found.picture.ids ? `, of which ${found.picture.ids.length} are shown` : "";
+    const card = element("article", {class: "card graph answer lights"});
+    const svg = drawn(found.picture), unfolded = counterfactual(found, svg, name);
+    const alone = enough(found, svg);
+    const cut = found.n_shown < found.n_nodes ? `, of which ${found.n_shown} are shown` : "";
     const share = `${found.n_programs_matched} of ${model.n_programs} programs match`;
     card.append(
-      element("div", {class: "drawn"}, svg,
-        element("p", {class: "quiet asked"}, `${found.name}: ${found.picture.n_nodes} nodes${cut}; ${share}.`)),
+      element("div", {class: "drawn"}, svg, scale(found),
+        element("p", {class: "quiet asked"}, `${found.name}: ${found.n_nodes} ${found.nodes_word}${cut}; ${share}.`)),
       element("div", {class: "facts"},
         element("h2", {}, found.class_name, " ", element("span", {class: "quiet"}, percent(found.probability))),
         found.warning ? element("p", {class: "warning", role: "alert"}, found.warning) : null,
         found.seen ? element("p", {class: "quiet"}, "The model was trained on this graph.") : null,
-        chances(found),
+        chances(found), baseline(found),
         element("div", {}, element("h3", {}, "What decided"),
-          found.programs.length ? chips(card, found.programs, p => p.words)
-            : element("p", {class: "quiet"}, "No program that it contains decides.")),
+          chips(found, p => p.words) ?? element("p", {class: "quiet"}, "No program that it contains decides."), ...further(found)),
         alone, unfolded));
     if (found.programs.length) {
       card.append(element("details", {class: "in-full"}, element("summary", {}, "The programs in full"),
