@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 JSON = "application/json"
 ABOUT = """
 Asks one GDLNN model: what it predicts for graphs, and why. Errors are `{"error": "…"}`: what, where,
-expected, got. No request names a file or a path; files are sent as text.
+expected, got. No request names a file or a path; files are sent as they are.
 """
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": bodies.ErrorAnswer, "description": words}
@@ -54,11 +54,11 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
         507: "The server has no room for the file",
     }.items()
 }
-_FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "text/plain")
+_FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "application/octet-stream")
 _FILE_BODY = {
     "requestBody": {
         "required": True,
-        "description": "The file itself, as text.",
+        "description": "The file itself.",
         "content": {kind: {"schema": {"type": "string"}} for kind in _FILE_KINDS},
     }
 }
@@ -94,7 +94,7 @@ def make_app(
     Parameters
     ----------
     model
-        The model file.
+        The model file, or a folder of models for several labels.
     limits
         What a client may ask for at most.
     n_workers
@@ -218,9 +218,15 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         kind: Annotated[FileKind, Query(description="What kind of file the body is.")],
         smiles: Annotated[str | None, Query(max_length=200, description="The column of SMILES.")] = None,
         id: Annotated[str | None, Query(max_length=200, description="The column that names rows.")] = None,
+        encoding: Annotated[
+            str, Query(max_length=40, description="How text is encoded, such as `latin-1`.")
+        ] = "utf-8",
     ) -> Response:
-        """Return the predictions of the graphs in a file: csv with SMILES, SDF, JSON Lines."""
-        options = {"kind": kind, "smiles": smiles, "id": id}
+        """Return the predictions of the graphs in a file, of any form that `gdlnn predict` takes.
+
+        Text may be compressed by gzip. Columns of the file are kept; `added` says what the others are called.
+        """
+        options = {"kind": kind, "smiles": smiles, "identifier": id, "encoding": encoding}
         return await ask(request, "predict_file", await request.body(), options)
 
     @post("/explain", "One explanation", _json_body(bodies.ExplainBody), bodies.ExplainAnswer)

@@ -171,12 +171,12 @@ class _Worker:
 
 
 class WorkerPool:
-    """A few workers that answer questions about one model.
+    """A few workers that answer questions about a model, or about those of a folder.
 
     Parameters
     ----------
     model
-        The model file.
+        The model file, or a folder of models for several labels.
     limits
         How long a question may take, and how many may wait.
     n_workers
@@ -366,19 +366,21 @@ def main(arguments: list[str]) -> int:
 
 def _load(settings: dict[str, Any]) -> Any:
     from gdlnn.datasets.resolve import resolve_dataset
-    from gdlnn.model import load_model
+    from gdlnn.model.model_folder import load_models
 
-    model = load_model(Path(settings["model"]))
+    models = load_models(Path(settings["model"]))
     import torch  # not before the file is known to be a model: it takes seconds
 
     torch.set_num_threads(1)  # workers run side by side, and a head is small
-    model.n_jobs = 1
+    for model in models.values():
+        model.n_jobs = 1
     examples = None
     if settings.get("examples"):
         examples = resolve_dataset(settings["examples"], smiles=settings.get("smiles"), download=False)
     from gdlnn.server.answers import Answers
 
-    return Answers(model, Limits.from_json(settings["limits"]), examples, settings["folder"])
+    limits, name = Limits.from_json(settings["limits"]), Path(settings["model"]).resolve().name
+    return Answers(models, limits, examples, settings["folder"], name)
 
 
 def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
@@ -386,7 +388,7 @@ def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
     try:
         do, options = header["do"], header["options"]
         if do == "predict_file":
-            found = answers.predict_file(body, options["kind"], options["smiles"], options["id"])
+            found = answers.predict_file(body, **options)
         elif do == "explain":
             found = answers.explain(json.loads(body) | options)
         else:
