@@ -51,7 +51,7 @@ def serve(
     from gdlnn.server import serve as run
 
     if not model.exists():
-        raise ModelError(f"{model.name}: expected a model file or a folder of models, got neither")
+        raise ModelError(f"{model.name}: expected a model file, got no such file")
     limits = Limits(
         body_bytes=round(max_body * (1 << 20)),
         nodes=max_nodes,

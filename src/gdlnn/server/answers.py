@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from gdlnn.errors import ServerError
+from gdlnn.errors import GDLNNError, ServerError
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import given_schema
@@ -16,9 +16,12 @@ from gdlnn.server.reading import GRAPHS, OF_GRAPHS, TYPED, FileKind, Reader, Row
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.graphs import Feature, GraphDataset
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Prediction
     from gdlnn.server.limits import Limits
 
 
@@ -75,6 +78,17 @@ class Answers:
         """Answer a request for predictions: one row for each graph, in order."""
         return self._predictions(self._sent(asked))
 
+    def predict_each(self, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any] | GDLNNError]:
+        """Answer several requests for predictions at once; one that cannot be answered gives its error."""
+        sent: list[Sent | GDLNNError] = []
+        for one in asked:
+            try:
+                sent.append(self._sent(one))
+            except GDLNNError as error:
+                sent.append(error)
+        said = self._said(*(one for one in sent if isinstance(one, Sent)))
+        return [one if isinstance(one, GDLNNError) else self._answer(one, said) for one in sent]
+
     def predict_file(
         self,
         data: bytes,
@@ -124,8 +138,14 @@ class Answers:
         return Sent(self.reader.graphs(graphs), GRAPHS)
 
     def _predictions(self, sent: Sent) -> dict[str, Any]:
-        graphs = [row.graph for row in sent.rows if row.graph is not None]
-        said = zip(*(model.predictions(graphs) for model in self.models.values()), strict=True)
+        return self._answer(sent, self._said(sent))
+
+    def _said(self, *sent: Sent) -> Iterator[tuple[Prediction, ...]]:
+        """Return what each model says of all graphs, in order."""
+        graphs = [row.graph for one in sent for row in one.rows if row.graph is not None]
+        return iter(zip(*(model.predictions(graphs) for model in self.models.values()), strict=True))
+
+    def _answer(self, sent: Sent, said: Iterator[tuple[Prediction, ...]]) -> dict[str, Any]:
         rows = [self._told(row, () if row.graph is None else next(said)) for row in sent.rows]
         labels = [{"model": label, "classes": model.classes} for label, model in self.models.items()]
         return {
@@ -135,7 +155,7 @@ class Answers:
             "rows": rows,
         }
 
-    def _told(self, row: Row, said: tuple[Any, ...]) -> dict[str, Any]:
+    def _told(self, row: Row, said: tuple[Prediction, ...]) -> dict[str, Any]:
         """Return what is answered of a row: its prediction, or one for each label."""
         told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
         told |= {"error": row.reason or None, "cells": row.cells}

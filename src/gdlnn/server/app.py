@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 
 from gdlnn.drawing.pages import page_file, render
 from gdlnn.server import bodies
+from gdlnn.server.grouping import Predictions
 from gdlnn.server.limits import Guard, Limits
 from gdlnn.server.reading import FileKind  # noqa: TC001  (FastAPI reads the annotations)
 from gdlnn.server.workers import OK, Answer, BusyError, TooSlowError, WorkerGoneError, WorkerPool
@@ -193,8 +194,10 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
     def post(path: str, summary: str, body: dict[str, Any], answer: type[BaseModel]) -> Decorator:
         return app.post(path, summary=summary, openapi_extra=body, response_model=answer, responses=_FAILURES)
 
-    async def ask(request: Request, do: str, body: bytes, options: dict[str, Any] | None = None) -> Response:
-        answer = await _while_there(request, pool.ask(do, body, options))
+    predictions = Predictions(pool)
+
+    async def ask(request: Request, asking: Coroutine[Any, Any, Answer]) -> Response:
+        answer = await _while_there(request, asking)
         if answer is None:
             return _failure(503, "the client has left")
         if answer.status != OK:
@@ -210,7 +213,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         # What was checked is let go before the wait for a worker: objects take far more room than bytes.
         _check_json(request)
         bodies.PredictBody.model_validate_json(data := await request.body())
-        return await ask(request, "predict", data)
+        return await ask(request, predictions.ask(data))
 
     @post("/predict/file", "Predictions of a file", _FILE_BODY, bodies.PredictAnswer)
     async def predict_file(
@@ -227,7 +230,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         Text may be compressed by gzip. Columns of the file are kept; `added` says what the others are called.
         """
         options = {"kind": kind, "smiles": smiles, "identifier": id, "encoding": encoding}
-        return await ask(request, "predict_file", await request.body(), options)
+        return await ask(request, pool.ask("predict_file", await request.body(), options))
 
     @post("/explain", "One explanation", _json_body(bodies.ExplainBody), bodies.ExplainAnswer)
     async def explain(request: Request) -> Response:
@@ -239,7 +242,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         body = bodies.ExplainBody.model_validate_json(data := await request.body())
         options = body.model_dump(exclude={"smiles", "graph"})
         del body
-        return await ask(request, "explain", data, options)
+        return await ask(request, pool.ask("explain", data, options))
 
     @app.get("/model", response_model=bodies.ModelAnswer, summary="The model")
     async def model() -> Response:
