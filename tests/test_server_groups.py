@@ -39,7 +39,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 
 def test_each_request_of_a_group_gets_its_own_answer(answers: Answers) -> None:
-    asked = [{"smiles": "CCO"}, {"smiles": ["C"] * 4}, {"smiles": ["C(", "Nc1ccccc1"]}]
+    asked: list[dict[str, Any]] = [{"smiles": "CCO"}, {"smiles": ["C"] * 4}, {"smiles": ["C(", "Nc1ccccc1"]}]
     found = answers.predict_each(asked)
     assert isinstance(found[1], ServerError)
     for one, got in ((asked[0], found[0]), (asked[2], found[2])):

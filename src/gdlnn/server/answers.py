@@ -10,7 +10,7 @@ from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import given_schema
 from gdlnn.model.prediction_columns import added_columns
-from gdlnn.server.examples import given_examples, own_examples
+from gdlnn.server.examples import given_examples, graph_json, own_examples
 from gdlnn.server.model_answers import ModelAnswers
 from gdlnn.server.reading import GRAPHS, OF_GRAPHS, TYPED, FileKind, Reader, Row, Sent
 from gdlnn.version import package_version
@@ -146,7 +146,7 @@ class Answers:
         return iter(zip(*(model.predictions(graphs) for model in self.models.values()), strict=True))
 
     def _answer(self, sent: Sent, said: Iterator[tuple[Prediction, ...]]) -> dict[str, Any]:
-        rows = [self._told(row, () if row.graph is None else next(said)) for row in sent.rows]
+        rows = [self._told(row, sent.source, () if row.graph is None else next(said)) for row in sent.rows]
         labels = [{"model": label, "classes": model.classes} for label, model in self.models.items()]
         return {
             **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
@@ -155,10 +155,12 @@ class Answers:
             "rows": rows,
         }
 
-    def _told(self, row: Row, said: tuple[Prediction, ...]) -> dict[str, Any]:
+    def _told(self, row: Row, sent: BatchedInput, said: tuple[Prediction, ...]) -> dict[str, Any]:
         """Return what is answered of a row: its prediction, or one for each label."""
         told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
         told |= {"error": row.reason or None, "cells": row.cells}
+        if row.smiles is None and row.graph is not None and sent is not GRAPHS:
+            told["graph"] = graph_json(row.graph)  # so that it can be explained
         if not said:
             return told
         pairs = zip(self.models.items(), said, strict=True)

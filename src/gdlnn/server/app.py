@@ -71,7 +71,13 @@ ASSETS = {
     ),
     "page.js": (
         "text/javascript",
-        ("gdlnn.report/card.js", "gdlnn.server/batch.js", "gdlnn.server/serve.js"),
+        (
+            "gdlnn.report/card.js",
+            "gdlnn.server/dom.js",
+            "gdlnn.server/answer.js",
+            "gdlnn.server/batch.js",
+            "gdlnn.server/serve.js",
+        ),
     ),
 }
 

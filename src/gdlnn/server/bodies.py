@@ -166,6 +166,9 @@ class RowAnswer(PredictionAnswer):
     smiles: str | None
     error: str | None
     cells: list[str] = Field(description="Those of the client's own columns.")
+    graph: dict[str, Any] | None = Field(
+        default=None, description="The graph of a row of a file that has no SMILES, as `/explain` takes it."
+    )
     predictions: dict[str, PredictionAnswer] | None = Field(
         default=None, description="By label, where there are several models."
     )
@@ -269,6 +272,7 @@ class ExplainAnswer(BaseModel):
     enough: EnoughAnswer | None
     counterfactual: CounterfactualAnswer | None
     n_programs_matched: int
+    uncertainty: float | None
     seen: bool | None
     domain: Literal["inside", "edge", "outside"] | None
     domain_reason: str

@@ -82,6 +82,7 @@ class ModelAnswers:
             "seed": found.seed,
             "complete": found.complete,
             "n_programs_matched": int(matched.sum()),
+            "uncertainty": seen.uncertainty[0],
             "seen": seen.seen[0],
             "domain": where.domain,
             "domain_reason": where.reason,
