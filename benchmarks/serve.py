@@ -2,7 +2,7 @@
 
 The load is open: requests are due at fixed times whether or not earlier ones are answered, and a latency is
 counted from when its request was due. Client and server share the machine's processors. The model is one of
-BBBP where GDLNN_DATA has the data set, else one of a small table; --model takes a file that is there already.
+BBBP where GDLNN_DATA has the dataset, else one of a small table; --model takes a file that is there already.
 
     python -m benchmarks serve [--rate 300] [--seconds 30] [--connections 32] [--workers 2] [--model FILE]
 """
@@ -60,7 +60,7 @@ def run(options: Sequence[str] = ("--seconds", str(SHORT_SECONDS))) -> None:
 
 
 def molecules() -> tuple[str, list[str]]:
-    """Return the name of the data set and the SMILES to ask about, of BBBP those that are held out."""
+    """Return the name of the dataset and the SMILES to ask about, of BBBP those that are held out."""
     if os.environ.get("GDLNN_DATA"):
         smiles = load_dataset("BBBP", download=False).split("auto")[2].smiles
         return "BBBP", list(smiles or ())
@@ -68,7 +68,7 @@ def molecules() -> tuple[str, list[str]]:
 
 
 def trained(name: str, path: Path) -> Path:
-    """Train a model of the data set with the default settings, and save it."""
+    """Train a model of the dataset with the default settings, and save it."""
     if name == "BBBP":
         train, validation, _ = load_dataset(name, download=False).split("auto")
         model = GDLNNClassifier(progress=False).fit(train, validation=validation)

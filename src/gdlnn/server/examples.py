@@ -1,4 +1,4 @@
-"""Examples for clients to try: graphs of a data set, well-known molecules, or what programs ask for."""
+"""Examples for clients to try: graphs of a dataset, well-known molecules, or the patterns of programs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MOLECULES = (
 
 
 def given_examples(data: GraphDataset, *, as_smiles: bool) -> list[dict[str, Any]]:
-    """Return the first graphs of a data set as a client would send them.
+    """Return the first graphs of a dataset as a client would send them.
 
     Parameters
     ----------
     data
         The graphs.
     as_smiles
-        Whether the model reads SMILES, so that a molecule may be told by its own.
+        Whether the model reads SMILES, so that molecules are given as SMILES.
     """
     shown: list[dict[str, Any]] = []
     for i, graph in enumerate(data.graphs[:MOST_EXAMPLES]):

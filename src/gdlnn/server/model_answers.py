@@ -123,7 +123,7 @@ class ModelAnswers:
         return counterfactual(self.model, graph, max_nodes=most) if most else None
 
     def _program(self, mined: MinedProgram, label: Any) -> dict[str, Any]:
-        """Return what is shown of a program that speaks for a class."""
+        """Return the values that the page shows for a program of a class."""
         return {
             "label": label,
             "class_name": self.schema.class_name(label),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FileKind = Literal["csv", "tsv", "smi", "xlsx", "parquet", "sdf", "jsonl", "dataset"]
 _SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gdlds"}
-OF_GRAPHS = ("jsonl", "dataset")  # what may hold graphs that are no molecules
+OF_GRAPHS = ("jsonl", "dataset")  # these may hold graphs other than molecules
 _TEXT = ("csv", "tsv", "smi", "sdf", "jsonl")
 _GZIP = b"\x1f\x8b"
 # What the readers raise for text that nobody should send, beside their own errors.
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a client sent: its rows, and what is known of the table that they are from."""
+    """A client's rows, and the table they come from."""
 
     rows: list[Row]
     source: BatchedInput
