@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -161,6 +162,7 @@ def test_a_missing_extra_is_answered_with_the_command(
         return real(name, *rest)
 
     answers = Answers(load_models(model), Limits())
+    monkeypatch.delitem(sys.modules, package, raising=False)
     monkeypatch.setattr(importlib, "import_module", without)
     monkeypatch.setattr("gdlnn.errors._is_installed", lambda _: False)
     with pytest.raises(ServerError, match=r"pip install 'gdlnn\[tables\]'"):
