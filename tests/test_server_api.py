@@ -229,7 +229,7 @@ def test_a_model_of_graphs_says_what_it_expects(motifs: tuple[TestClient, Any, G
     client, model, _ = motifs
     told = client.get("/model").json()
     expects = told["expects"]
-    assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl"], False)
+    assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl", "dataset"], False)
     assert len(expects["node_features"]) == model.programs_.info.n_node_features
     assert expects["in_words"].startswith("Graphs, undirected, as JSON: nodes with ")
     refused = client.post("/predict", json={"smiles": "CCO"})
@@ -280,8 +280,10 @@ def test_a_reader_keeps_direction_and_names() -> None:
     assert row.graph.directed
     (row,) = reader.graphs([body | {"directed": False}])
     assert row.reason == "expected a directed graph, as in training"
-    with pytest.raises(ServerError, match="kind: expected one of csv, smi, sdf, jsonl, got 'pickle'"):
-        reader.file(b"", "pickle", None, None)
+    with pytest.raises(
+        ServerError, match=r"kind: expected one of csv, tsv, .*, jsonl, dataset, got 'pickle'"
+    ):
+        reader.file(b"", "pickle")
     assert Reader(Schema(), model.programs_.info, Limits(), None).takes_smiles is False
 
 
@@ -335,9 +337,9 @@ def test_files_that_cannot_be_are_refused(client: TestClient) -> None:
         ("csv", b"smiles\n" + b"C\n" * 251): "expected at most 250 graphs",
         ("csv", b"\xff\xfe\x00"): "expected UTF-8 text, got UTF-16",
         ("csv", b"smiles\n\x00\n"): "expected text, got binary data",
-        ("sdf", b"\x80\x04pickle"): "expected at least one record",
+        ("sdf", b"\x80\x04pickle"): "expected at least one row that parses, got none of 1",
         ("sdf", b"$$$$\n" * 251): "expected at most 250 graphs",
-        ("jsonl", b"[1]\n"): "input.jsonl, line 1: expected a JSON object, got list",
+        ("jsonl", b"[1]\n"): "got none of 1: line 1: expected a JSON object, got list",
         ("jsonl", b'{"nodes": [[' + b"9" * 500 + b']], "edges": []}\n'): "",
         ("jsonl", b'{"schema": {"node": 3}}\n{"nodes": [1], "edges": []}\n'): "schema",
     }

@@ -303,7 +303,7 @@ def test_a_full_folder_is_told(model: Path) -> None:
     from gdlnn.server.workers import _answered
 
     answers = Answers(load_model(model), Limits(), folder="/nowhere")
-    header = {"do": "predict_file", "options": {"kind": "csv", "smiles": None, "id": None}}
+    header = {"do": "predict_file", "options": {"kind": "csv"}}
     assert b'"status":500' in _answered(answers, header, b"smiles\nC\n")
 
     def full(*_: Any, **__: Any) -> None:

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gdlnn.cluster import dask_executor
-from gdlnn.datasets.resolve import SYNTHETIC, file_kind, resolve_dataset
-from gdlnn.datasets.tables import open_table
+from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset, trained_smiles_column
 from gdlnn.datasets.tu import tu_prefix
 from gdlnn.errors import DatasetError, MiningError, WriteError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
@@ -42,6 +41,9 @@ Dataset = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `gdlnn train`.")]
+Models = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
+]
 Root = Annotated[Path | None, typer.Option(help="A folder to search before GDLNN_DATA and the cache.")]
 Smiles = Annotated[
     str | None, typer.Option(help="The column with the SMILES; without a header, its number, counted from 1.")
@@ -216,12 +218,7 @@ def split_columns(split: str) -> list[str]:
 
 def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str) -> str | None:
     """Return the column with the SMILES: the given one, else that of training if the table has it."""
-    known, path = model.provenance_.get("smiles"), Path(dataset)
-    if given is not None or known is None or file_kind(path) != "table":
-        return given
-    if known.isdecimal():
-        return str(known)
-    return str(known) if known in open_table(path, (), encoding).header else None
+    return trained_smiles_column(Path(dataset), model.provenance_.get("smiles"), given, encoding)
 
 
 def without_duplicates(data: GraphDataset, duplicates: Duplicates) -> GraphDataset:

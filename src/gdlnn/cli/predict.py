@@ -27,7 +27,7 @@ from gdlnn.progress import progress_bar
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.model import GDLNNClassifier
@@ -50,9 +50,7 @@ _COUNTS = ("n_rows", "n_graphs", "seen", "edge", "outside", "not_read")
 
 
 def predict(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
-    ],
+    model: opt.Models,
     dataset: opt.Dataset,
     output: Annotated[
         Path, opt.output("The .csv, .tsv or .jsonl file to write; - writes csv to standard output.")
@@ -195,19 +193,13 @@ class PredictionTable:
     """
 
     def __init__(self, models: Mapping[str, GDLNNClassifier], data: BatchedInput, *, ending: str) -> None:
-        from gdlnn.model.representation import Prediction
+        from gdlnn.model.prediction_columns import added_columns
 
         self._models = models
         self._name, self.ending = data.name, ending
-        own = ["row", *(["id"] if data.id != "id" and (data.id or data.smiles is None) else [])]
-        own += ["smiles"] if data.has_smiles and data.smiles != "smiles" else []
-        self._own, self._n_kept = list(own), len(data.columns)
-        main = ("label", "probability", "probabilities")
-        self._further = [name for name in Prediction._fields if name not in main]
-        for label, model in models.items():
-            block = ["label", "probability", *(f"p({name})" for name in model.classes_.tolist())]
-            own += [f"{label}_{name}" if label else name for name in (*block, *self._further)]
-        self.columns = [*data.columns, *_free([*own, "reason"], data.columns)]
+        classes = {label: model.classes_.tolist() for label, model in models.items()}
+        self._added, self._n_kept = added_columns(data, classes), len(data.columns)
+        self.columns = [*data.columns, *(column.name for column in self._added)]
         self.n_batches = self.n_rows = self.n_graphs = self.not_read = 0
         self.seen = self.edge = self.outside = 0
         self._labels: dict[str, Counter[Any]] = {label: Counter() for label in models}
@@ -219,35 +211,36 @@ class PredictionTable:
     def add(self, answer: BatchAnswer) -> bytes:
         """Return the lines of a batch, in the order of the input."""
         predictions = list(zip(*answer.predictions, strict=True))
-        said = iter(predictions)
+        rest = iter(predictions)
         lines: list[list[Any]] = []
         for row in answer.rows:
             kept = [*row.cells, *[""] * (self._n_kept - len(row.cells))]
-            own: dict[str, Any] = {"row": row.number, "id": "", "smiles": row.smiles or ""}
+            own: dict[str, Any] = {
+                "row": row.number,
+                "id": "",
+                "smiles": row.smiles or "",
+                "reason": row.reason,
+            }
+            said: dict[str, Prediction] = {}
             if row.has_graph:
                 own["id"] = f"{self._name}/{self.n_graphs}" if row.key is None else row.key
-            cells = [*kept, *(own[name] for name in self._own)]
-            if row.has_graph:
-                cells += self._said(next(said))
-            lines.append([*cells, *[""] * (len(self.columns) - len(cells) - 1), row.reason])
+                said = dict(zip(self._models, next(rest), strict=True))
+                self._tally(said)
+            lines.append([*kept, *(column.cell(own, said) for column in self._added)])
         self.n_batches += 1
         self.n_rows += len(answer.rows)
         self.not_read += len(answer.rows) - len(predictions)
         return self._text(lines)
 
-    def _said(self, predictions: Sequence[Prediction]) -> list[Any]:
-        """Return the cells of a graph's predictions, and add them to the counts."""
-        cells: list[Any] = []
-        for label, said in zip(self._models, predictions, strict=True):
-            cells += [said.label, said.probability, *said.probabilities]
-            cells += [_cell(getattr(said, name)) for name in self._further]
-            self._labels[label][said.label] += 1
-        self.seen += any(said.seen for said in predictions)
-        domains = {said.domain for said in predictions}
+    def _tally(self, said: Mapping[str, Prediction]) -> None:
+        """Count the predictions of a graph."""
+        for label, one in said.items():
+            self._labels[label][one.label] += 1
+        self.seen += any(one.seen for one in said.values())
+        domains = {one.domain for one in said.values()}
         self.outside += "outside" in domains
         self.edge += "edge" in domains and "outside" not in domains
         self.n_graphs += 1
-        return cells
 
     def _text(self, lines: list[list[Any]]) -> bytes:
         text = io.StringIO()
@@ -324,22 +317,6 @@ class PredictionTable:
             )
         if self.not_read:
             yield f"{self.not_read} rows were skipped; the table gives the reasons"
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else value
-
-
-def _free(names: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Return names that no column of the input has: one that is taken gets a prefix."""
-    found: list[str] = []
-    for name in names:
-        while name in taken or name in found:
-            name = f"gdlnn_{name}"
-        found.append(name)
-    return found
 
 
 def _count(value: Any) -> int:

@@ -11,7 +11,7 @@ from gdlnn.errors import ModelError, require
 
 
 def serve(
-    model: opt.Model,
+    model: opt.Models,
     host: Annotated[
         str,
         typer.Option(help="Address to listen on; with anything but loopback, other machines can connect."),
@@ -41,7 +41,7 @@ def serve(
     ] = 0,
     quiet: Annotated[bool, opt.quiet("Say nothing.")] = False,
 ) -> None:
-    """Serve a model: a web page and a JSON API.
+    """Serve a model, or a folder of models: a web page and a JSON API.
 
     Stops on Ctrl-C or SIGTERM after answering the current requests.
     """
@@ -50,9 +50,7 @@ def serve(
     from gdlnn.server import Limits
     from gdlnn.server import serve as run
 
-    if model.is_dir():
-        raise ModelError(f"{model.name}: expected a model file, got a folder; name one of the models in it")
-    if not model.is_file():
+    if not model.exists():
         raise ModelError(f"{model.name}: expected a model file, got no such file")
     limits = Limits(
         body_bytes=round(max_body * (1 << 20)),

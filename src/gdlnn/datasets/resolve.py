@@ -150,6 +150,17 @@ def file_kind(path: Path) -> RowFile | None:
     return _kind(path) if path.is_file() and not storage.is_saved(path) else None
 
 
+def trained_smiles_column(
+    path: Path, known: str | None, given: str | None, encoding: str = UTF8
+) -> str | None:
+    """Return the column with the SMILES: the given one, else that of training if the table has it."""
+    if given is not None or known is None or file_kind(path) != "table":
+        return given
+    if known.isdecimal():
+        return known
+    return known if known in open_table(path, (), encoding).header else None
+
+
 def _kind(path: Path) -> RowFile | None:
     return _ROW_FILES.get(table_suffix(path))
 

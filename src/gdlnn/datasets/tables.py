@@ -25,7 +25,7 @@ Row = tuple[int, list[str], str]
 """The number of a row from 1, its cells, and what is wrong with it, or ""."""
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".smi", ".smiles", ".xlsx", ".parquet")
 UTF8 = "utf-8"
-NOT_UTF8 = "if the table is in Latin-1, as older programs write it, use --encoding latin-1"
+NOT_UTF8 = "if the table is in Latin-1, as older programs write it, choose that encoding (--encoding latin-1)"
 _MAX_SHEET = 4 << 30
 _BATCH = 4096
 logger = logging.getLogger(__name__)

@@ -466,22 +466,30 @@ class GDLNNClassifier(GraphClassifier):
         graphs = self._as_trained(X)
         features = self._transformed(graphs)
         matches = features[:, : len(self.programs_)] > 0
-        said = self.head_probabilities(features)
+        said, members = self._head_says(features)
         learnt = self.decision_, self.seen_, self.domain_
         return Representation(
-            graphs, features, matches, said, self.classes_, *learnt, spread=self.uncertainty
+            graphs, features, matches, said, self.classes_, *learnt, spread=self.uncertainty, members=members
         )
 
     def head_probabilities(self, features: FloatArray) -> FloatArray:
         """Return the head's probabilities for features; 0 and 1 for a head that only gives labels."""
+        return self._head_says(features)[0]
+
+    def _head_says(self, features: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Return the head's probabilities, and those of the members of its ensemble before calibration."""
         if not len(features):
-            return np.zeros((0, len(self.classes_)))
-        if hasattr(self.head_, "predict_proba"):
-            probabilities = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
-            # The last bits of a product of matrices depend on the position of a row: equal rows share theirs.
-            return self.calibration_.apply(probabilities[_first_equal(features)])
-        codes = np.asarray(self.head_.predict(features), dtype=np.int64)
-        return np.asarray(np.eye(len(self.classes_))[codes])
+            return np.zeros((0, len(self.classes_))), None
+        if not hasattr(self.head_, "predict_proba"):
+            codes = np.asarray(self.head_.predict(features), dtype=np.int64)
+            return np.asarray(np.eye(len(self.classes_))[codes]), None
+        members: FloatArray | None = None
+        if isinstance(self.head_, MLPHead):
+            said, members = self.head_.predict_with_members(features)
+        else:
+            said = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
+        # The last bits of a product of matrices depend on the position of a row: equal rows share theirs.
+        return self.calibration_.apply(said[_first_equal(features)]), members
 
     def uncertainty(self, seen: Representation) -> FloatArray | None:
         """Return how much the members of the ensemble disagree: the standard deviation of the probability.
@@ -489,9 +497,7 @@ class GDLNNClassifier(GraphClassifier):
         It is that of the predicted class, calibrated. The members share programs and training graphs, so it
         does not cover what none of them has seen. None for a head with one member.
         """
-        if not isinstance(self.head_, MLPHead) or not len(seen):
-            return None
-        said = self.head_.member_probabilities(seen.features)
+        said = seen.members
         if said is None:
             return None
         moved = self.calibration_.apply(said.reshape(-1, said.shape[2])).reshape(said.shape)

@@ -178,13 +178,17 @@ class MLPHead(ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the log probability of every class."""
+        from gdlnn.model.network import log_probabilities
+
+        dense = self._dense(X)
+        return check_probabilities(log_probabilities(self.network_, dense))
+
+    def _dense(self, X: Any) -> FloatArray:
+        """Return checked features as an array."""
         if not self._is_checked(X):
             check_is_fitted(self, "network_")
             X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
-        from gdlnn.model.network import log_probabilities
-
-        dense = X.toarray() if issparse(X) else np.asarray(X)
-        return check_probabilities(log_probabilities(self.network_, dense))
+        return X.toarray() if issparse(X) else np.asarray(X)
 
     def _is_checked(self, X: Any) -> bool:
         """Say whether scikit-learn would return a table unchanged: its checks take longer than one row."""
@@ -201,17 +205,20 @@ class MLPHead(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the probability of every class."""
-        values = np.exp(self.predict_log_proba(X))
-        return np.asarray(values / values.sum(axis=1, keepdims=True))
+        return _shares(self.predict_log_proba(X))
 
-    def member_probabilities(self, X: FloatArray) -> FloatArray | None:
-        """Return the probabilities of each perceptron, members × rows × classes; None for a single one."""
-        check_is_fitted(self, "network_")
+    def predict_with_members(self, X: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Return the probability of every class, and those of each perceptron, members × rows × classes.
+
+        The latter are None for a single one. The perceptrons are evaluated once for both.
+        """
         if self.ensemble_size < 2:
-            return None
-        from gdlnn.model.network import member_probabilities
+            return self.predict_proba(X), None
+        from gdlnn.model.network import log_and_member_probabilities
 
-        return member_probabilities(self.network_, X)
+        dense = self._dense(X)
+        logs, members = log_and_member_probabilities(self.network_, dense)
+        return _shares(check_probabilities(logs)), members
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the most probable class."""
@@ -241,3 +248,9 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         mean, scale = (state[name].double().cpu().numpy() for name in ("mean", "scale"))
         coef = weight / scale
         return coef, bias - coef @ mean
+
+
+def _shares(logs: FloatArray) -> FloatArray:
+    """Return probabilities that sum to one."""
+    values = np.exp(logs)
+    return np.asarray(values / values.sum(axis=1, keepdims=True))

@@ -138,11 +138,15 @@ class HeadNetwork(nn.Module):
         inputs = self.standardised(x)
         return self._mean([part.predicted(inputs) for part in self._parts()])
 
-    def member_probabilities(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the probabilities of each member, members × rows × classes, without the linear model."""
+    def predicted_with_members(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the output of `predicted`, and the probabilities of each member, members × rows × classes.
+
+        The linear model is not a member.
+        """
         inputs = self.standardised(x)
-        members: list[Any] = list(self.members)
-        return torch.stack([member.predicted(inputs).softmax(dim=1) for member in members])
+        logits = [part.predicted(inputs) for part in self._parts()]
+        members = [values.softmax(dim=1) for values in logits[: len(self.members)]]
+        return self._mean(logits), torch.stack(members)
 
     def _parts(self) -> list[Perceptron]:
         members: list[Any] = list(self.members)
@@ -530,12 +534,16 @@ def log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
     return np.concatenate(parts)
 
 
-def member_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
-    """Return the probabilities of each member of an ensemble, members × rows × classes."""
+def log_and_member_probabilities(network: HeadNetwork, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the log probabilities of features, and the probabilities of each member of the ensemble."""
     device = network.mean.device
+    parts: list[tuple[FloatArray, FloatArray]] = []
     with one_thread(), torch.inference_mode():
-        rows = torch.from_numpy(X.astype(np.float32)).to(device)
-        return np.asarray(network.member_probabilities(rows).double().cpu().numpy())
+        for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
+            rows = torch.from_numpy(X[start : start + ROWS_AT_ONCE].astype(np.float32)).to(device)
+            logs, members = network.predicted_with_members(rows)
+            parts.append((logs.double().cpu().numpy(), members.double().cpu().numpy()))
+    return np.concatenate([logs for logs, _ in parts]), np.concatenate([said for _, said in parts], axis=1)
 
 
 # --- the GDL layer ----------------------------------------------------------------------------------------

@@ -92,6 +92,8 @@ class Representation:
         The record of what training graphs are like; None if unknown.
     spread
         Returns how much the members of an ensemble disagree on each graph; None where there are none.
+    members
+        What each member of an ensemble says, members × graphs × classes; None where there are none.
     """
 
     graphs: list[Graph]
@@ -103,6 +105,7 @@ class Representation:
     trained_on: SeenGraphs | None = None
     domain: Domain | None = None
     spread: Callable[[Representation], FloatArray | None] | None = None
+    members: FloatArray | None = None
 
     def __post_init__(self) -> None:
         check_probabilities(self.probabilities)
@@ -181,6 +184,7 @@ class Representation:
             features=self.features[kept],
             matches=self.matches[kept],
             probabilities=self.probabilities[kept],
+            members=None if self.members is None else self.members[:, kept],
         )
 
 

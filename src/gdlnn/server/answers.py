@@ -1,204 +1,186 @@
-"""What a worker answers: predictions, an explanation, a description of the model. Plain JSON values."""
+"""What a worker answers: predictions, an explanation, a description of its models. Plain JSON values."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
 
-from gdlnn.errors import ServerError
-from gdlnn.explain import counterfactual, explain
-from gdlnn.explain.explanation import plain
+from gdlnn.errors import GDLNNError, ServerError
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import given_schema
-from gdlnn.model.program_effects import strongest_programs
-from gdlnn.report.build import MOST_REMOVED
-from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
-from gdlnn.server.reading import FileKind, Reader, Row, given_examples, own_examples
+from gdlnn.model.prediction_columns import added_columns
+from gdlnn.server.examples import given_examples, graph_json, own_examples
+from gdlnn.server.model_answers import ModelAnswers
+from gdlnn.server.reading import GRAPHS, OF_GRAPHS, TYPED, FileKind, Reader, Row, Sent
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
-    from gdlnn.explain import Counterfactual
-    from gdlnn.graphs import Feature, Graph, GraphDataset
-    from gdlnn.mining import MinedProgram
-    from gdlnn.model import GDLNNClassifier
-    from gdlnn.model.representation import Representation
-    from gdlnn.server.limits import Limits
+    from collections.abc import Iterator, Sequence
 
-WARNINGS = {
-    "outside": "This graph lies outside what was learnt, so do not rely on the prediction: {}.",
-    "edge": "This graph lies at the edge of what was learnt: {}.",
-}
-_STRONGEST = 10
+    from gdlnn.datasets.resolve import BatchedInput
+    from gdlnn.graphs import Feature, GraphDataset
+    from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Prediction
+    from gdlnn.server.limits import Limits
 
 
 class Answers:
-    """Answers questions about one model.
+    """Answers questions about one model, or about several that predict different labels.
 
     Parameters
     ----------
-    model
-        A fitted model.
+    models
+        A fitted model, or the models of a folder by the label that each is for.
     limits
         What is answered at most.
     examples
-        Graphs to try the model with.
+        Graphs to try the models with.
     folder
         Where files of clients are while they are read; None: the system's folder for such.
+    name
+        What to call several models.
     """
 
     def __init__(
         self,
-        model: GDLNNClassifier,
+        models: GDLNNClassifier | Mapping[str, GDLNNClassifier],
         limits: Limits,
         examples: GraphDataset | None = None,
         folder: str | None = None,
+        name: str = "models",
     ) -> None:
-        self.model, self.limits = model, limits
-        self.schema = model.schema_ or Schema()
-        self.directed = model.programs_.info.directed
-        self.reader = Reader(model.schema_, model.programs_.info, limits, model.reading_, folder)
+        given = models if isinstance(models, Mapping) else {"": models}
+        self.models = {label: ModelAnswers(model, label) for label, model in given.items()}
+        self.name, self.limits = name, limits
+        # Models of one folder are trained on one table, read in one way.
+        self.first = next(iter(given.values()))
+        self.reader = Reader(
+            self.first.schema_,
+            self.first.programs_.info,
+            limits,
+            self.first.reading_,
+            folder,
+            self.first.provenance_.get("smiles"),
+        )
         self.examples = (
-            own_examples(model)
+            own_examples(self.first)
             if examples is None
             else given_examples(examples, as_smiles=self.reader.takes_smiles)
         )
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is one model, for no label in particular."""
+        return list(self.models) == [""]
+
     def predict(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer a request for predictions: one row for each graph, in order."""
-        return self._predictions(self._rows(asked))
+        return self._predictions(self._sent(asked))
+
+    def predict_each(self, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any] | GDLNNError]:
+        """Answer several requests for predictions at once; one that cannot be answered gives its error."""
+        sent: list[Sent | GDLNNError] = []
+        for one in asked:
+            try:
+                sent.append(self._sent(one))
+            except GDLNNError as error:
+                sent.append(error)
+        said = self._said(*(one for one in sent if isinstance(one, Sent)))
+        return [one if isinstance(one, GDLNNError) else self._answer(one, said) for one in sent]
 
     def predict_file(
-        self, data: bytes, kind: str, smiles: str | None, identifier: str | None
+        self,
+        data: bytes,
+        kind: str,
+        smiles: str | None = None,
+        identifier: str | None = None,
+        encoding: str = "utf-8",
     ) -> dict[str, Any]:
         """Answer a request for the predictions of a file."""
-        return self._predictions(self.reader.file(data, kind, smiles, identifier))
+        return self._predictions(self.reader.file(data, kind, smiles, identifier, encoding))
 
     def explain(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer a request for one explanation."""
-        (row,) = self._rows(asked)
+        model = self._asked_model(asked.get("model"))
+        (row,) = self._sent(asked).rows
         if row.graph is None:
             raise ServerError(f"{shortened(row.smiles or row.name, 60)}: {row.reason}")
-        target = None if asked.get("target") is None else self._label(asked["target"])
-        seen = self.model.represent([row.graph])
-        (found,) = explain(self.model, seen, asked["technique"], asked["n_programs"], target, asked["seed"])
-        matched, where = seen.matches[0], seen.domains[0]
-        found = replace(found, smiles=row.smiles)
-        answer = graph_card(
-            found,
-            seen.probabilities[0],
-            enough=self._enough(seen, asked) if asked["enough"] else None,
-            counterfactual=counterfactual_card(self._counterfactual(row.graph))
-            if asked["counterfactual"]
-            else None,
-        )
-        labels = dict(zip(found.indices, found.labels, strict=True))
-        for item in answer["programs"]:
-            column, present = item["index"], item["witness"] is not None
-            item |= {"matched": present, **self._program(self.model.programs_[column], labels[column])}
-        return answer | {
-            "smiles": row.smiles,
-            "class_name": self.schema.class_name(found.prediction),
-            "target": found.target,
-            "technique": found.technique,
-            "seed": found.seed,
-            "complete": found.complete,
-            "n_programs_matched": int(matched.sum()),
-            "seen": seen.seen[0],
-            "domain": where.domain,
-            "domain_reason": where.reason,
-            "warning": WARNINGS[where.domain].format(where.reason) if where.domain in WARNINGS else None,
-            "classes": self._classes(),
-        }
+        return model.explain(row, asked)
 
     def describe(self) -> dict[str, Any]:
-        """Say what the model is, what it expects, and what may be asked of it."""
-        info = self.model.programs_.info
-        return {
-            "name": info.dataset or "model",
+        """Say what the models are, what they expect, and what may be asked of them."""
+        models = [model.describe() for model in self.models.values()]
+        alone = models[0] if self.is_alone else {"name": self.name}
+        return alone | {
+            "models": models,
             "made_by": f"gdlnn {package_version()}",
-            "classes": self._classes(),
-            "n_programs": len(self.model.programs_),
-            "n_training_graphs": info.n_graphs,
             "expects": self._expects(),
             "limits": self.limits.to_json(),
             "examples": self.examples,
-            "programs": [
-                {
-                    "index": strong.column,
-                    "strength": strong.strength,
-                    **self._program(strong.mined, plain(strong.label)),
-                }
-                for strong in strongest_programs(self.model, _STRONGEST)
-            ],
         }
-
-    def _enough(self, seen: Representation, asked: dict[str, Any]) -> dict[str, Any]:
-        """Look for the smallest part of which alone the model says what it says of the graph."""
-        (found,) = explain(self.model, seen, asked["technique"], "smallest", seed=asked["seed"])
-        (card,) = enough_cards(self.model, [found])
-        return card
-
-    def _counterfactual(self, graph: Graph) -> Counterfactual | None:
-        """Look for a few nodes whose removal changes the prediction; what is left is still a graph."""
-        most = min(MOST_REMOVED, graph.n_nodes - 1)
-        return counterfactual(self.model, graph, max_nodes=most) if most else None
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def _rows(self, asked: dict[str, Any]) -> list[Row]:
+    def _asked_model(self, label: str | None) -> ModelAnswers:
+        found = self.models.get("" if label is None else label)
+        if found is None:
+            known = "no label: there is one model" if self.is_alone else f"one of {', '.join(self.models)}"
+            got = "none" if label is None else repr(shortened(label, 60))
+            raise ServerError(f"model: expected {known}, got {got}")
+        return found
+
+    def _sent(self, asked: dict[str, Any]) -> Sent:
         if asked.get("smiles") is not None:
             smiles = asked["smiles"]
-            return self.reader.smiles([smiles] if isinstance(smiles, str) else smiles)
+            return Sent(self.reader.smiles([smiles] if isinstance(smiles, str) else smiles), TYPED)
         graphs = asked["graphs"] if asked.get("graphs") is not None else [asked["graph"]]
-        return self.reader.graphs(graphs)
+        return Sent(self.reader.graphs(graphs), GRAPHS)
 
-    def _predictions(self, rows: list[Row]) -> dict[str, Any]:
-        seen = self.model.represent([row.graph for row in rows if row.graph is not None])
-        predictions = iter(seen.predictions())
-        answers: list[dict[str, Any]] = []
-        for row in rows:
-            told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
-            if row.graph is None:
-                answers.append(told | {"error": row.reason})
-                continue
-            said = next(predictions)
-            names = {"class_name": self.schema.class_name(said.label), "error": None}
-            answers.append(told | said._asdict() | names)
-        return {"classes": self._classes(), "rows": answers}
+    def _predictions(self, sent: Sent) -> dict[str, Any]:
+        return self._answer(sent, self._said(sent))
 
-    def _program(self, mined: MinedProgram, label: Any) -> dict[str, Any]:
-        """Return what is shown of a program that speaks for a class."""
+    def _said(self, *sent: Sent) -> Iterator[tuple[Prediction, ...]]:
+        """Return what each model says of all graphs, in order."""
+        graphs = [row.graph for one in sent for row in one.rows if row.graph is not None]
+        return iter(zip(*(model.predictions(graphs) for model in self.models.values()), strict=True))
+
+    def _answer(self, sent: Sent, said: Iterator[tuple[Prediction, ...]]) -> dict[str, Any]:
+        rows = [self._told(row, sent.source, () if row.graph is None else next(said)) for row in sent.rows]
+        labels = [{"model": label, "classes": model.classes} for label, model in self.models.items()]
         return {
-            "label": label,
-            "class_name": self.schema.class_name(label),
-            "gdl": str(mined.program),
-            **shown_program(mined.program, self.model.schema_, self.directed),
-            "diagram": diagram(mined.program, self.model.schema_, self.directed, mined.example),
+            **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
+            "columns": list(sent.source.columns),
+            "added": self._columns(sent.source),
+            "rows": rows,
         }
 
-    def _classes(self) -> list[dict[str, Any]]:
-        labels = [plain(label) for label in self.model.classes_]
-        return [{"label": label, "name": self.schema.class_name(label)} for label in labels]
+    def _told(self, row: Row, sent: BatchedInput, said: tuple[Prediction, ...]) -> dict[str, Any]:
+        """Return what is answered of a row: its prediction, or one for each label."""
+        told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
+        told |= {"error": row.reason or None, "cells": row.cells}
+        if row.smiles is None and row.graph is not None and sent is not GRAPHS:
+            told["graph"] = graph_json(row.graph)  # so that it can be explained
+        if not said:
+            return told
+        pairs = zip(self.models.items(), said, strict=True)
+        each = {label: model.told(one) for (label, model), one in pairs}
+        return told | (each[""] if self.is_alone else {"predictions": each})
 
-    def _label(self, word: Any) -> Any:
-        """Return the label that a client means, as it is or by its name."""
-        for item in self._classes():
-            if word in (item["label"], item["name"], str(item["label"])):
-                return item["label"]
-        known = ", ".join(item["name"] for item in self._classes())
-        raise ServerError(f"target: expected one of {known}, got {word!r}")
+    def _columns(self, source: BatchedInput) -> list[dict[str, Any]]:
+        """Return the columns that are added to the client's own, as `gdlnn predict` adds them."""
+        classes = {label: model.model.classes_.tolist() for label, model in self.models.items()}
+        return [column._asdict() for column in added_columns(source, classes)]
 
     def _expects(self) -> dict[str, Any]:
-        info = self.model.programs_.info
+        info, schema = self.first.programs_.info, self.first.schema_ or Schema()
         smiles = self.reader.takes_smiles
-        kinds: tuple[FileKind, ...] = ("csv", "smi", "sdf", "jsonl") if smiles else ("jsonl",)
-        given = given_schema(self.schema) or Schema()
+        given = given_schema(schema) or Schema()
         nodes = _features(given.node, self.reader.n_node_features)
-        edges = _features(self.schema.edge, info.n_edge_features)
-        direction = "directed" if self.directed else "undirected"
+        edges = _features(schema.edge, info.n_edge_features)
+        direction = "directed" if info.directed else "undirected"
         if smiles:
-            words = "Molecules: a SMILES each, or a csv table, a .smi or SDF file or JSON Lines with several."
+            words = "Molecules: a SMILES each, or a table, a .smi or SDF file or JSON Lines with several."
         else:
             words = (
                 f"Graphs, {direction}, as JSON: nodes with {_told(nodes)}, edges with {_told(edges)}; "
@@ -206,8 +188,8 @@ class Answers:
             )
         return {
             "smiles": smiles,
-            "files": list(kinds),
-            "directed": self.directed,
+            "files": list(get_args(FileKind) if smiles else OF_GRAPHS),
+            "directed": info.directed,
             "node_features": nodes,
             "edge_features": edges,
             "in_words": words,

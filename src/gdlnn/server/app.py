@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 
 from gdlnn.drawing.pages import page_file, render
 from gdlnn.server import bodies
+from gdlnn.server.grouping import Predictions
 from gdlnn.server.limits import Guard, Limits
 from gdlnn.server.reading import FileKind  # noqa: TC001  (FastAPI reads the annotations)
 from gdlnn.server.workers import OK, Answer, BusyError, TooSlowError, WorkerGoneError, WorkerPool
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 JSON = "application/json"
 ABOUT = """
 Asks one GDLNN model: what it predicts for graphs, and why. Errors are `{"error": "…"}`: what, where,
-expected, got. No request names a file or a path; files are sent as text.
+expected, got. No request names a file or a path; files are sent as they are.
 """
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": bodies.ErrorAnswer, "description": words}
@@ -54,11 +55,11 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
         507: "The server has no room for the file",
     }.items()
 }
-_FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "text/plain")
+_FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "application/octet-stream")
 _FILE_BODY = {
     "requestBody": {
         "required": True,
-        "description": "The file itself, as text.",
+        "description": "The file itself.",
         "content": {kind: {"schema": {"type": "string"}} for kind in _FILE_KINDS},
     }
 }
@@ -70,7 +71,13 @@ ASSETS = {
     ),
     "page.js": (
         "text/javascript",
-        ("gdlnn.report/card.js", "gdlnn.server/batch.js", "gdlnn.server/serve.js"),
+        (
+            "gdlnn.report/card.js",
+            "gdlnn.server/dom.js",
+            "gdlnn.server/answer.js",
+            "gdlnn.server/batch.js",
+            "gdlnn.server/serve.js",
+        ),
     ),
 }
 
@@ -94,7 +101,7 @@ def make_app(
     Parameters
     ----------
     model
-        The model file.
+        The model file, or a folder of models for several labels.
     limits
         What a client may ask for at most.
     n_workers
@@ -193,8 +200,10 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
     def post(path: str, summary: str, body: dict[str, Any], answer: type[BaseModel]) -> Decorator:
         return app.post(path, summary=summary, openapi_extra=body, response_model=answer, responses=_FAILURES)
 
-    async def ask(request: Request, do: str, body: bytes, options: dict[str, Any] | None = None) -> Response:
-        answer = await _while_there(request, pool.ask(do, body, options))
+    predictions = Predictions(pool)
+
+    async def ask(request: Request, asking: Coroutine[Any, Any, Answer]) -> Response:
+        answer = await _while_there(request, asking)
         if answer is None:
             return _failure(503, "the client has left")
         if answer.status != OK:
@@ -210,7 +219,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         # What was checked is let go before the wait for a worker: objects take far more room than bytes.
         _check_json(request)
         bodies.PredictBody.model_validate_json(data := await request.body())
-        return await ask(request, "predict", data)
+        return await ask(request, predictions.ask(data))
 
     @post("/predict/file", "Predictions of a file", _FILE_BODY, bodies.PredictAnswer)
     async def predict_file(
@@ -218,10 +227,16 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         kind: Annotated[FileKind, Query(description="What kind of file the body is.")],
         smiles: Annotated[str | None, Query(max_length=200, description="The column of SMILES.")] = None,
         id: Annotated[str | None, Query(max_length=200, description="The column that names rows.")] = None,
+        encoding: Annotated[
+            str, Query(max_length=40, description="How text is encoded, such as `latin-1`.")
+        ] = "utf-8",
     ) -> Response:
-        """Return the predictions of the graphs in a file: csv with SMILES, SDF, JSON Lines."""
-        options = {"kind": kind, "smiles": smiles, "id": id}
-        return await ask(request, "predict_file", await request.body(), options)
+        """Return the predictions of the graphs in a file, of any form that `gdlnn predict` takes.
+
+        Text may be compressed by gzip. Columns of the file are kept; `added` says what the others are called.
+        """
+        options = {"kind": kind, "smiles": smiles, "identifier": id, "encoding": encoding}
+        return await ask(request, pool.ask("predict_file", await request.body(), options))
 
     @post("/explain", "One explanation", _json_body(bodies.ExplainBody), bodies.ExplainAnswer)
     async def explain(request: Request) -> Response:
@@ -233,7 +248,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         body = bodies.ExplainBody.model_validate_json(data := await request.body())
         options = body.model_dump(exclude={"smiles", "graph"})
         del body
-        return await ask(request, "explain", data, options)
+        return await ask(request, pool.ask("explain", data, options))
 
     @app.get("/model", response_model=bodies.ModelAnswer, summary="The model")
     async def model() -> Response:

@@ -96,6 +96,9 @@ class ExplainBody(_Sent):
     )
     smiles: Text | None = Field(default=None, description="A SMILES.")
     graph: GraphBody | None = Field(default=None, description="A graph as JSON.")
+    model: Annotated[StrictStr, Field(max_length=1000)] | None = Field(
+        default=None, description="The label whose model is asked, where there are several."
+    )
     technique: TechniqueName = Field(
         default="contribution", description="How programs are weighed, as for `gdlnn explain`."
     )
@@ -138,28 +141,62 @@ class ClassAnswer(BaseModel):
     name: str
 
 
-class RowAnswer(BaseModel):
-    """The prediction of one graph, or the reason why there is none."""
+class PredictionAnswer(BaseModel):
+    """What a model says of one graph; nothing of one that cannot be read."""
 
-    row: int = Field(description="Counted from 1.")
-    name: str
-    smiles: str | None
     label: Label | None = None
     class_name: str | None = None
     probability: float | None = None
     probabilities: list[float] | None = Field(default=None, description="In the order of `classes`.")
+    uncertainty: float | None = Field(
+        default=None, description="Standard deviation of the probability over the ensemble."
+    )
     seen: bool | None = Field(default=None, description="Whether the model was trained on the graph.")
     domain: Literal["inside", "edge", "outside"] | None = Field(
         default=None, description="Whether the graph is like the training graphs."
     )
     domain_reason: str = Field(default="", description="Why the graph is not inside.")
+
+
+class RowAnswer(PredictionAnswer):
+    """The prediction of one graph, or the reason why there is none."""
+
+    row: int = Field(description="Counted from 1.")
+    name: str
+    smiles: str | None
     error: str | None
+    cells: list[str] = Field(description="Those of the client's own columns.")
+    graph: dict[str, Any] | None = Field(
+        default=None, description="The graph of a row of a file that has no SMILES, as `/explain` takes it."
+    )
+    predictions: dict[str, PredictionAnswer] | None = Field(
+        default=None, description="By label, where there are several models."
+    )
+
+
+class LabelAnswer(BaseModel):
+    """A label that is predicted, where there are several models."""
+
+    model: str
+    classes: list[ClassAnswer]
+
+
+class ColumnAnswer(BaseModel):
+    """A column that predicting adds to a table."""
+
+    name: str = Field(description="A name that the table has already gets the prefix `gdlnn_`.")
+    value: str = Field(description="What it holds.")
+    model: str | None = Field(description="The label it is of; empty where there is one model.")
+    code: int | None = Field(description="The position of the class that a probability is of.")
 
 
 class PredictAnswer(BaseModel):
     """One row for each graph that was sent, in order."""
 
-    classes: list[ClassAnswer]
+    classes: list[ClassAnswer] | None = Field(default=None, description="Of one model.")
+    models: list[LabelAnswer] | None = Field(default=None, description="Where there are several models.")
+    columns: list[str] = Field(description="The client's own columns.")
+    added: list[ColumnAnswer] = Field(description="The columns that come after them in a table.")
     rows: list[RowAnswer]
 
 
@@ -235,24 +272,46 @@ class ExplainAnswer(BaseModel):
     enough: EnoughAnswer | None
     counterfactual: CounterfactualAnswer | None
     n_programs_matched: int
+    uncertainty: float | None
     seen: bool | None
     domain: Literal["inside", "edge", "outside"] | None
     domain_reason: str
     warning: str | None
 
 
+class DecisionAnswer(BaseModel):
+    """The rule that makes a class of probabilities, where it is not the most probable one."""
+
+    code: int = Field(description="The position of the class that the threshold is for.")
+    threshold: float = Field(description="Its least probability for which it is predicted.")
+    rule: str
+
+
+class OneModelAnswer(BaseModel):
+    """What one model is."""
+
+    model: str = Field(description="The label it predicts; empty where there is one model.")
+    name: str
+    classes: list[ClassAnswer]
+    decision: DecisionAnswer | None
+    n_programs: int
+    n_training_graphs: int
+    programs: list[dict[str, Any]] = Field(description="Those that change predictions most.")
+
+
 class ModelAnswer(BaseModel):
-    """What the model is, what it expects and what may be asked."""
+    """What is served, what it expects and what may be asked; of one model all that it is."""
 
     name: str
     made_by: str
-    classes: list[ClassAnswer]
-    n_programs: int
-    n_training_graphs: int
+    models: list[OneModelAnswer]
+    classes: list[ClassAnswer] | None = None
+    n_programs: int | None = None
+    n_training_graphs: int | None = None
+    programs: list[dict[str, Any]] | None = None
     expects: dict[str, Any]
     limits: dict[str, float]
     examples: list[dict[str, Any]]
-    programs: list[dict[str, Any]] = Field(description="Those that change predictions most.")
 
 
 class HealthAnswer(BaseModel):

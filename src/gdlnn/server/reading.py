@@ -1,4 +1,4 @@
-"""Graphs that clients send (SMILES, JSON graphs, files as text), and examples for them to try.
+"""Reading what clients send: SMILES, JSON graphs, and files of every form that `gdlnn predict` takes.
 
 No request names a path, and nothing is unpickled.
 """
@@ -6,7 +6,6 @@ No request names a path, and nothing is unpickled.
 from __future__ import annotations
 
 import csv
-import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,50 +13,55 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from gdlnn.datasets import load_jsonl, load_sdf
-from gdlnn.datasets.molecules import parse_smiles
-from gdlnn.datasets.tables import open_table
+from gdlnn.datasets.molecules import InputRow, smiles_row
+from gdlnn.datasets.resolve import BatchedInput, batched_dataset, trained_smiles_column
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
 from gdlnn.graphs import Graph
-from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.structure import given_schema, n_structure_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gdlnn.gdl.program import Intervals, Program
-    from gdlnn.graphs import Feature, GraphDataset, Schema
+    from gdlnn.datasets.resolve import Batch
+    from gdlnn.graphs import Schema
+    from gdlnn.graphs.molecules import MoleculeReader
     from gdlnn.mining import SetInfo
-    from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
-FileKind = Literal["csv", "smi", "sdf", "jsonl"]
-_SUFFIXES = {"csv": ".csv", "smi": ".smi", "sdf": ".sdf", "jsonl": ".jsonl"}
+FileKind = Literal["csv", "tsv", "smi", "xlsx", "parquet", "sdf", "jsonl", "dataset"]
+_SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gdlds"}
+OF_GRAPHS = ("jsonl", "dataset")  # these may hold graphs other than molecules
+_TEXT = ("csv", "tsv", "smi", "sdf", "jsonl")
+_GZIP = b"\x1f\x8b"
 # What the readers raise for text that nobody should send, beside their own errors.
 _BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
-
-MOST_EXAMPLES = 12
-MOLECULES = (
-    ("aspirin", "CC(=O)Oc1ccccc1C(=O)O"),
-    ("caffeine", "Cn1cnc2c1c(=O)n(C)c(=O)n2C"),
-    ("paracetamol", "CC(=O)Nc1ccc(O)cc1"),
-    ("ibuprofen", "CC(C)Cc1ccc(cc1)C(C)C(=O)O"),
-    ("aniline", "Nc1ccccc1"),
-    ("4-nitrobiphenyl", "O=[N+]([O-])c1ccc(cc1)-c1ccccc1"),
-    ("nicotine", "CN1CCC[C@H]1c1cccnc1"),
-    ("ethanol", "CCO"),
-)
+_NAMES = ("id", "name")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One graph that was asked about, or the reason why there is none."""
+    """One graph that was asked about, or the reason why there is none; `cells` are those of its table."""
 
     number: int
     name: str
     smiles: str | None
     graph: Graph | None
     reason: str = ""
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A client's rows, and the table they come from."""
+
+    rows: list[Row]
+    source: BatchedInput
+
+
+_WHOLE: dict[str, Any] = {"streamed": False, "batches": iter(())}
+TYPED = BatchedInput("input", has_smiles=True, columns=("smiles",), smiles="smiles", **_WHOLE)
+GRAPHS = BatchedInput("graph", has_smiles=False, **_WHOLE)
+"""What SMILES and graphs of a request come from: no table, but a table is made of them."""
 
 
 class Reader:
@@ -73,6 +77,8 @@ class Reader:
         How molecules become graphs; None for a model of other graphs.
     folder
         Where files are while they are read; None: the system's folder for such.
+    smiles_column
+        The column that the SMILES of training were in.
     """
 
     def __init__(
@@ -82,25 +88,27 @@ class Reader:
         limits: Limits,
         reading: MoleculeReader | None,
         folder: str | None = None,
+        smiles_column: str | None = None,
     ) -> None:
-        self._folder = folder
+        self._folder, self._smiles_column = folder, smiles_column
         self.schema, self.info, self.limits, self.reading = schema, info, limits, reading
         computed = n_structure_features(schema)  # they may be there already, as in a part of a graph
         self.n_node_features = info.n_node_features - computed
         self._schemas = {info.n_node_features: schema, self.n_node_features: given_schema(schema)}
         self.takes_smiles = self.reading is not None
 
-    def smiles(self, texts: Iterable[str], names: Iterable[str] = ()) -> list[Row]:
+    def smiles(self, texts: Iterable[str]) -> list[Row]:
         """Read SMILES, one row each; one that does not parse keeps its reason."""
-        if not self.takes_smiles:
+        if self.reading is None:
             raise ServerError(f"smiles: {self._no_smiles()}")
-        listed, named = list(texts), list(names)
+        listed = [text.strip() for text in texts]
         self._check_batch(len(listed))
-        named += [""] * (len(listed) - len(named))
-        return [
-            self._molecule(number, text.strip(), name)
-            for number, (text, name) in enumerate(zip(listed, named, strict=True), 1)
+        found = [
+            self._too_long(number, text, (text[:40],))
+            or smiles_row(number, text, None, cells=(text,), reading=self.reading)
+            for number, text in enumerate(listed, 1)
         ]
+        return [self._row(row, row.smiles or "") for row in found]
 
     def graphs(self, items: list[dict[str, Any]]) -> list[Row]:
         """Read JSON graphs, one row each."""
@@ -115,81 +123,97 @@ class Reader:
                 rows.append(Row(number, name, None, None, str(error)))
         return [row if not row.reason else Row(row.number, row.name, None, None, row.reason) for row in rows]
 
-    def file(self, data: bytes, kind: str, smiles: str | None, identifier: str | None) -> list[Row]:
-        """Read a file that was sent as text; its name and place stay with the client."""
+    def file(
+        self,
+        data: bytes,
+        kind: str,
+        smiles: str | None = None,
+        identifier: str | None = None,
+        encoding: str = "utf-8",
+    ) -> Sent:
+        """Read a file that was sent; its name and place stay with the client.
+
+        Parameters
+        ----------
+        data
+            The bytes of the file; text may be compressed by gzip.
+        kind
+            What kind of file it is, see `FileKind`.
+        smiles, identifier, encoding
+            As --smiles, --id and --encoding on the command line.
+        """
         if kind not in get_args(FileKind):
             raise ServerError(f"kind: expected one of {', '.join(get_args(FileKind))}, got {kind!r}")
-        if kind != "jsonl" and not self.takes_smiles:
+        if kind not in OF_GRAPHS and not self.takes_smiles:
             raise ServerError(f"{kind}: {self._no_smiles()}")
+        packed = ".gz" if kind in _TEXT and data.startswith(_GZIP) else ""
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            path = Path(folder) / f"input{_SUFFIXES[kind]}"
+            path = Path(folder) / f"input{_SUFFIXES[kind]}{packed}"
             path.write_bytes(data)
             try:
-                if kind in ("csv", "smi"):
-                    return self._table(path, smiles, identifier)
-                if kind == "sdf":
-                    self._check_batch(data.count(b"$$$$"))
-                    return self._data_set(load_sdf(path, id=identifier, **self._reading()))
-                self._check_batch(sum(1 for line in data.splitlines() if line.strip()) - 1)
-                return self._data_set(load_jsonl(path))
+                return self._file(path, smiles, identifier, encoding)
             except _BAD_TEXT as error:
                 raise ServerError(str(error)) from error
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def _table(self, path: Path, smiles: str | None, identifier: str | None) -> list[Row]:
-        table = open_table(path, (smiles, identifier))
-        smiles = table.smiles_column() if smiles is None else smiles
-        if identifier is None:
-            identifier = next((name for name in table.header if name.lower() in ("id", "name")), None)
-        texts, names = [], []
-        for number, cells, problem in table.rows([smiles, *([identifier] if identifier else [])]):
-            if problem:
-                raise DatasetError(f"{path.name}, {problem}")
-            self._check_batch(number)
-            texts.append(cells[0])
-            names.append(cells[1] if identifier else "")
-        if not texts:
-            raise DatasetError(f"{path.name}: expected at least one row, got the header alone")
-        return self.smiles(texts, names)
-
-    def _data_set(self, data: GraphDataset) -> list[Row]:
-        """Return the rows of a data set in the order of its file, those that were not read among them."""
-        self._check_batch(len(data) + len(data.skipped))
-        skipped = {row.row: row for row in data.skipped}
+    def _file(self, path: Path, smiles: str | None, identifier: str | None, encoding: str) -> Sent:
+        smiles = trained_smiles_column(path, self._smiles_column, smiles, encoding)
+        source = batched_dataset(
+            str(path),
+            self.limits.batch + 1,
+            smiles=smiles,
+            id=identifier,
+            reading=self.reading,
+            widths=(self.n_node_features, self.info.n_edge_features),
+            encoding=encoding,
+        )
+        batch = next(source.batches, None)
+        given = [] if batch is None else self._read(batch, source)
+        names = [
+            place
+            for place, name in enumerate(source.columns)
+            if (name.lower() in _NAMES if source.id is None else name == source.id)
+        ]
         rows: list[Row] = []
-        graphs = iter(range(len(data)))
-        for number in range(1, len(data) + len(skipped) + 1):
-            if number in skipped:
-                row = skipped[number]
-                rows.append(Row(number, f"row {number}", row.value or None, None, row.reason))
-                continue
-            i = next(graphs)
-            graph = self._ours(data.graphs[i])
-            name = data.ids[i] if data.ids is not None else graph.name or f"graph {number}"
-            text = data.smiles[i] if data.smiles is not None else None
-            reason = self._unfit(graph)
-            rows.append(Row(number, name, text, None if reason else graph, reason))
-        return rows
+        n_graphs = 0
+        for row in given:
+            name = row.key or next((row.cells[place] for place in names if row.cells[place:]), "")
+            counted = f"{source.name}/{n_graphs}"
+            rows.append(self._row(row, name or (row.smiles if source.smiles else "") or counted))
+            n_graphs += row.graph is not None
+        if not n_graphs:
+            first = f": {given[0].reason}" if given else ""
+            raise DatasetError(
+                f"{path.name}: expected at least one row that parses, got none of {len(given)}{first}"
+            )
+        return Sent(rows, source)
 
-    def _molecule(self, number: int, text: str, name: str) -> Row:
-        shown = name or text
-        # RDKit needs time and memory for what is far too long before it can be counted.
-        if len(text) > 20 * self.limits.nodes:
-            reason = f"expected at most {self.limits.nodes} atoms, got a SMILES of {len(text)} letters"
-            return Row(number, shown[:40], text[:40], None, reason)
-        molecule, reason = parse_smiles(text)
-        if molecule is None:
-            return Row(number, shown, text, None, reason)
-        if molecule.GetNumAtoms() > self.limits.nodes:
-            reason = f"expected at most {self.limits.nodes} atoms, got {molecule.GetNumAtoms()}"
-            return Row(number, shown, text, None, reason)
-        assert self.reading is not None
-        try:
-            graph = self.reading.graph(molecule, schema=self.schema, name=shown)
-        except GraphError as error:
-            return Row(number, shown, text, None, str(error))
-        return Row(number, shown, text, graph)
+    def _read(self, batch: Batch, source: BatchedInput) -> list[InputRow]:
+        """Return the rows of a batch; what is far too long is not parsed."""
+        self._check_batch(len(batch.rows))
+        if source.smiles is None:
+            return batch.read()
+        found = []
+        for number, text, key, problem, cells in batch.rows:
+            row = self._too_long(number, text, cells)
+            found.append(row or batch.reader(number, text, key, problem, cells))
+        return found
+
+    def _too_long(self, number: int, text: str, cells: Iterable[str] = ()) -> InputRow | None:
+        """Refuse a SMILES that RDKit needs time and memory for before its atoms can be counted."""
+        if len(text) <= 20 * self.limits.nodes:
+            return None
+        reason = f"expected at most {self.limits.nodes} atoms, got a SMILES of {len(text)} letters"
+        return InputRow(number, "", text[:40], None, reason, tuple(cells))
+
+    def _row(self, given: InputRow, name: str) -> Row:
+        """Return a row that the model can be asked about, or the reason why it cannot."""
+        graph, reason = None, given.reason
+        if given.graph is not None:
+            graph = self._ours(given.graph, name)
+            reason = self._unfit(graph)
+        return Row(given.number, name, given.smiles, None if reason else graph, reason, given.cells)
 
     def _graph(self, item: dict[str, Any], name: str) -> Graph:
         nodes, edges, features = item["nodes"], item.get("edges") or [], item.get("edge_features")
@@ -207,7 +231,7 @@ class Reader:
             )
         )
 
-    def _ours(self, graph: Graph) -> Graph:
+    def _ours(self, graph: Graph, name: str | None = None) -> Graph:
         """Return the graph with the names that the model knows, whatever the client called its features."""
         schema = self._schemas.get(graph.node_features.shape[1])
         fits = schema is not None and graph.edge_features.shape[1] == len(schema.edge)
@@ -217,7 +241,7 @@ class Reader:
             graph.edge_features,
             graph.directed,
             schema if fits else None,
-            graph.name,
+            name or graph.name,
         )
 
     def _unfit(self, graph: Graph) -> str:
@@ -236,10 +260,9 @@ class Reader:
             return f"expected {'a directed' if self.info.directed else 'an undirected'} graph, as in training"
         return ""
 
-    def _reading(self) -> dict[str, Any]:
-        return {} if self.reading is None else self.reading.to_json()
-
     def _too_large(self, n_nodes: int, n_edges: int) -> str:
+        if self.takes_smiles and n_nodes > self.limits.nodes:
+            return f"expected at most {self.limits.nodes} atoms, got {n_nodes}"
         most = f"{self.limits.nodes} nodes and {self.limits.edges} edges"
         return f"expected at most {most}, got {n_nodes} and {n_edges}"
 
@@ -252,84 +275,3 @@ class Reader:
             f"this model was not trained on molecules read from SMILES; it expects graphs with "
             f"{self.n_node_features} node feature(s) and {self.info.n_edge_features} edge feature(s)"
         )
-
-
-# --- examples -----------------------------------------------------------------------------------------------
-
-
-def given_examples(data: GraphDataset, *, as_smiles: bool) -> list[dict[str, Any]]:
-    """Return the first graphs of a data set as a client would send them.
-
-    Parameters
-    ----------
-    data
-        The graphs.
-    as_smiles
-        Whether the model reads SMILES, so that a molecule may be told by its own.
-    """
-    shown: list[dict[str, Any]] = []
-    for i, graph in enumerate(data.graphs[:MOST_EXAMPLES]):
-        name = data.ids[i] if data.ids is not None else graph.name or f"graph {i}"
-        if as_smiles and data.smiles is not None:
-            shown.append({"name": name, "smiles": data.smiles[i]})
-        else:
-            shown.append({"name": name, "graph": graph_json(graph)})
-    return shown
-
-
-def graph_json(graph: Graph) -> dict[str, Any]:
-    """Return a graph as the JSON that a client sends."""
-    found: dict[str, Any] = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
-    if graph.edge_features.shape[1]:
-        found["edge_features"] = graph.edge_features.tolist()
-    if graph.directed:
-        found["directed"] = True
-    return found
-
-
-def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
-    """Return examples for a model that came without any.
-
-    A model of SMILES gets well-known molecules; any other the smallest graphs that contain the best program
-    of each class.
-    """
-    schema = model.schema_
-    if MoleculeReader.of_schema(schema) is not None:
-        return [{"name": name, "smiles": smiles} for name, smiles in MOLECULES]
-    found: dict[Any, dict[str, Any]] = {}
-    for number, item in enumerate(model.programs_, 1):
-        if item.label in found or not item.program.nodes:
-            continue
-        word = schema.class_name(item.label) if schema is not None else str(item.label)
-        graph = pattern_graph(item.program, schema, model)
-        found[item.label] = {"name": f"what program {number} asks for ({word})", "graph": graph}
-    return list(found.values())[:MOST_EXAMPLES]
-
-
-def pattern_graph(program: Program, schema: Schema | None, model: GDLNNClassifier) -> dict[str, Any]:
-    """Return the graph that has just the nodes and edges of a program, with values from its intervals."""
-    info = model.programs_.info
-    place = {variable: i for i, variable in enumerate(program.variables)}
-    node_names = schema.node if schema is not None else ()
-    edge_names = schema.edge if schema is not None else ()
-    found: dict[str, Any] = {
-        "nodes": [_values(node.intervals, info.n_node_features, node_names) for node in program.nodes],
-        "edges": [[place[edge.source], place[edge.target]] for edge in program.edges],
-    }
-    if info.n_edge_features and program.edges:
-        found["edge_features"] = [
-            _values(edge.intervals, info.n_edge_features, edge_names) for edge in program.edges
-        ]
-    if info.directed:
-        found["directed"] = True
-    return found
-
-
-def _values(intervals: Intervals | None, width: int, features: tuple[Feature, ...]) -> list[float]:
-    values = []
-    for number in range(width):
-        lower, upper = intervals[number] if intervals else (-math.inf, math.inf)
-        usual = min(features[number].values, default=0.0) if number < len(features) else 0.0
-        # A bound has been seen in training; between bounds that are open any value will do.
-        values.append(next((bound for bound in (lower, upper) if math.isfinite(bound)), usual))
-    return values

@@ -26,7 +26,7 @@ from gdlnn.errors import GDLNNError, ServerError
 from gdlnn.server.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
 START_SECONDS = 300.0  # a large model on a busy machine
 LEFT_SECONDS = 2.0  # for an answer that nobody waits for; starting a worker takes as long
@@ -106,11 +106,15 @@ class WorkerGoneError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker said: a status as in HTTP, an error or the body."""
+    """What a worker said: a status as in HTTP, an error or the body.
+
+    Several answers in one body have a status, an error and a length each, in `parts`.
+    """
 
     status: int
     error: str
     body: bytes
+    parts: Sequence[tuple[int, str, int]] = ()
 
 
 class _Worker:
@@ -156,7 +160,7 @@ class _Worker:
         self.stdin.write(message)
         await self.stdin.drain()
         header, body = await receive_message(self.stdout)
-        return Answer(header["status"], header.get("error", ""), body)
+        return Answer(header["status"], header.get("error", ""), body, header.get("parts", ()))
 
     async def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -171,12 +175,12 @@ class _Worker:
 
 
 class WorkerPool:
-    """A few workers that answer questions about one model.
+    """A few workers that answer questions about a model, or about those of a folder.
 
     Parameters
     ----------
     model
-        The model file.
+        The model file, or a folder of models for several labels.
     limits
         How long a question may take, and how many may wait.
     n_workers
@@ -259,9 +263,14 @@ class WorkerPool:
         WorkerGoneError
             Where the worker ended by itself; another is being started.
         """
+        message = packed({"do": do, "options": options or {}}, body)
+        return await self.ask_for(lambda: message)
+
+    async def ask_for(self, message: Callable[[], bytes]) -> Answer:
+        """Do as `ask`, with a message that is put together when a worker is free."""
         worker = await self._free_worker()
         worker.at_work = True
-        asking = asyncio.ensure_future(worker.ask(packed({"do": do, "options": options or {}}, body)))
+        asking = asyncio.ensure_future(worker.ask(message()))
         try:
             answer = await asyncio.wait_for(asyncio.shield(asking), self.limits.seconds)
         except asyncio.CancelledError:  # the client has left
@@ -366,19 +375,21 @@ def main(arguments: list[str]) -> int:
 
 def _load(settings: dict[str, Any]) -> Any:
     from gdlnn.datasets.resolve import resolve_dataset
-    from gdlnn.model import load_model
+    from gdlnn.model.model_folder import load_models
 
-    model = load_model(Path(settings["model"]))
+    models = load_models(Path(settings["model"]))
     import torch  # not before the file is known to be a model: it takes seconds
 
     torch.set_num_threads(1)  # workers run side by side, and a head is small
-    model.n_jobs = 1
+    for model in models.values():
+        model.n_jobs = 1
     examples = None
     if settings.get("examples"):
         examples = resolve_dataset(settings["examples"], smiles=settings.get("smiles"), download=False)
     from gdlnn.server.answers import Answers
 
-    return Answers(model, Limits.from_json(settings["limits"]), examples, settings["folder"])
+    limits, name = Limits.from_json(settings["limits"]), Path(settings["model"]).resolve().name
+    return Answers(models, limits, examples, settings["folder"], name)
 
 
 def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
@@ -386,7 +397,9 @@ def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
     try:
         do, options = header["do"], header["options"]
         if do == "predict_file":
-            found = answers.predict_file(body, options["kind"], options["smiles"], options["id"])
+            found = answers.predict_file(body, **options)
+        elif do == "predict_each":
+            return _answered_each(answers, options["sizes"], body)
         elif do == "explain":
             found = answers.explain(json.loads(body) | options)
         else:
@@ -404,6 +417,21 @@ def _answered(answers: Any, header: dict[str, Any], body: bytes) -> bytes:
     except Exception:
         logger.exception("%s: unexpected failure", header.get("do"))
         return packed({"status": BROKEN, "error": "something went wrong; the server's log says what"})
+
+
+def _answered_each(answers: Any, sizes: list[int], body: bytes) -> bytes:
+    """Return the answers to several requests for predictions as one message."""
+    ends = list(itertools.accumulate(sizes, initial=0))
+    asked = [json.loads(body[start:end]) for start, end in itertools.pairwise(ends)]
+    parts: list[tuple[int, str, int]] = []
+    texts = []
+    for found in answers.predict_each(asked):
+        if isinstance(found, GDLNNError):
+            parts.append((BAD_REQUEST, str(found), 0))
+        else:
+            texts.append(json.dumps(found, allow_nan=False).encode())
+            parts.append((OK, "", len(texts[-1])))
+    return packed({"status": OK, "parts": parts}, b"".join(texts))
 
 
 def _send(stream: IO[bytes], message: bytes) -> None:

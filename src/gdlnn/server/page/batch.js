@@ -1,89 +1,129 @@
-// Many predictions: a table to sort, and the csv that `gdlnn predict` would write.
-const COLUMNS = [
-  {key: "row", title: "Row", number: true, value: r => r.row, text: r => String(r.row)},
-  {key: "name", title: "Graph", value: r => r.name.toLowerCase()},
-  {key: "label", title: "Prediction", value: r => r.error == null ? r.class_name.toLowerCase() : "\uffff", text: r => r.class_name ?? "–"},
-  {key: "probability", title: "Probability", number: true, value: r => r.probability ?? -1,
-    text: r => r.error == null ? percent(r.probability) : "–"},
-  {key: "seen", title: "Seen", value: r => r.seen ? "0" : "1", text: r => r.seen ? "trained on" : ""},
-  {key: "note", title: "Note", value: r => r.error ?? {outside: "!0", edge: "!1"}[r.domain] ?? "\uffff",
-    text: r => r.error ?? (DOMAINS[r.domain] ? `${DOMAINS[r.domain]}: ${r.domain_reason}` : "")},
-];
+// Many predictions: a table to sort and filter, and the csv that `gdlnn predict` writes.
+const SHOWN_AT_ONCE = 500;
+const saidOf = (row, label) => row.error != null ? null : row.predictions ? row.predictions[label] : row;
 
-function csvOf(answer) {
-  const quote = value => {
-    const text = value == null ? "" : String(value);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function csvOf(answer, rows) {
+  const quote = value => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  const text = value => value == null ? "" : value === true ? "True" : value === false ? "False" : String(value);
+  const value = (row, column) => {
+    if (column.model == null) return {row: row.row, id: row.error == null ? row.name : "", smiles: row.smiles, reason: row.error}[column.value];
+    const said = saidOf(row, column.model);
+    if (!said) return "";
+    if (column.code != null) return said.probabilities[column.code];
+    return column.value === "seen" ? {true: "yes", false: "no"}[said.seen] : said[column.value];
   };
-  const withSmiles = answer.rows.some(r => r.smiles != null);
-  const header = ["row", "id", ...(withSmiles ? ["smiles"] : []), "label", "probability",
-    ...answer.classes.map(c => `p(${c.label})`), "seen", "domain", "domain_reason", "reason"];
-  const rows = answer.rows.map(r => {
-    const own = r.error == null ? [r.label, r.probability, ...r.probabilities,
-        r.seen == null ? "" : r.seen ? "yes" : "no", r.domain, r.domain_reason, ""]
-      : ["", "", ...answer.classes.map(() => ""), "", "", "", r.error];
-    return [r.row, r.name, ...(withSmiles ? [r.smiles] : []), ...own];
-  });
-  return [header, ...rows].map(cells => cells.map(quote).join(",") + "\n").join("");
+  const lines = rows.map(row => [...row.cells, ...Array(answer.columns.length - row.cells.length).fill(""), ...answer.added.map(c => value(row, c))]);
+  return [[...answer.columns, ...answer.added.map(c => c.name)], ...lines]
+    .map(cells => cells.map(cell => quote(text(cell))).join(",") + "\n").join("");
 }
 
-function saveAs(name, kind, text) {
-  const url = URL.createObjectURL(new Blob([text], {type: kind}));
-  element("a", {href: url, download: name}).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+const ORDER = {outside: 0, edge: 1, inside: 2};
+function batchColumns(models, label, noun) {
+  const own = row => saidOf(row, label);
+  const shown = [
+    {key: "row", title: "Row", number: true, value: r => r.row, text: r => String(r.row)},
+    {key: "name", title: noun, value: r => r.name.toLowerCase(), text: r => r.name, small: r => r.smiles !== r.name ? r.smiles : null},
+    {key: "label", title: "Prediction", value: r => own(r)?.class_name.toLowerCase() ?? "\uffff", text: r => own(r)?.class_name ?? "not read", small: r => r.error},
+    {key: "probability", title: "Probability", number: true, value: r => own(r)?.probability ?? -1, text: r => own(r) ? percent(own(r).probability) : ""},
+    {key: "uncertainty", title: "Uncertainty", number: true, value: r => own(r)?.uncertainty ?? -1,
+      text: r => own(r)?.uncertainty != null ? `± ${(100 * own(r).uncertainty).toFixed(1)}` : ""},
+    {key: "domain", title: "Domain", value: r => ORDER[own(r)?.domain] ?? 3, text: r => own(r)?.domain ?? "", small: r => own(r)?.domain_reason},
+    {key: "seen", title: "Seen", value: r => own(r)?.seen ? 0 : 1, text: r => own(r)?.seen ? "trained on" : own(r)?.seen === false ? "no" : ""},
+  ];
+  const others = models.filter(m => m.model !== label).map(m => ({key: `of ${m.model}`, title: m.model,
+    value: r => saidOf(r, m.model)?.class_name.toLowerCase() ?? "\uffff",
+    text: r => { const said = saidOf(r, m.model); return said ? `${said.class_name}, ${percent(said.probability)}` : ""; }}));
+  return [...shown, ...others];
 }
 
-// `explain` is told the row whose graph somebody wants explained.
-function batchTable(answer, explain) {
-  const state = {key: "row", down: false};
-  const body = element("tbody");
-  const head = element("tr", {}, ...COLUMNS.map(column =>
-    element("th", {scope: "col", "data-key": column.key, class: column.number ? "number" : ""},
+// `models` are those of the answer, `label` the one that is looked at, `noun` what graphs are called; `explain` is told the row to explain.
+function batchTable(answer, models, label, noun, explain) {
+  const columns = batchColumns(models, label, noun), classes = models.find(m => m.model === label).classes;
+  const state = {key: "row", down: false, most: SHOWN_AT_ONCE};
+  const body = element("tbody"), count = element("output", {role: "status"});
+  const more = element("button", {type: "button", class: "more", onclick: () => { state.most += SHOWN_AT_ONCE; show(); }});
+  const save = element("button", {type: "button", class: "save", onclick: () => saveAs("predictions.csv", "text/csv", csvOf(answer, chosen()))});
+  const head = element("tr", {}, ...columns.map(column =>
+    element("th", {scope: "col", "data-key": column.key, class: column.number ? "number" : false},
       element("button", {type: "button", onclick: () => sort(column)}, column.title))));
+  const {filters, holds} = batchFilters(answer, classes, label, () => { state.most = SHOWN_AT_ONCE; show(); });
+  const chosen = () => answer.rows.filter(holds);
 
   function cell(column, row) {
-    const text = (column.text ?? (r => r.name))(row);
-    const content = column.key === "name" && row.error == null
-      ? element("button", {type: "button", class: "why", title: "Explain it", onclick: () => explain(row)}, text)
-      : element("span", {class: column.key === "note" && (row.error != null || row.domain === "outside") ? "flag" : ""}, text);
-    const more = column.key === "name" && row.smiles != null && row.smiles !== row.name ? element("span", {class: "small"}, row.smiles) : null;
-    return element("td", {role: "cell", class: column.number ? "number" : "", "data-name": column.title},
-      more ? element("span", {}, content, more) : content);
+    const text = column.text(row), small = column.small?.(row);
+    const flagged = row.error != null ? column.key === "label" : column.key === "domain" && text === "outside";
+    const main = column.key === "name" && row.error == null
+      ? element("button", {type: "button", class: "why", onclick: () => explain(row)}, text, element("span", {class: "hidden-words"}, ": explain it"))
+      : element("span", {class: flagged ? "flag" : false}, text);
+    return element("td", {role: "cell", class: column.number ? "number" : false, "data-name": column.title, "data-key": column.key},
+      element("span", {class: "value"}, main, small ? element("span", {class: "small"}, small) : null));
   }
 
   function sort(column) {
-    state.down = state.key === column.key ? !state.down : column.key === "probability";
+    state.down = state.key === column.key ? !state.down : column.key === "probability" || column.key === "uncertainty";
     state.key = column.key;
     show();
   }
 
   function show() {
-    const column = COLUMNS.find(c => c.key === state.key), sign = state.down ? -1 : 1;
-    const rows = [...answer.rows].sort((a, b) => {
-      const [x, y] = [column.value(a), column.value(b)];
-      return sign * (typeof x === "string" ? x.localeCompare(y) : x - y) || a.row - b.row;
-    });
-    body.replaceChildren(...rows.map(row => element("tr", {role: "row"}, ...COLUMNS.map(c => cell(c, row)))));
+    const column = columns.find(c => c.key === state.key), sign = state.down ? -1 : 1, kept = chosen();
+    const rows = kept.map(row => [column.value(row), row]).sort(([x, a], [y, b]) =>
+      sign * (typeof x === "string" ? x.localeCompare(y) : x - y) || a.row - b.row).map(([, row]) => row);
+    body.replaceChildren(...rows.slice(0, state.most).map(row => element("tr", {role: "row"}, ...columns.map(c => cell(c, row)))));
     for (const th of head.children) {
       if (th.dataset.key === state.key) th.setAttribute("aria-sort", state.down ? "descending" : "ascending");
       else th.removeAttribute("aria-sort");
     }
+    const all = kept.length === answer.rows.length;
+    count.textContent = all ? counted(kept.length, "row") : `${counted(kept.length, "row")} of ${answer.rows.length.toLocaleString("en")}`;
+    save.textContent = all ? "Download csv" : `Download csv of ${counted(kept.length, "row")}`;
+    save.disabled = !kept.length;
+    more.hidden = rows.length <= state.most;
+    more.textContent = `Show ${Math.min(SHOWN_AT_ONCE, rows.length - state.most).toLocaleString("en")} more`;
   }
 
   show();
-  const counts = new Map(answer.classes.map(c => [c.name, 0]));
-  let wrong = 0, outside = 0;
-  for (const row of answer.rows) {
-    if (row.error != null) wrong += 1;
-    else { counts.set(row.class_name, counts.get(row.class_name) + 1); outside += row.domain === "outside" ? 1 : 0; }
-  }
-  const told = [...counts].map(([name, count]) => `${name} ${count}`);
-  if (outside) told.push(`${outside} outside what was learnt`);
-  if (wrong) told.push(`${wrong} not read`);
   return [
     element("div", {class: "batch-head"},
-      element("h2", {}, `${answer.rows.length} predictions`), element("p", {class: "quiet"}, told.join(" · ")),
-      element("button", {type: "button", onclick: () => saveAs("predictions.csv", "text/csv", csvOf(answer))}, "Download csv")),
-    element("div", {class: "card scroll"}, element("table", {class: "sortable", role: "table"}, element("thead", {}, head), body)),
+      element("h2", {}, counted(answer.rows.length, "prediction")), element("p", {class: "quiet"}, batchSummary(answer, classes, label)), save),
+    element("div", {class: "card table-card"}, element("div", {class: "filters", role: "group", "aria-label": "Filter the rows"}, ...filters, count),
+      element("table", {class: "predictions", role: "table"}, element("caption", {class: "hidden-words"}, "Predictions; the headings sort them"),
+        element("thead", {role: "rowgroup"}, head), body), more),
   ];
+}
+
+function batchFilters(answer, classes, label, changed) {
+  const choice = (title, options) => {
+    const select = element("select", {onchange: changed}, ...options.map(([value, words]) => element("option", {value}, words)));
+    return {select, label: element("label", {}, title, " ", select)};
+  };
+  const of = choice("Prediction", [["", "any"], ...classes.map((c, i) => [String(i), c.name]), ["error", "not read"]]);
+  const domain = choice("Domain", [["", "any"], ["inside", "inside"], ["edge", "edge"], ["outside", "outside"]]);
+  const seen = choice("Seen", [["", "any"], ["true", "trained on"], ["false", "not in training"]]);
+  const search = element("input", {type: "search", spellcheck: "false", oninput: changed});
+  const holds = row => {
+    const said = saidOf(row, label), words = search.value.trim().toLowerCase();
+    if (of.select.value === "error" ? said : of.select.value && said?.label !== classes[+of.select.value].label) return false;
+    if (domain.select.value && said?.domain !== domain.select.value) return false;
+    if (seen.select.value && String(said?.seen) !== seen.select.value) return false;
+    return !words || [row.name, row.smiles, ...row.cells].some(text => text?.toLowerCase().includes(words));
+  };
+  return {filters: [element("label", {}, "Search", " ", search), of.label, domain.label, seen.label], holds};
+}
+
+function batchSummary(answer, classes, label) {
+  const counts = new Map(classes.map(c => [c.name, 0]));
+  let wrong = 0, outside = 0, seen = 0;
+  for (const row of answer.rows) {
+    const said = saidOf(row, label);
+    if (!said) { wrong += 1; continue; }
+    counts.set(said.class_name, counts.get(said.class_name) + 1);
+    outside += said.domain === "outside" ? 1 : 0;
+    seen += said.seen ? 1 : 0;
+  }
+  const told = [...counts].map(([name, n]) => `${name} ${n.toLocaleString("en")}`);
+  if (outside) told.push(`${outside} outside what was learnt`);
+  if (seen) told.push(`${seen} trained on`);
+  if (wrong) told.push(`${wrong} not read`);
+  return (label ? `${label}: ` : "") + told.join(" · ");
 }

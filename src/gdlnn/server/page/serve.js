@@ -1,16 +1,24 @@
-// Asking: text, examples and files go to the API, and what comes back is shown.
+// Asking: text, examples and files go to the API, and what comes back is shown. A graph that is explained is in the address.
 (() => {
   const byId = id => document.getElementById(id);
-  const KINDS = {csv: "csv", tsv: "csv", txt: "csv", smi: "smi", sdf: "sdf", sd: "sdf", mol: "sdf", jsonl: "jsonl", ndjson: "jsonl", json: "jsonl"};
-  const WORDS = {csv: "csv with a column of SMILES", smi: ".smi", sdf: "SDF", jsonl: "JSON Lines"};
+  const KINDS = {csv: "csv", txt: "csv", tsv: "tsv", smi: "smi", smiles: "smi", xlsx: "xlsx", parquet: "parquet", sdf: "sdf", sd: "sdf", mol: "sdf",
+    jsonl: "jsonl", ndjson: "jsonl", json: "jsonl", gdlds: "dataset"};
+  const WORDS = {csv: "csv", tsv: "tsv", smi: ".smi", xlsx: "Excel", parquet: "Parquet", sdf: "SDF", jsonl: "JSON Lines", dataset: "a saved data set"};
+  const TEXT = ["csv", "tsv", "smi"]; // whose encoding is looked at
   const FIRST = 3; // of the strongest programs, shown at once
-  let model = null;
+  let served = null; // what the server says of itself
   let asked = 0; // an answer that comes after the next question is thrown away
-  const name = label => (model.classes.find(c => c.label === label) ?? {name: String(label)}).name;
+  let shown = {}; // what is on the page: {item} of an explanation, {batch, itemOf} of a table
+  const model = () => served.models[byId("label").selectedIndex] ?? served.models[0];
 
   function say(text) {
     byId("message").textContent = text;
     byId("message").hidden = !text;
+  }
+
+  function note(text) {
+    byId("note").textContent = text;
+    byId("note").hidden = !text;
   }
 
   async function request(path, body, type = "application/json") {
@@ -23,10 +31,11 @@
     return answer;
   }
 
-  // Runs one question: what was shown goes, what fails is said.
+  // Runs one question: what fails is said.
   async function ask(question) {
     const mine = ++asked;
     say("");
+    note("");
     byId("busy").hidden = false;
     byId("submit").disabled = true;
     try {
@@ -46,60 +55,47 @@
     byId(id).focus({preventScroll: true});
   }
 
-  // --- one graph ---
-  async function explain(item) {
+  // --- one graph: {smiles} or {graph}, and what it is called ---
+  async function explain(item, {remember = true} = {}) {
+    const of = model(), body = {...(item.graph ? {graph: item.graph} : {smiles: item.smiles}), ...(of.model ? {model: of.model} : {})};
     let found;
-    try { found = await request("explain", JSON.stringify(item)); }
+    try { found = await request("explain", JSON.stringify(body)); }
     catch (error) {
       if (error.status !== 503) throw error;
-      found = await request("explain", JSON.stringify({...item, enough: false, counterfactual: false})); // the long parts left out
+      found = await request("explain", JSON.stringify({...body, enough: false, counterfactual: false})); // the long parts left out
     }
-    return () => present("answer", answerCard(found));
+    return () => {
+      shown.item = item;
+      if (remember && location.hash !== fragment(item)) history.pushState(null, "", fragment(item));
+      present("answer", answerCard(found, of, item.name || found.name, location.origin + location.pathname + fragment(item)));
+    };
   }
 
-  function chances(found) {
-    return element("dl", {class: "chances"}, ...found.classes.flatMap((c, i) => {
-      const bar = element("span"), share = percent(found.probabilities[i]);
-      bar.style.width = share.replace(" ", "");
-      return [element("dt", {}, c.name), element("dd", {}, element("div", {class: "probability", "aria-hidden": "true"}, bar),
-        element("span", {class: "number"}, share))];
-    }));
+  // A fragment stays in the browser: no request to this or any other server has it.
+  function fragment(item) {
+    const told = new URLSearchParams(item.graph ? {graph: JSON.stringify(item.graph)} : {smiles: item.smiles});
+    if (item.name && item.name !== item.smiles) told.set("name", item.name);
+    if (model().model) told.set("label", model().model);
+    return `#${told}`;
   }
 
-  function answerCard(found) {
-    const card = element("article", {class: "card graph answer lights"});
-    const svg = drawn(found.picture), unfolded = counterfactual(found, svg, name);
-    const alone = enough(found, svg);
-    const cut = found.n_shown < found.n_nodes ? `, of which ${found.n_shown} are shown` : "";
-    const share = `${found.n_programs_matched} of ${model.n_programs} programs match`;
-    card.append(
-      element("div", {class: "drawn"}, svg, scale(found),
-        element("p", {class: "quiet asked"}, `${found.name}: ${found.n_nodes} ${found.nodes_word}${cut}; ${share}.`)),
-      element("div", {class: "facts"},
-        element("h2", {}, found.class_name, " ", element("span", {class: "quiet"}, percent(found.probability))),
-        found.warning ? element("p", {class: "warning", role: "alert"}, found.warning) : null,
-        found.seen ? element("p", {class: "quiet"}, "The model was trained on this graph.") : null,
-        chances(found), baseline(found),
-        element("div", {}, element("h3", {}, "What decided"),
-          chips(found, p => p.words) ?? element("p", {class: "quiet"}, "No program that it contains decides."), ...further(found)),
-        alone, unfolded));
-    if (found.programs.length) {
-      card.append(element("details", {class: "in-full"}, element("summary", {}, "The programs in full"),
-        element("ol", {class: "deciders"}, ...found.programs.map(p => programItem(p, `${p.matched ? "present" : "absent"}, ${signed(p.weight)}`)))));
+  function openFragment() {
+    const told = new URLSearchParams(location.hash.slice(1));
+    const item = {name: told.get("name") ?? ""};
+    if (told.has("smiles")) item.smiles = told.get("smiles");
+    else if (told.has("graph")) {
+      try { item.graph = JSON.parse(told.get("graph")); } catch { return say("The address of this page holds no graph; was it cut short?"); }
+    } else { // back to where nothing was explained
+      asked += 1;
+      byId("answer").hidden = byId("busy").hidden = true;
+      byId("submit").disabled = false;
+      return undefined;
     }
-    return card;
-  }
-
-  function programItem(p, note) {
-    const diagram = element("div", {class: "diagram"});
-    diagram.innerHTML = p.diagram;
-    return element("li", {},
-      element("div", {class: "head"}, element("span", {class: "tag"}, `for ${p.class_name}`), element("span", {class: "quiet"}, note)),
-      element("p", {class: "words"}, p.words), diagram,
-      element("div", {class: "actions"}, copyButton("GDL", p.gdl),
-        p.smarts ? copyButton(p.smarts_exact ? "SMARTS" : "broader SMARTS", p.smarts) : null,
-        element("details", {}, element("summary", {}, p.smarts ? "GDL and SMARTS" : "GDL"),
-          element("pre", {}, p.readable || p.gdl), p.smarts ? element("pre", {}, p.smarts) : null)));
+    const place = served.models.findIndex(m => m.model === (told.get("label") ?? ""));
+    if (told.has("label") && place < 0) return say(`The address of this page asks for the label ${told.get("label")}, which is not served here.`);
+    if (place >= 0) { byId("label").selectedIndex = place; showStrongest(); }
+    byId("text").value = item.smiles ?? JSON.stringify(item.graph);
+    return ask(() => explain(item, {remember: false}));
   }
 
   // --- many graphs ---
@@ -107,95 +103,140 @@
     const answer = await request(path, body, type);
     return () => {
       byId("answer").hidden = true;
-      present("batch", ...batchTable(answer, row => ask(() => explain(itemOf(row)))));
+      shown = {batch: answer, itemOf};
+      showBatch();
     };
   }
 
+  function showBatch() {
+    const {batch, itemOf} = shown, of = model();
+    present("batch", ...batchTable(batch, batch.models ?? [{model: of.model, classes: batch.classes}], of.model, served.expects.smiles ? "Molecule" : "Graph",
+      row => ask(() => explain(itemOf(row)))));
+  }
+
+  const itemOfRow = row => ({name: row.name, ...(row.smiles != null ? {smiles: row.smiles} : {graph: row.graph})});
+
   // --- what people give ---
   function askText(text) {
-    if (model.expects.smiles) {
-      const lines = text.split(/\r?\n/).map(line => line.trim()).filter(Boolean);
-      if (!lines.length) return say("Paste a SMILES, or pick an example.");
-      if (lines.length === 1) return ask(() => explain({smiles: lines[0]}));
-      return ask(() => predict("predict", JSON.stringify({smiles: lines}), undefined, row => ({smiles: row.smiles})));
+    const lines = text.split(/\r?\n/).map(line => line.trim()).filter(Boolean);
+    if (!lines.length) return say(served.expects.smiles ? "Paste a SMILES, or pick an example." : "Paste a graph, or pick an example.");
+    if (served.expects.smiles) {
+      if (lines.length === 1) {
+        const [smiles, ...name] = lines[0].split(/\s+/);
+        return ask(() => explain({smiles, name: name.join(" ")}));
+      }
+      // A table with a header, or SMILES with names.
+      const kind = /(^|[,;\t"])[^,;\t]*smiles[^,;\t]*($|[,;\t"])/i.test(lines[0]) ? "csv" : "smi";
+      return ask(() => predict(`predict/file?kind=${kind}`, lines.join("\n") + "\n", "text/plain", itemOfRow));
     }
     let value;
     try { value = JSON.parse(text); } catch (error) { return say(`Expected a graph as JSON: ${error.message}`); }
-    if (Array.isArray(value)) return ask(() => predict("predict", JSON.stringify({graphs: value}), undefined, row => ({graph: value[row.row - 1]})));
-    return ask(() => explain({graph: value}));
+    if (Array.isArray(value)) {
+      return ask(() => predict("predict", JSON.stringify({graphs: value}), undefined, row => ({graph: value[row.row - 1], name: row.name})));
+    }
+    return ask(() => explain({graph: value, name: value.name}));
   }
 
   function askFile(file) {
-    const kind = KINDS[file.name.split(".").pop().toLowerCase()];
-    if (!kind || !model.expects.files.includes(kind)) {
-      return say(`${file.name}: expected ${model.expects.files.map(k => WORDS[k]).join(", ")}.`);
+    const kind = KINDS[file.name.toLowerCase().replace(/\.gz$/, "").split(".").pop()];
+    if (!kind || !served.expects.files.includes(kind)) {
+      return say(`${file.name}: expected ${served.expects.files.map(k => WORDS[k]).join(", ")}.`);
     }
-    if (file.size > model.limits.body_bytes) {
-      return say(`${file.name}: expected at most ${(model.limits.body_bytes / 2 ** 20).toFixed(1)} MiB, got ${(file.size / 2 ** 20).toFixed(1)} MiB.`);
-    }
-    const column = byId("column").value.trim();
-    const query = new URLSearchParams({kind, ...(kind === "csv" && column ? {smiles: column} : {})});
+    const most = served.limits.body_bytes;
+    if (file.size > most) return say(`${file.name}: expected at most ${(most / 2 ** 20).toFixed(1)} MiB, got ${(file.size / 2 ** 20).toFixed(1)} MiB.`);
     return ask(async () => {
-      const text = await file.text();
-      return predict(`predict/file?${query}`, text, "text/plain", row => itemOfFile(kind, text, row));
+      const bytes = await file.arrayBuffer(), encoding = encodingOf(kind, bytes);
+      const query = new URLSearchParams({kind, ...(encoding ? {encoding} : {})});
+      for (const [field, name] of [["column", "smiles"], ["id-column", "id"]]) {
+        if (byId(field).value.trim()) query.set(name, byId(field).value.trim());
+      }
+      const show = await predict(`predict/file?${query}`, bytes, "application/octet-stream", itemOfRow);
+      return () => { show(); if (encoding) note(`${file.name} is not UTF-8; it was read as Latin-1.`); };
     });
   }
 
-  // A molecule is known by its SMILES; a graph of JSON Lines is its line, which may follow a line of names.
-  function itemOfFile(kind, text, row) {
-    if (row.smiles != null) return {smiles: row.smiles};
-    const graphs = text.split("\n").filter(line => line.trim()).map(line => JSON.parse(line)).filter(item => "nodes" in item);
-    const {nodes, edges, edge_features, directed} = graphs[row.row - 1];
-    return {graph: {nodes, edges, ...(edge_features ? {edge_features} : {}), ...(directed == null ? {} : {directed})}};
+  // Text that is not UTF-8 comes from older programs, which write Latin-1.
+  function encodingOf(kind, bytes) {
+    const begin = new Uint8Array(bytes, 0, Math.min(2, bytes.byteLength));
+    if (!TEXT.includes(kind) || (begin[0] === 0x1f && begin[1] === 0x8b) || begin[0] >= 0xfe) return null;
+    try { new TextDecoder("utf-8", {fatal: true}).decode(bytes); return null; } catch { return "latin-1"; }
   }
 
-  byId("form").addEventListener("submit", event => { event.preventDefault(); if (model) askText(byId("text").value); });
+  // --- what people do ---
+  byId("form").addEventListener("submit", event => { event.preventDefault(); if (served) askText(byId("text").value); });
   byId("text").addEventListener("keydown", event => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("form").requestSubmit();
   });
   byId("example").addEventListener("change", event => {
-    const example = model.examples[+event.target.value];
+    const example = served.examples[+event.target.value];
     if (event.target.value === "" || !example) return;
     byId("text").value = example.smiles ?? JSON.stringify(example.graph);
-    askText(byId("text").value);
+    ask(() => explain(example));
+  });
+  byId("label").addEventListener("change", () => {
+    showStrongest();
+    const {item} = shown;
+    if (shown.batch) showBatch();
+    if (item && !byId("answer").hidden) ask(() => explain(item));
   });
   byId("file").addEventListener("change", event => {
-    if (model && event.target.files.length) askFile(event.target.files[0]);
+    if (served && event.target.files.length) askFile(event.target.files[0]);
     event.target.value = ""; // so that the same file can be chosen again
   });
   for (const kind of ["dragover", "dragleave", "drop"]) {
-    byId("drop").addEventListener(kind, event => {
+    document.addEventListener(kind, event => {
+      if (![...event.dataTransfer.types].includes("Files")) return;
       event.preventDefault();
       byId("drop").classList.toggle("over", kind === "dragover");
-      if (kind === "drop" && model && event.dataTransfer.files.length) askFile(event.dataTransfer.files[0]);
+      if (kind === "drop" && served && event.dataTransfer.files.length) askFile(event.dataTransfer.files[0]);
     });
   }
+  document.addEventListener("paste", event => {
+    if (served && event.clipboardData?.files.length) { event.preventDefault(); askFile(event.clipboardData.files[0]); }
+  });
+  document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); byId("main").focus(); }); // the address stays
+  window.addEventListener("hashchange", () => { if (served) openFragment(); });
 
   // --- the model ---
-  function showModel() {
-    const classes = model.classes.map(c => c.name);
-    document.title = `${model.name} · GDLNN`;
-    byId("title").textContent = model.name;
-    byId("subtitle").textContent = `${model.n_programs} readable programs, mined from ${model.n_training_graphs} graphs, tell ` +
-      `${classes.slice(0, -1).join(", ")} from ${classes.at(-1)}.`;
-    byId("expects").textContent = model.expects.in_words;
-    byId("kinds").textContent = model.expects.files.map(kind => WORDS[kind]).join(", ");
-    byId("file").accept = Object.keys(KINDS).filter(end => model.expects.files.includes(KINDS[end])).map(end => `.${end}`).join(",");
-    if (!model.expects.smiles) {
-      byId("text-label").textContent = "A graph as JSON, or a list of graphs";
-      byId("column-label").hidden = true;
-      byId("text").placeholder = '{"nodes": [[…], …], "edges": [[0, 1], …]}';
-    }
-    model.examples.forEach((example, i) => byId("example").append(element("option", {value: i}, example.name)));
-    const items = model.programs.map(p => programItem(p, `strength ${p.strength.toFixed(2)}`));
+  function showStrongest() {
+    const items = model().programs.map(p => programItem(p, `weighs ${p.strength.toPrecision(2)} on average`));
     byId("strongest").replaceChildren(...items.slice(0, FIRST));
     byId("further").replaceChildren(...items.slice(FIRST));
     byId("more").hidden = items.length <= FIRST;
-    const limits = model.limits;
+    byId("subtitle").textContent = inWords(model());
+  }
+
+  function inWords(of) {
+    const classes = of.classes.map(c => c.name), what = served.expects.smiles ? "molecule" : "graph";
+    return `Tells ${classes.slice(0, -1).join(", ")} from ${classes.at(-1)} by ${counted(of.n_programs, "pattern")}, ` +
+      `learnt from ${counted(of.n_training_graphs, what)}.`;
+  }
+
+  function showModel() {
+    document.title = `${served.name} · GDLNN`;
+    byId("title").textContent = served.name;
+    byId("expects").textContent = served.expects.in_words;
+    byId("kinds").textContent = served.expects.files.map(kind => WORDS[kind]).join(", ");
+    byId("file").accept = Object.keys(KINDS).filter(end => served.expects.files.includes(KINDS[end])).map(end => `.${end}`).join(",") + ",.gz";
+    byId("label").replaceChildren(...served.models.map(m => element("option", {}, m.model)));
+    byId("label-choice").hidden = served.models.length < 2;
+    if (!served.expects.smiles) {
+      byId("text-label").textContent = "A graph as JSON, or a list of graphs";
+      byId("columns").hidden = true;
+      byId("text").placeholder = '{"nodes": [[…], …], "edges": [[0, 1], …]}';
+    }
+    served.examples.forEach((example, i) => byId("example").append(element("option", {value: i}, example.name)));
+    const limits = served.limits;
     const told = [["Graphs in one request", limits.batch], ["Nodes (atoms) of a graph", limits.nodes],
       ["Size of a request", `${(limits.body_bytes / 2 ** 20).toFixed(1)} MiB`], ["Time for an answer", `${limits.seconds} s`]];
     byId("limits").replaceChildren(...told.flatMap(([what, most]) => [element("dt", {}, what), element("dd", {}, String(most))]));
+    showStrongest();
   }
 
-  request("model").then(found => { model = found; showModel(); document.body.dataset.ready = "yes"; }, error => say(error.message));
+  request("model").then(found => {
+    served = found;
+    showModel();
+    document.body.dataset.ready = "yes";
+    if (location.hash.length > 1) openFragment();
+  }, error => say(error.message));
 })();

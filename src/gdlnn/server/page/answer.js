@@ -1,0 +1,88 @@
+// One graph: what the model says, the picture with its map, what speaks for and against it, what would change it.
+const WHERE = {inside: "inside what was learnt", edge: "at the edge of what was learnt", outside: "outside what was learnt"};
+const RULES = {"balanced-accuracy": "balanced accuracy", f1: "F1", mcc: "the Matthews correlation"};
+
+// `model` is what the server says of the model, `name` what the graph is called, and `link` is the address of this answer.
+function answerCard(found, model, name, link) {
+  const svg = drawn(found.picture), nameOf = label => (model.classes.find(c => c.label === label) ?? {name: String(label)}).name;
+  const shown = found.n_shown < found.n_nodes ? `, of which ${found.n_shown} are drawn` : "";
+  return element("article", {class: "card answer lights"},
+    answerHead(found, model, name, link),
+    element("figure", {class: "drawn"}, larger(svg), scale(found),
+      element("figcaption", {class: "quiet"},
+        `${counted(found.n_nodes, found.nodes_word.slice(0, -1))}${shown}; ` +
+        `${found.n_programs_matched.toLocaleString("en")} of ${counted(model.n_programs, "pattern")} are in it.`)),
+    facts(found, model),
+    element("div", {class: "reasons"},
+      found.warning ? element("p", {class: "warning"}, found.warning) : null, chances(found, model), ...reasons(found, nameOf(found.target)),
+      enough(found, svg), counterfactual(found, svg, nameOf)),
+    inFull(found));
+}
+
+// The only picture of a card may be larger than those of a gallery; it never gets wider than its column.
+function larger(svg) {
+  for (const side of ["width", "height"]) svg.setAttribute(side, 1.6 * svg.getAttribute(side));
+  return svg;
+}
+
+// Where the predicted class is decided, if that is not one half.
+function decided(found, model) {
+  const decision = model.decision;
+  if (!decision || Math.abs(decision.threshold - 0.5) < 0.005) return "";
+  const own = model.classes[decision.code].label === found.prediction;
+  return `, decided at ${percent(own ? decision.threshold : 1 - decision.threshold)}`;
+}
+
+function answerHead(found, model, name, link) {
+  return element("header", {class: "answer-head"},
+    element("div", {},
+      element("p", {class: "asked"}, model.model ? element("span", {class: "tag"}, model.model) : null, element("strong", {}, name),
+        found.smiles != null && found.smiles !== name ? element("code", {class: "smiles"}, found.smiles) : null),
+      element("h2", {}, found.class_name, " ", element("span", {class: "chance"}, percent(found.probability) + decided(found, model)))),
+    element("div", {class: "actions"}, copyButton("link", link)));
+}
+
+// The probability of each class; a mark stands where a class is decided, if that is not one half.
+function chances(found, model) {
+  const decision = model.decision;
+  return element("dl", {class: "chances"}, ...found.classes.flatMap((c, i) => [
+    element("dt", {}, c.name),
+    element("dd", {}, bar(found.probabilities[i], decision?.code === i ? decision.threshold : null),
+      element("span", {class: "number"}, percent(found.probabilities[i])))]));
+}
+
+function facts(found, model) {
+  const rows = [], decision = model.decision;
+  if (decision && Math.abs(decision.threshold - 0.5) >= 0.005) {
+    const rule = RULES[decision.rule] ?? decision.rule;
+    rows.push(["Decision", `${model.classes[decision.code].name} from ${percent(decision.threshold)} on, chosen for ${rule}`]);
+  }
+  if (found.uncertainty != null) rows.push(["Uncertainty", `± ${(100 * found.uncertainty).toFixed(1)} points: how far the members of the ensemble disagree`]);
+  if (found.domain && !found.warning) rows.push(["Domain", WHERE[found.domain]]);
+  if (found.seen != null) rows.push(["Seen", found.seen ? "the model was trained on it, so this is no test of the model" : "not in the training set"]);
+  return element("dl", {class: "told"}, ...rows.flatMap(([what, words]) => [element("dt", {}, what), element("dd", {}, words)]));
+}
+
+function reasons(found, target) {
+  const sides = [[`For ${target}`, p => p.weight > 0], [`Against ${target}`, p => p.weight < 0]];
+  const lists = sides.map(([title, holds]) => [title, chips({...found, programs: found.programs.filter(holds)}, p => p.words.replace(/\.$/, ""))])
+    .filter(([, list]) => list).map(([title, list]) => element("section", {}, element("h3", {}, title), list));
+  return [baseline(found), ...(lists.length ? lists : [element("p", {class: "quiet"}, "No pattern that it contains decides.")]), ...further(found),
+    lists.length ? element("p", {class: "quiet"}, `Figures are log odds: what a pattern adds by itself, and what its ${found.nodes_word} add in all patterns.`) : null];
+}
+
+function inFull(found) {
+  if (!found.programs.length) return null;
+  return element("details", {class: "in-full"}, element("summary", {}, "The patterns in full"),
+    element("ol", {class: "deciders"}, ...found.programs.map(p => programItem(p, `${p.matched ? "present" : "absent"}, ${signed(p.weight)}`))));
+}
+
+function programItem(p, note) {
+  return element("li", {},
+    element("div", {class: "head"}, element("span", {class: "tag"}, `found for ${p.class_name}`), element("span", {class: "quiet"}, note)),
+    element("p", {class: "words"}, p.words), p.diagram ? held("diagram", p.diagram) : null,
+    element("div", {class: "actions"}, copyButton("GDL", p.gdl),
+      p.smarts ? copyButton(p.smarts_exact ? "SMARTS" : "broader SMARTS", p.smarts) : null,
+      element("details", {}, element("summary", {}, p.smarts ? "GDL and SMARTS" : "GDL"),
+        element("pre", {tabindex: "0"}, p.readable || p.gdl), p.smarts ? element("pre", {tabindex: "0"}, p.smarts) : null)));
+}

@@ -1,0 +1,265 @@
+"""The server takes what `gdlnn predict` takes: every form of file, and folders of models."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gdlnn import load_smiles
+from gdlnn.cli import main
+from gdlnn.model.model_folder import load_models
+from reference.server_models import MOLECULES, molecules_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx2")
+pytest.importorskip("rdkit")
+from fastapi.testclient import TestClient
+
+from gdlnn.server import bodies, make_app
+
+HOST = "http://127.0.0.1"
+ROWS = (("CCO", "café", "1"), ("C(", "bad", "2"), ("Nc1ccccc1", "aniline", "3"))
+COLUMNS = ("SMILES", "name", "label")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return molecules_file(tmp_path_factory.mktemp("molecules"))[0]
+
+
+@pytest.fixture(scope="module")
+def client(model: Path) -> Iterator[TestClient]:
+    with TestClient(make_app(model, n_workers=1), HOST) as started:
+        yield started
+
+
+def text_of(delimiter: str = ",") -> str:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows([COLUMNS, *ROWS])
+    return text.getvalue()
+
+
+def sent(client: TestClient, content: bytes, **options: str) -> dict[str, Any]:
+    answer = client.post("/predict/file", params=options, content=content)
+    assert answer.status_code == 200, answer.text
+    bodies.PredictAnswer.model_validate(answer.json())
+    return dict(answer.json())
+
+
+def csv_of(answer: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the table that the page saves: the client's columns, and those that are added."""
+    names = answer["columns"] + [column["name"] for column in answer["added"]]
+    return [
+        dict(zip(names, [*row["cells"], *(cell(row, column) for column in answer["added"])], strict=True))
+        for row in answer["rows"]
+    ]
+
+
+def cell(row: dict[str, Any], column: dict[str, Any]) -> str:
+    name = row["name"] if row["error"] is None else ""
+    own = {"row": row["row"], "id": name, "smiles": row["smiles"], "reason": row["error"]}
+    if column["model"] is None:
+        value = own[column["value"]]
+    else:
+        said = row["predictions"][column["model"]] if "predictions" in row else row
+        value = said.get(column["value"])
+        value = value[column["code"]] if column["code"] is not None and value is not None else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def predicted(model: Path, table: Path, *options: str) -> list[dict[str, str]]:
+    """Return the table that `gdlnn predict` writes."""
+    written = table.with_suffix(".out.csv")
+    with pytest.raises(SystemExit) as ended:
+        main(["predict", str(model), str(table), "-o", str(written), "-q", "-j", "1", *options])
+    assert not ended.value.code
+    with written.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "smi", "xlsx", "parquet", "csv.gz", "sdf"])
+def test_every_form_gives_the_table_that_predict_writes(
+    client: TestClient, model: Path, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / f"input.{kind}"
+    write(path, kind)
+    answer = sent(client, path.read_bytes(), kind=kind.removesuffix(".gz"))
+    assert [row["error"] for row in answer["rows"]] == [None, "not a SMILES", None][: len(answer["rows"])]
+    ours = csv_of(answer)
+    assert ours == predicted(model, path)
+    if kind != "smi" and kind != "sdf":
+        assert list(ours[0])[:5] == ["SMILES", "name", "label", "row", "smiles"]
+        assert ours[0]["name"] == "café"
+        assert {"gdlnn_label", "uncertainty", "domain"} < set(ours[0])
+
+
+def write(path: Path, kind: str) -> None:
+    if kind == "smi":
+        path.write_text("".join(f"{smiles} {name}\n" for smiles, name, _ in ROWS), encoding="utf-8")
+    elif kind == "sdf":
+        from rdkit import Chem
+
+        blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(ROWS[0][0])) + ">  <assay>\n7\n\n$$$$\n"]
+        path.write_text("ethanol" + "".join(blocks), encoding="utf-8")
+    elif kind in ("xlsx", "parquet"):
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("openpyxl" if kind == "xlsx" else "pyarrow")
+        frame = pandas.DataFrame(ROWS, columns=COLUMNS)
+        frame.to_excel(path, index=False) if kind == "xlsx" else frame.to_parquet(path)
+    else:
+        text = text_of("\t" if kind == "tsv" else ",").encode()
+        path.write_bytes(gzip.compress(text) if kind.endswith(".gz") else text)
+
+
+def test_a_saved_data_set(client: TestClient, tmp_path: Path) -> None:
+    data = load_smiles(MOLECULES, label="active", id="id")
+    data.save(tmp_path / "saved.gdlds")
+    rows = sent(client, (tmp_path / "saved.gdlds").read_bytes(), kind="dataset")["rows"]
+    assert data.ids is not None
+    assert [row["name"] for row in rows] == list(data.ids)
+
+
+def test_latin_1_is_told_and_taken(client: TestClient) -> None:
+    content = text_of().encode("latin-1")
+    rows = sent(client, content, kind="csv")["rows"]
+    assert rows[0]["error"] == "line 2: expected UTF-8 text, got invalid continuation byte"
+    rows = sent(client, content, kind="csv", encoding="latin-1")["rows"]
+    assert rows[0]["name"] == "café"
+    header = "smiles,é\nCCO,1\n".encode("latin-1")
+    refused = client.post("/predict/file", params={"kind": "csv"}, content=header)
+    assert refused.status_code == 422
+    assert "if the table is in Latin-1" in refused.json()["error"]
+    refused = client.post("/predict/file", params={"kind": "csv", "encoding": "klingon"}, content=content)
+    assert "expected the name of an encoding" in refused.json()["error"]
+
+
+@pytest.mark.parametrize(("kind", "package"), [("xlsx", "openpyxl"), ("parquet", "pyarrow.parquet")])
+def test_a_missing_extra_is_answered_with_the_command(
+    model: Path, monkeypatch: pytest.MonkeyPatch, kind: str, package: str
+) -> None:
+    import importlib
+
+    from gdlnn.errors import ServerError
+    from gdlnn.server.answers import Answers
+    from gdlnn.server.limits import Limits
+
+    real = importlib.import_module
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == package:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    answers = Answers(load_models(model), Limits())
+    monkeypatch.delitem(sys.modules, package, raising=False)
+    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setattr("gdlnn.errors._is_installed", lambda _: False)
+    with pytest.raises(ServerError, match=r"pip install 'gdlnn\[tables\]'"):
+        answers.predict_file(b"PAR1", kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1xxxxPAR1"), ("dataset", b"PK"), ("csv", b"\x1f\x8b0")],
+)
+def test_damaged_files_are_told(client: TestClient, kind: str, content: bytes) -> None:
+    pytest.importorskip("pandas")
+    refused = client.post("/predict/file", params={"kind": kind}, content=content)
+    assert refused.status_code == 422, refused.text
+    assert "input." in refused.json()["error"]
+
+
+def test_a_sheet_that_grows_too_large_is_refused(client: TestClient, tmp_path: Path) -> None:
+    import zipfile
+
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "bomb.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/sharedStrings.xml", b"0" * (300 << 20))
+    refused = client.post("/predict/file", params={"kind": "xlsx"}, content=path.read_bytes())
+    assert refused.status_code == 422, refused.text
+    assert "input.xlsx" in refused.json()["error"]
+
+
+# --- several labels ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of two models, for the labels "has O" and "N"."""
+    place = tmp_path_factory.mktemp("folder")
+    smiles = [f"{'C' * n}{end}" for n in range(2, 8) for end in ("O", "N", "OC", "NC", "Cl", "F")]
+    with (place / "mine.csv").open("w", newline="") as file:
+        rows = [(text, int("O" in text), "yes" if "N" in text else "no") for text in smiles]
+        csv.writer(file).writerows([("structure", "has O", "N"), *rows])
+    options = ("--smiles", "structure", "--label", "has O,N", "-j", "1", "-q", "--head", "linear")
+    with pytest.raises(SystemExit) as ended:
+        main(["train", str(place / "mine.csv"), "-o", str(place / "models"), *options])
+    assert not ended.value.code
+    return place / "models"
+
+
+@pytest.fixture(scope="module")
+def labels(folder: Path) -> Iterator[TestClient]:
+    with TestClient(make_app(folder, n_workers=1), HOST) as started:
+        yield started
+
+
+def test_a_folder_predicts_every_label(labels: TestClient, folder: Path) -> None:
+    answer = labels.post("/predict", json={"smiles": ["CCCO", "C(", "CCCN"]}).json()
+    bodies.PredictAnswer.model_validate(answer)
+    assert [item["model"] for item in answer["models"]] == ["has O", "N"]
+    for place, row in ((0, "CCCO"), (2, "CCCN")):
+        for label, model in load_models(folder).items():
+            said = answer["rows"][place]["predictions"][label]
+            assert said["label"] == model.predict([row]).tolist()[0]
+            assert said["probability"] == pytest.approx(model.predict_proba([row]).max(), abs=1e-6)
+    assert answer["rows"][1]["error"] == "not a SMILES"
+    assert "label" not in answer["rows"][0]
+
+
+def test_a_folder_gives_the_table_that_predict_writes(
+    labels: TestClient, folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "input.csv"
+    path.write_text("structure,note\nCCO,a\nC(,b\nCCN,c\n")
+    assert csv_of(sent(labels, path.read_bytes(), kind="csv")) == predicted(folder, path)
+
+
+def test_a_label_of_a_folder_is_explained(labels: TestClient) -> None:
+    told = labels.get("/model").json()
+    bodies.ModelAnswer.model_validate(told)
+    assert [(item["model"], len(item["classes"])) for item in told["models"]] == [("has O", 2), ("N", 2)]
+    assert told["name"] == "models"
+    found = labels.post("/explain", json={"smiles": "CCCN", "model": "N"}).json()
+    assert found["class_name"] == "yes"
+    refused = labels.post("/explain", json={"smiles": "CCCN"})
+    assert refused.json()["error"] == "model: expected one of has O, N, got none"
+    refused = labels.post("/explain", json={"smiles": "CCCN", "model": "S"})
+    assert refused.json()["error"] == "model: expected one of has O, N, got 'S'"
+
+
+def test_one_model_has_no_label(client: TestClient) -> None:
+    refused = client.post("/explain", json={"smiles": "CCCN", "model": "S"})
+    assert refused.json()["error"] == "model: expected no label: there is one model, got 'S'"
+
+
+def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
+    from gdlnn.errors import ServerError
+
+    with (
+        pytest.raises(ServerError, match="expected a model file or a folder of models"),
+        TestClient(make_app(tmp_path, n_workers=1)),
+    ):
+        pass
