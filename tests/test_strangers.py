@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import importlib
 import io
@@ -19,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.readers import READERS, sound_files
-from gdlnn import Graph, GraphDataset, MiningError, MissingExtraError, ProgramSet, Schema, mine
+from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema, mine
 from gdlnn.cli import main
 from gdlnn.datasets.load import read_split
-from gdlnn.errors import GDLNNError, GraphError, printable, require
+from gdlnn.errors import GDLNNError, GraphError, require
 from gdlnn.explain import Explanation
 from gdlnn.graphs import Feature
 from gdlnn.io.journal import record
@@ -179,35 +178,6 @@ def test_a_schema_that_is_none(data: Any) -> None:
         Schema.from_json(data)
     with pytest.raises(GraphError, match="finite"):
         Feature("f", "nominal", {float("nan"): "x"})
-
-
-def test_nothing_that_is_printed_moves_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
-    assert printable(f"a{evil}\n\tb") == "a\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\x202e\n\tb"
-    schema = Schema((Feature(f"f{evil}", "nominal", {1.0: evil}),), (), {0: evil, 1: "b"})
-    graphs = [Graph([[1.0]], [], name=evil, schema=schema), Graph([[2.0], [1.0]], [(0, 1)], schema=schema)]
-    data = GraphDataset(graphs * 6, [0, 1] * 6, schema, evil)
-    data.save(tmp_path / "d.gdlds")
-    for words in (
-        ["datasets", "info", str(tmp_path / "d.gdlds")],
-        [
-            "mine",
-            str(tmp_path / "d.gdlds"),
-            "-o",
-            str(tmp_path / "p.gdl"),
-            "--split",
-            "random",
-            "--part",
-            "all",
-        ],
-        ["mine", str(tmp_path / f"{evil}.csv"), "-o", str(tmp_path / "p.gdl")],
-        ["datasets", "info", str(tmp_path / "d.gdlds"), "--verbose"],
-    ):
-        with contextlib.suppress(SystemExit):
-            main(words)
-        said = capsys.readouterr()
-        assert said.out + said.err
-        assert not set("\x1b\x07\x9b\u202e") & set(said.out + said.err)
 
 
 @pytest.mark.parametrize(
