@@ -136,7 +136,7 @@ def _ending(output: Path) -> str:
 
 @contextmanager
 def _opened(output: Path) -> Iterator[Callable[[bytes], object]]:
-    """Give a function that writes the table: a file appears when it is complete, standard output is streamed."""
+    """Give a function that writes the table: a file appears when complete, standard output is streamed."""
     if not _is_standard(output):
         with atomic_write(output) as file:
             yield file.write
