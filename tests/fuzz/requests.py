@@ -16,9 +16,6 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
-
-import psutil
 
 from fuzz.readers import PIECES
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
@@ -85,12 +82,6 @@ def hostile(server: LiveServer, rng: random.Random) -> tuple[str, int]:
     return kind, 0
 
 
-def memory(server: LiveServer) -> int:
-    """Return the bytes that the server and its workers hold."""
-    process = psutil.Process(server.process.pid)
-    return sum(each.memory_info().rss for each in [process, *process.children(recursive=True)])
-
-
 def run(server: LiveServer, n_requests: int, seed: int) -> tuple[Seen, Seen, list[str]]:
     """Send the requests over a few threads."""
     seen, refused, lost = Seen(), Seen(), list[str]()
@@ -136,12 +127,11 @@ def main(words: list[str]) -> None:
         model = molecules_file(Path(folder))[0]
         with live_server(model, *OPTIONS) as server:
             run(server, min(1000, n_requests // 5), seed + 1)  # what is loaded late is loaded now
-            before, begin = memory(server), time.monotonic()
+            before, begin = server.memory(), time.monotonic()
             seen, refused, lost = run(server, n_requests, seed)
             seconds = time.monotonic() - begin
-            well: Any = lambda: server.ask("/predict", b'{"smiles": "CCO"}')[0] == 200  # noqa: E731
-            wait_until(well, 60)
-            growth = memory(server) - before
+            wait_until(server.is_well, 60)
+            growth = server.memory() - before
             replaced = server.ask_json("/health")[1]["replaced"]
             assert server.stop() == 0
     print(f"{n_requests} requests in {seconds:.0f} s, seed {seed}")

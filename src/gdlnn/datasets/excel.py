@@ -28,6 +28,7 @@ MAX_COLUMNS = 16_384
 MAX_TEXT = 1 << 20
 """Most characters of a cell; Excel itself writes 32,767."""
 _CHUNK = 1 << 16
+_DEEPEST = 100
 _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NOT_OF_DATES = re.compile(r'"[^"]*"|\[[^\]]*\]|[_\\].')
 _CELL = re.compile(r"([A-Z]{1,3})[0-9]*")
@@ -65,8 +66,9 @@ class _Markup:
     def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.buffer_text = True
-        self._parser.StartElementHandler = lambda name, values: self.start(name.rpartition(" ")[2], values)
-        self._parser.EndElementHandler = lambda name: self.end(name.rpartition(" ")[2])
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._depth = 0
         self._parser.CharacterDataHandler = self.text
         self._parser.StartDoctypeDeclHandler = self._refuse
 
@@ -83,6 +85,16 @@ class _Markup:
         """Read a member, if there is one of that name."""
         if name is not None and name in archive.NameToInfo:
             deque(self.read(archive, name), maxlen=0)
+
+    def _start(self, name: str, values: Mapping[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise _MarkupError("expected elements nested less deeply")
+        self.start(name.rpartition(" ")[2], values)
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+        self.end(name.rpartition(" ")[2])
 
     def _refuse(self, *_: Any) -> None:
         raise _MarkupError("expected no document type")

@@ -57,7 +57,7 @@ class ParquetTable:
     def _rows(self) -> Iterator[list[str]]:
         try:
             with self._opened(read_dictionary=self.header) as file:
-                for batch in file.iter_batches(_batch_size(file.schema)):
+                for batch in file.iter_batches(_batch_size(file.schema), use_threads=False):
                     yield from map(list, zip(*(_texts(column) for column in batch.columns), strict=True))
         except self._damaged as error:
             raise self._refused(error) from error
