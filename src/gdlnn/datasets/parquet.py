@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FREE_VALUES = 1_000_000
 """Values of a column that are always accepted, whatever the size of the file."""
-_BATCH = 4096
+_BATCH, _BATCH_BYTES = 4096, 4 << 20
 _MAX_METADATA = 16 << 20
 _LONGEST_HEADER = 1 << 16
 _DEEPEST = 20
@@ -105,7 +105,7 @@ def as_text(value: Any) -> str:
 def _batch_size(schema: Any) -> int:
     """Return how many rows to read at a time, fewer where values of a fixed length are long."""
     longest = max((schema.column(place).length or 1 for place in range(len(schema))), default=1)
-    return max(1, min(_BATCH, FREE_BYTES // max(1, longest)))
+    return max(1, min(_BATCH, _BATCH_BYTES // max(1, longest)))
 
 
 def _checked_content(path: Path, metadata: Any) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_TIMES = 20
-FREE_TEXT = 64 << 20
+FREE_TEXT = 16 << 20
 """Most text that the content of a table may give: so many times its length, and what is always accepted."""
 MAX_LINE = 1 << 20
 """Maximum length of a line, in bytes: real rows are far shorter, and no file may exhaust the memory."""
