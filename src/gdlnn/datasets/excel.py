@@ -61,7 +61,7 @@ class _MarkupError(Exception):
 
 
 class _Markup:
-    """A member of the archive, read as a stream; a subclass is told of its elements by their local names."""
+    """A member of the archive, read as a stream; a subclass handles its elements by their local names."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")

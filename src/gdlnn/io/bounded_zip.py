@@ -81,7 +81,7 @@ def checked_archive(path: Path, limits: Mapping[str, int] | int) -> Iterator[zip
             with open_archive(file) as archive:
                 _check(archive.infolist(), limits, path.stat().st_size)
                 yield archive
-        except GDLNNError:  # raised by whoever reads it
+        except GDLNNError:  # raised by the code that reads it
             raise
         except DAMAGED as error:
             raise BadArchiveError(str(error) or type(error).__name__) from error
