@@ -208,12 +208,13 @@ def test_a_library_that_cannot_be_loaded_is_not_called_missing(monkeypatch: pyte
         raise error
 
     monkeypatch.setattr(importlib, "import_module", fail)
+    monkeypatch.delitem(sys.modules, "xmlrpc.server", raising=False)  # one that is loaded is given as it is
     error: Exception = ImportError("libX.so: failed to map segment: Cannot allocate memory")
-    with pytest.raises(MissingExtraError, match=r"numpy, which is installed but cannot be loaded: libX\.so"):
-        require("numpy.linalg", "chem", "Reading")
+    with pytest.raises(MissingExtraError, match=r"xmlrpc, which is installed but cannot be loaded: libX\.so"):
+        require("xmlrpc.server", "chem", "Reading")
     error = MemoryError()
     with pytest.raises(MissingExtraError, match="cannot be loaded: memory ran out"):
-        require("numpy", "chem", "Reading")
+        require("xmlrpc.server", "chem", "Reading")
     error = ModuleNotFoundError("No module named 'nonesuch'")
     with pytest.raises(MissingExtraError, match=r"nonesuch, which is not installed\. Install it with"):
         require("nonesuch.part", "chem", "Reading")
