@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reference.live_server import LiveServer
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tests run side by side
 # Started in the background of a script or by nohup, signals would be ignored here and in every process that
 # a test starts.
@@ -81,3 +83,20 @@ def truth_dir() -> Path:
 def n_cases() -> float:
     """Factor on the number of random cases: 1, or 25 in the long run."""
     return 25.0 if LONG else 1.0
+
+
+@pytest.fixture(scope="session")
+def served_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of molecules, for servers."""
+    from reference.server_models import molecules_file
+
+    return molecules_file(tmp_path_factory.mktemp("model"))[0]
+
+
+@pytest.fixture(scope="module")
+def server(served_model: Path, request: pytest.FixtureRequest) -> Iterator[LiveServer]:
+    """A server for the tests of one module, with the options that its `LIMITS` names."""
+    from reference.live_server import live_server
+
+    with live_server(served_model, *request.module.LIMITS) as started:
+        yield started

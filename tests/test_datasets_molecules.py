@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gdlnn.datasets import load_sdf, load_smiles
+from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MoleculeReader
@@ -226,3 +228,16 @@ def test_a_bad_record_does_not_take_the_next_with_it(tmp_path: Path, bad: str | 
     assert dataset.smiles is not None
     assert dataset.smiles[-2:] == ["CC", "CCC"]
     assert len(dataset) + len(dataset.skipped) == 4
+
+
+def test_a_smiles_that_would_take_minutes_is_refused_at_once(tmp_path: Path) -> None:
+    """RDKit takes quadratic time; a line of a table may have a million characters."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"smiles,y\nCCO,1\n{'C1CC1' * 20_000},0\nCCN,0\n")
+    begin = time.process_time()
+    data = load_smiles(path, label="y")
+    assert time.process_time() - begin < 5
+    assert [(row.row, row.reason) for row in data.skipped] == [
+        (2, "expected a SMILES of at most 10,000 characters, got 100,000")
+    ]
+    assert parse_smiles("C" * 10_000)[0] is not None

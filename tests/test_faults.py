@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,16 @@ from typing import Any
 
 import pytest
 
-from gdlnn import GDLNNError, GraphDataset, MiningError, ProgramSet, WriteError, make_ba_2motifs, mine
+from gdlnn import (
+    GDLNNError,
+    GraphDataset,
+    MiningError,
+    ProgramSet,
+    WriteError,
+    load_smiles,
+    make_ba_2motifs,
+    mine,
+)
 from gdlnn.cli import main
 from gdlnn.datasets import save_tu
 from gdlnn.drawing import write_text
@@ -24,6 +34,7 @@ from gdlnn.mining.results import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
+from reference.server_models import MOLECULES
 
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, seed=8)
@@ -285,6 +296,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     quick().fit(MOTIFS).save(folder / "m.gdlnn")
     MOTIFS.save(folder / "d.gdlds")
     make_ba_2motifs(n=16, seed=99).save(folder / "new.gdlds")  # a report is of graphs not trained on
+    quick().fit(load_smiles(MOLECULES, label="active")).save(folder / "t.gdlnn")
+    (folder / "null.csv").symlink_to(os.devnull)
     return folder
 
 
@@ -336,33 +349,70 @@ def test_a_signal_ends_a_command_in_order(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-OUTPUTS = {
-    "model.gdlnn": ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o"],
-    "programs.gdl": ["mine", "d.gdlds", "--part", "all", "-q", "-o"],
-    "report.html": ["report", "m.gdlnn", "new.gdlds", "--part", "all", "--graphs", "2", "-q", "-o"],
-    "out.csv": ["predict", "m.gdlnn", "d.gdlds", "-o"],
-    "out.json": ["explain", "m.gdlnn", "d.gdlds", "--all", "-o"],
-    "out.gdlds": ["datasets", "convert", "d.gdlds"],
-    "out.jsonl": ["datasets", "convert", "d.gdlds"],
-}
+CONVERT = ["datasets", "convert", "d.gdlds", "OUT"]
+PREDICT = ["predict", "m.gdlnn", "d.gdlds", "-o", "OUT"]
+EXPLAIN = ["explain", "m.gdlnn", "d.gdlds", "-o", "OUT"]
+OUTPUTS = [
+    ("model.gdlnn", ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
+    ("programs.gdl", ["mine", "d.gdlds", "--part", "all", "-q", "-o", "OUT"]),
+    ("report.html", ["report", "m.gdlnn", "new.gdlds", "--part", "all", "--graphs", "2", "-q", "-o", "OUT"]),
+    *(
+        (f"out{ending}", ["predict", "m.gdlnn", "d.gdlds", "-o", "OUT"])
+        for ending in (".csv", ".tsv", ".jsonl")
+    ),
+    *((f"one{ending}", [*EXPLAIN, "--index", "0"]) for ending in (".svg", ".html", ".json")),
+    *((f"all{ending}", [*EXPLAIN, "--all"]) for ending in (".html", ".json")),
+    *((f"global{ending}", [*EXPLAIN, "--global"]) for ending in (".html", ".json")),
+    *((f"set{ending}", CONVERT) for ending in (".gdlds", ".jsonl")),
+    *((f"alerts{ending}", ["alerts", "t.gdlnn", "-o", "OUT"]) for ending in (".csv", ".json", ".smarts")),
+    ("alerts.pkl", ["alerts", "t.gdlnn", "-o", "null.csv", "--catalog", "OUT"]),
+]
 
 
-@pytest.mark.parametrize("name", list(OUTPUTS))
+@pytest.mark.parametrize(("name", "words"), OUTPUTS, ids=[name for name, _ in OUTPUTS])
 def test_no_output_is_half_written(
-    files: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    files: Path,
+    name: str,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(files)
     out = files / name
     out.write_text("from before")
     listed = sorted(path.name for path in files.iterdir())
-    with little_room(300), pytest.raises(SystemExit) as end:
-        main([*OUTPUTS[name], name])
-    assert end.value.code == 2
+    with little_room(100), pytest.raises(SystemExit) as end:
+        main([name if word == "OUT" else word for word in words])
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said == (f"error: {name}: cannot be written: File too large; the existing file is unchanged")
+    assert end.value.code == 2
     assert out.read_text() == "from before"
     assert sorted(path.name for path in files.iterdir()) == listed
     out.unlink()
+
+
+def test_without_room_a_study_keeps_its_tables_and_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = ["evaluate", "accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--jobs", "1", "--out", "out"]
+    for words, room in (
+        (["--methods", "majority", "--runs", "1"], None),
+        (["--methods", "majority", "--runs", "1", "--tables-only"], 100),
+        (["--methods", "majority", "--runs", "2"], 100),
+    ):
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        with little_room(room or 10**9), pytest.raises(SystemExit) as end:
+            main([*study, *words])
+        said = capsys.readouterr().err.strip().splitlines()[-1]
+        if room is None:
+            assert end.value.code == 0
+            continue
+        assert end.value.code == 2
+        assert re.fullmatch(r"error: [\w.-]+: cannot be written: File too large.*", said)
+        after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        assert {path: after[path] for path in before} == before
+        assert not [path for path in after if path.name.endswith(".tmp")]
 
 
 def test_without_room_a_tu_folder_and_a_checkpoint_of_predictions(

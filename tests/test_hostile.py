@@ -32,7 +32,7 @@ from gdlnn import (
 )
 from gdlnn.graphs.storage import is_saved
 from gdlnn.io import bounded_zip
-from gdlnn.io.bounded_zip import BadArchiveError, check_archive, read_array, read_members
+from gdlnn.io.bounded_zip import BadArchiveError, checked_archive, read_array, read_members
 from gdlnn.io.journal import record
 from gdlnn.mining import program_text
 from reference.mining_cases import random_trees
@@ -122,17 +122,23 @@ def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytes
     assert peak < 70 * MB  # what making the second bomb took here
 
 
-def test_archives_for_other_libraries_are_checked_first(
+def test_archives_that_are_read_bit_by_bit_are_checked_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
-    check_archive(zipped(tmp_path / "fine", {"a": b"1" * 1000}), 2000)
+    with checked_archive(zipped(tmp_path / "fine", {"a": b"1" * 1000}), 2000) as archive:
+        assert archive.read("a") == b"1" * 1000
     for content, most in (({"a": b"1" * 3000}, 2000), ({"a": bytes(20 * MB)}, 100 * MB)):
-        with pytest.raises(BadArchiveError, match="bytes of content"):
-            check_archive(zipped(tmp_path / "bomb", content), most)
+        path = zipped(tmp_path / "bomb", content)
+        with pytest.raises(BadArchiveError, match="bytes of content"), checked_archive(path, most):
+            pass
     (tmp_path / "text").write_text("no archive")
-    with pytest.raises(BadArchiveError):
-        check_archive(tmp_path / "text", MB)
+    with pytest.raises(BadArchiveError), checked_archive(tmp_path / "text", MB):
+        pass
+    with pytest.raises(GDLNNError), checked_archive(tmp_path / "fine", MB):
+        raise DatasetError("of the reader")
+    with pytest.raises(BadArchiveError, match="missing"), checked_archive(tmp_path / "fine", MB) as archive:
+        archive.open("missing")
 
 
 def test_a_list_of_members_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

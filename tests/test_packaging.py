@@ -21,7 +21,7 @@ import gdlnn
 from gdlnn import GraphDataset, load_model
 from gdlnn.model.model_file import VERSION
 from reference.dockerfile import instructions, run_dockerfile
-from reference.live_server import live_server
+from reference.live_server import live_server, wait_until
 
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -218,8 +218,12 @@ def test_the_steps_of_the_container_end_in_a_server(tmp_path: Path) -> None:
     of_stage = str(stage.root / "venv" / "bin" / "python")
     with live_server(stage.folder / "model.gdlnn", "--host", "0.0.0.0", python=of_stage) as server:
         _, port = server.address
+        # The health check is the container's own, but for the port.
+        check = json.loads(dict(instructions(DOCKERFILE))["HEALTHCHECK"].partition("CMD ")[2])
+        asked = [of_stage, "-c", check[2].replace(":8000/", f":{port}/")]
+        wait_until(lambda: subprocess.run(asked, capture_output=True).returncode == 0)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as answer:
-            assert json.load(answer)["ok"] is True
+            assert json.load(answer)["status"] == "ok"
 
 
 def _python(minor: int) -> str | None:

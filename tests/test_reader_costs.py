@@ -18,6 +18,7 @@ from gdlnn.io.bounded_json import loads
 from gdlnn.io.bounded_zip import read_members
 from gdlnn.io.journal import record
 from gdlnn.mining.supports import Support, format_rows, parse_rows
+from reference.hostile_tables import hostile_parquet, hostile_sheets
 from reference.mining_cases import random_trees
 from reference.reader_costs import MB, Cost, measured, most_memory
 
@@ -176,6 +177,34 @@ def test_memory_is_in_proportion_to_what_a_file_holds(tmp_path: Path) -> None:
     refused = {name for name, cost in costs.items() if cost.end != "read"}
     assert {"hidden sizes that cancel", "features", "model of empty objects"} <= refused
     assert {"supports", "lines of graphs", "small programs", "one large program"}.isdisjoint(refused)
+
+
+def test_memory_of_sheets_and_parquet(tmp_path: Path) -> None:
+    """A file of 100 KB that stands for gigabytes is refused, or read in little memory and time."""
+    pytest.importorskip("pyarrow")
+    jobs, names = [], []
+    for number, (name, data) in enumerate(hostile_sheets().items()):
+        assert len(data) < 200_000, name
+        path = tmp_path / f"file{number}.xlsx"
+        path.write_bytes(data)
+        with zipfile.ZipFile(path) as file:
+            content = sum(member.file_size for member in file.infolist())
+        jobs.append(("tables", path, most_memory(content)))
+        names.append(name)
+    for number, (name, (data, content, n_rows)) in enumerate(hostile_parquet().items()):
+        assert len(data) < 200_000, name
+        path = tmp_path / f"file{number}.parquet"
+        path.write_bytes(data)
+        jobs.append(("tables", path, most_memory(content, min(n_rows, 5000))))
+        names.append(name)
+    costs = dict(zip(names, measured(jobs), strict=True))
+    too_much = {name: cost for (_, _, most), (name, cost) in zip(jobs, costs.items(), strict=True)
+                if cost.memory > most or cost.seconds > 20
+                or not cost.end.startswith(("read", "refused"))}  # fmt: skip
+    assert not too_much, too_much
+    read = {name for name, cost in costs.items() if cost.end == "read"}
+    sound = {"empty strings", "short strings", "styles", "empty rows", "a row far below"}
+    assert read == sound | {"one cell again and again"}, costs
 
 
 # --- time ---------------------------------------------------------------------------------------------------

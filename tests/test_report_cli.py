@@ -55,11 +55,11 @@ def test_report_writes_a_page_and_says_so(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (["report", "nothing.gdlnn", DATA], "nothing.gdlnn: expected a model file"),
-        (["report", "MODEL", "nowhere.csv"], "nowhere.csv: expected"),
+        (["report", "nothing.gdlnn", DATA], "nothing.gdlnn: no such file; expected a model file"),
+        (["report", "MODEL", "nowhere.csv"], "nowhere.csv: no such file"),
         (["report", "MODEL", DATA, "-o", "FOLDER"], "is a folder; expected a file to write"),
         (["report", "MODEL", DATA, "--technique", "magic"], "technique: expected one of"),
-        (["demo", "nowhere.csv", "-o", "FOLDER/r.html"], "nowhere.csv: expected"),
+        (["demo", "nowhere.csv", "-o", "FOLDER/r.html"], "nowhere.csv: no such file"),
     ],
 )
 def test_bad_input_is_one_line(

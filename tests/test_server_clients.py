@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
-from reference.server_models import molecules_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytest.importorskip("fastapi")
@@ -34,23 +32,6 @@ LIMITS = (
     *("--max-waiting", "8", "--max-connections", "40", "--max-connections-per-client", "40"),
 )
 GOOD = json.dumps({"smiles": "Nc1ccccc1"}).encode()
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return molecules_file(tmp_path_factory.mktemp("model"))[0]
-
-
-@pytest.fixture(scope="module")
-def server(model: Path) -> Iterator[LiveServer]:
-    with live_server(model, *LIMITS) as started:
-        yield started
-
-
-def is_well(server: LiveServer) -> bool:
-    with contextlib.suppress(OSError):
-        return server.ask("/predict", GOOD)[0] == 200
-    return False
 
 
 def raw(server: LiveServer, *lines: str, body: bytes = b"") -> tuple[int, Any]:
@@ -81,11 +62,11 @@ def _clients_that_read_nothing(server: LiveServer, n: int) -> list[socket.socket
 
 def test_clients_that_read_nothing_are_given_up(server: LiveServer) -> None:
     """They pipeline requests and have hardly any room for answers."""
-    assert is_well(server)
+    assert server.is_well()
     streams = _clients_that_read_nothing(server, 38)
     begin = time.monotonic()
     wait_until(lambda: n_sockets(server) < 10, 10 * READ_SECONDS + 10)
-    assert is_well(server)
+    assert server.is_well()
     assert time.monotonic() - begin < 10 * READ_SECONDS + 10
     for stream in streams:
         stream.close()
@@ -109,7 +90,7 @@ def test_a_client_that_reads_slowly_gets_all(server: LiveServer) -> None:
 
 
 def test_idle_connections_are_counted_and_refused(server: LiveServer) -> None:
-    assert is_well(server)
+    assert server.is_well()
     streams = [server.connect() for _ in range(120)]
     try:
         assert n_sockets(server) <= 40 + 32 + 1 + 8
@@ -121,15 +102,15 @@ def test_idle_connections_are_counted_and_refused(server: LiveServer) -> None:
                 refused += status == 503
                 assert status != 503 or json.loads(body)["error"].startswith("too many connections")
         assert refused == 20
-        wait_until(lambda: is_well(server), 20)
+        wait_until(lambda: server.is_well(), 20)
     finally:
         for stream in streams:
             stream.close()
 
 
-def test_one_client_does_not_take_all_connections_nor_hold_up_a_stop(model: Path) -> None:
+def test_one_client_does_not_take_all_connections_nor_hold_up_a_stop(served_model: Path) -> None:
     options = ("--workers", "1", "--max-connections", "20", "--max-read-seconds", "60")
-    with live_server(model, *options) as server:
+    with live_server(served_model, *options) as server:
         held = [server.connect() for _ in range(30)]
         time.sleep(0.5)
         with socket.create_connection(server.address, timeout=10, source_address=("127.0.0.2", 0)) as other:
@@ -148,11 +129,11 @@ def test_one_client_does_not_take_all_connections_nor_hold_up_a_stop(model: Path
             stream.close()
 
 
-def test_without_descriptors_the_server_refuses_and_recovers(model: Path, tmp_path: Path) -> None:
+def test_without_descriptors_the_server_refuses_and_recovers(served_model: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     run = "from gdlnn.cli import main; main()"
     options = ("--workers", "1", "--max-connections", "500", "--max-connections-per-client", "500")
-    command = [sys.executable, "-c", run, "serve", str(model), "--port", "0", *options]
+    command = [sys.executable, "-c", run, "serve", str(served_model), "--port", "0", *options]
     with (
         log.open("w") as errors,
         subprocess.Popen(
@@ -163,7 +144,7 @@ def test_without_descriptors_the_server_refuses_and_recovers(model: Path, tmp_pa
         try:
             assert process.stdout is not None
             server = LiveServer(process, process.stdout.readline().split()[1])
-            assert is_well(server)
+            assert server.is_well()
             streams = []
             for _ in range(300):
                 with contextlib.suppress(OSError):
@@ -172,7 +153,7 @@ def test_without_descriptors_the_server_refuses_and_recovers(model: Path, tmp_pa
             assert process.poll() is None
             for stream in streams:
                 stream.close()
-            wait_until(lambda: is_well(server), 20)
+            wait_until(lambda: server.is_well(), 20)
         finally:
             process.terminate()
             process.wait(30)
@@ -188,7 +169,7 @@ def workers_of(server: LiveServer) -> list[Any]:
 
 
 def test_questions_of_clients_that_have_left_are_dropped(server: LiveServer) -> None:
-    wait_until(lambda: is_well(server))
+    wait_until(lambda: server.is_well())
     (worker,) = workers_of(server)
     worker.suspend()
     try:
@@ -201,18 +182,18 @@ def test_questions_of_clients_that_have_left_are_dropped(server: LiveServer) -> 
     finally:
         with contextlib.suppress(psutil.NoSuchProcess):
             worker.resume()
-    wait_until(lambda: is_well(server))
+    wait_until(lambda: server.is_well())
 
 
 def test_health_tells_of_workers_that_died(server: LiveServer) -> None:
-    wait_until(lambda: is_well(server))
+    wait_until(lambda: server.is_well())
     (worker,) = workers_of(server)
     worker.kill()
     wait_until(lambda: server.ask_json("/health")[0] == 503, 5)
     status, told = server.ask_json("/health")
     assert (status, told["status"], told["workers"], told["idle"]) == (503, "starting", 0, 0)
     wait_until(lambda: server.ask_json("/health")[0] == 200)  # without any question it is replaced
-    assert is_well(server)
+    assert server.is_well()
 
 
 # --- other sites --------------------------------------------------------------------------------------------
@@ -250,7 +231,7 @@ AS_JSON = "Content-Type: application/json"
     ids=lambda value: " ".join(value)[:70] if isinstance(value, tuple) else "",
 )
 def test_where_a_request_comes_from(server: LiveServer, lines: tuple[str, ...], status: int) -> None:
-    wait_until(lambda: is_well(server))
+    wait_until(lambda: server.is_well())
     found, answer = raw(server, *POST, *lines, body=GOOD)
     assert found == status
     assert ("error" in answer) == (status != 200)
@@ -269,16 +250,16 @@ def files_below(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_files_of_clients_are_removed_however_a_worker_ends(model: Path, tmp_path: Path) -> None:
+def test_files_of_clients_are_removed_however_a_worker_ends(served_model: Path, tmp_path: Path) -> None:
     stale = tmp_path / "gdlnn-serve-999999999-x"
     stale.mkdir()
     (stale / "input.csv").write_text("secret")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(tmp_path))
         patch.setattr(tempfile, "tempdir", None)
-        with live_server(model, "--workers", "1", "--max-seconds", "2") as server:
+        with live_server(served_model, "--workers", "1", "--max-seconds", "2") as server:
             assert not stale.exists()
-            assert is_well(server)
+            assert server.is_well()
             (folder,) = tmp_path.glob("gdlnn-serve-*")
             (worker,) = workers_of(server)
             big = b"smiles\n" + b"C1CCCCC1C1CCCCC1C1CCCCC1C1CCCCC1\n" * 900
@@ -290,19 +271,19 @@ def test_files_of_clients_are_removed_however_a_worker_ends(model: Path, tmp_pat
                 wait_until(lambda: files_below(folder) or not worker.is_running(), 5)
                 worker.kill()
                 wait_until(lambda: not files_below(folder), 5)
-            wait_until(lambda: is_well(server))
+            wait_until(lambda: server.is_well())
             assert not files_below(folder)
             server.stop()
         assert not list(tmp_path.glob("gdlnn-serve-*"))
 
 
-def test_a_full_folder_is_told(model: Path) -> None:
+def test_a_full_folder_is_told(served_model: Path) -> None:
     from gdlnn import load_model
     from gdlnn.server.answers import Answers
     from gdlnn.server.limits import Limits
     from gdlnn.server.workers import _answered
 
-    answers = Answers(load_model(model), Limits(), folder="/nowhere")
+    answers = Answers(load_model(served_model), Limits(), folder="/nowhere")
     header = {"do": "predict_file", "options": {"kind": "csv"}}
     assert b'"status":500' in _answered(answers, header, b"smiles\nC\n")
 
@@ -317,8 +298,8 @@ def test_a_full_folder_is_told(model: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_server_leaves_nothing_running(model: Path) -> None:
-    with live_server(model, "--workers", "2") as server:
+def test_a_killed_server_leaves_nothing_running(served_model: Path) -> None:
+    with live_server(served_model, "--workers", "2") as server:
         workers = workers_of(server)
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(10)

@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
-from reference.server_models import molecules_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytest.importorskip("fastapi")
@@ -34,34 +32,13 @@ LIMITS = (
 GOOD = {"smiles": "Nc1ccccc1"}
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return molecules_file(tmp_path_factory.mktemp("model"))[0]
-
-
-@pytest.fixture(scope="module")
-def server(model: Path) -> Iterator[LiveServer]:
-    with live_server(model, *LIMITS) as started:
-        yield started
-
-
-def memory(server: LiveServer) -> int:
-    """Return the bytes that the server and its workers hold."""
-    process = psutil.Process(server.process.pid)
-    return sum(p.memory_info().rss for p in [process, *process.children(recursive=True)])
-
-
-def is_well(server: LiveServer) -> bool:
-    return server.ask("/predict", json.dumps(GOOD).encode())[0] == 200
-
-
 # --- bodies -----------------------------------------------------------------------------------------------
 
 
 def test_random_bodies_are_refused(server: LiveServer, n_cases: float) -> None:
     rng = np.random.default_rng(11)
-    assert is_well(server)
-    before = memory(server)
+    assert server.is_well()
+    before = server.memory()
     targets = ("/predict", "/explain", "/predict/file?kind=csv", "/predict/file?kind=jsonl", "/nowhere")
     words = [b'{"smiles":', b'"C"', b'{"graphs":[{"nodes":', b"[[", b"]]", b"}", b'"edges":', b"null", b"1e9"]
     seen: set[int] = set()
@@ -76,8 +53,8 @@ def test_random_bodies_are_refused(server: LiveServer, n_cases: float) -> None:
         assert 400 <= status < 500, (case, status, body[:80], answer)
         assert json.loads(answer)["error"]
     assert {400, 404, 422} <= seen
-    assert is_well(server)
-    assert memory(server) - before < 150 << 20
+    assert server.is_well()
+    assert server.memory() - before < 150 << 20
 
 
 def test_random_bytes_that_are_no_http(server: LiveServer) -> None:
@@ -89,7 +66,7 @@ def test_random_bytes_that_are_no_http(server: LiveServer) -> None:
             except (BrokenPipeError, ConnectionResetError):
                 continue
             assert answer_of(stream)[0] in (0, 400)
-    assert is_well(server)
+    assert server.is_well()
 
 
 @pytest.mark.parametrize(
@@ -108,13 +85,13 @@ def test_random_bytes_that_are_no_http(server: LiveServer) -> None:
     ids=["lists", "objects", "nodes", "many nodes", "long", "number", "mistakes", "bad nodes", "keys"],
 )
 def test_deep_and_long_bodies(server: LiveServer, body: bytes) -> None:
-    before = memory(server)
+    before = server.memory()
     for path in ("/explain", "/predict"):
         status, answer = server.ask(path, body)
         row_says_so = status == 200 and json.loads(answer)["rows"][0]["error"]
         assert 400 <= status < 500 or row_says_so, (status, answer[:200])
-    assert is_well(server)
-    assert memory(server) - before < 200 << 20
+    assert server.is_well()
+    assert server.memory() - before < 200 << 20
 
 
 def test_bodies_over_the_limit_are_not_read(server: LiveServer) -> None:
@@ -132,7 +109,7 @@ def test_bodies_over_the_limit_are_not_read(server: LiveServer) -> None:
     with server.connect() as stream:  # a lie about the length costs nothing
         stream.sendall(b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n")
         assert answer_of(stream)[0] == 413
-    assert is_well(server)
+    assert server.is_well()
 
 
 # --- slow clients -----------------------------------------------------------------------------------------
@@ -154,7 +131,7 @@ def test_a_slow_client_is_not_waited_for(server: LiveServer, beginning: bytes, s
         stream.sendall(beginning)
         assert answer_of(stream)[0] == status
         assert time.monotonic() - start < READ_SECONDS + 5
-    assert is_well(server)
+    assert server.is_well()
 
 
 def test_a_client_that_drips_is_not_waited_for(server: LiveServer) -> None:
@@ -171,7 +148,7 @@ def test_a_client_that_drips_is_not_waited_for(server: LiveServer) -> None:
 
 
 def test_a_client_that_takes_no_answers_is_not_waited_for(server: LiveServer) -> None:
-    n_asked, before = 500, memory(server)
+    n_asked, before = 500, server.memory()
     script = len(server.ask("/page.js")[1])
     with server.connect() as stream:
         stream.sendall(b"GET /page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * n_asked)
@@ -182,14 +159,14 @@ def test_a_client_that_takes_no_answers_is_not_waited_for(server: LiveServer) ->
             while chunk := stream.recv(1 << 20):
                 taken += len(chunk)
     assert taken < n_asked * script / 2
-    assert is_well(server)
-    assert memory(server) - before < 100 << 20
+    assert server.is_well()
+    assert server.memory() - before < 100 << 20
 
 
 def test_many_silent_clients_do_not_lock_others_out(server: LiveServer) -> None:
     silent = [server.connect() for _ in range(60)]
     try:
-        wait_until(lambda: is_well(server), 30)
+        wait_until(lambda: server.is_well(), 30)
     finally:
         for stream in silent:
             stream.close()
@@ -203,7 +180,7 @@ def workers_of(server: LiveServer) -> list[Any]:
 
 
 def test_an_answer_that_takes_too_long_is_given_up(server: LiveServer) -> None:
-    assert is_well(server)
+    assert server.is_well()
     replaced = server.ask_json("/health")[1]["replaced"]
     for worker in workers_of(server):
         worker.suspend()
@@ -213,12 +190,12 @@ def test_an_answer_that_takes_too_long_is_given_up(server: LiveServer) -> None:
     assert time.monotonic() - start < SECONDS + 5
     wait_until(lambda: server.ask_json("/health")[1]["idle"] == 1)
     assert server.ask_json("/health")[1]["replaced"] == replaced + 1
-    assert is_well(server)
+    assert server.is_well()
     assert len(workers_of(server)) == 1
 
 
 def test_too_many_at_once_are_told_to_come_back(server: LiveServer) -> None:
-    assert is_well(server)
+    assert server.is_well()
     (worker,) = workers_of(server)
     worker.suspend()
     answers: list[int] = []
@@ -234,14 +211,14 @@ def test_too_many_at_once_are_told_to_come_back(server: LiveServer) -> None:
     for thread in asking:
         thread.join()
     assert answers.count(200) == 5
-    assert is_well(server)
+    assert server.is_well()
 
 
 @pytest.mark.long
 def test_a_worker_that_ended_is_replaced(server: LiveServer) -> None:
     (worker,) = workers_of(server)
     worker.kill()
-    wait_until(lambda: is_well(server))
+    wait_until(lambda: server.is_well())
     (fresh,) = workers_of(server)
     assert fresh.pid != worker.pid
 
@@ -268,15 +245,15 @@ def test_requests_made_from_the_document_fail_no_server(server: LiveServer, n_ca
     for operation in document.get_all_operations():
         bounded(given(case=operation.ok().as_strategy())(check))()
     assert {200, 422} <= set(seen)
-    assert is_well(server)
+    assert server.is_well()
 
 
 # --- starting and stopping --------------------------------------------------------------------------------
 
 
-def test_a_stop_lets_requests_end(model: Path) -> None:
-    with live_server(model, "--workers", "1") as server:
-        assert is_well(server)
+def test_a_stop_lets_requests_end(served_model: Path) -> None:
+    with live_server(served_model, "--workers", "1") as server:
+        assert server.is_well()
         workers = workers_of(server)
         for worker in workers:
             worker.suspend()
@@ -298,7 +275,7 @@ def test_a_stop_lets_requests_end(model: Path) -> None:
 
 
 def test_a_server_that_cannot_start_says_why(
-    model: Path, server: LiveServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    served_model: Path, server: LiveServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     from gdlnn.cli import main
 
@@ -306,11 +283,11 @@ def test_a_server_that_cannot_start_says_why(
     broken.write_bytes(os.urandom(100))
     port = str(server.address[1])
     for words, reason in (
-        ([str(model), "--port", port], f"127.0.0.1:{port}: expected an address to listen on"),
+        ([str(served_model), "--port", port], f"127.0.0.1:{port}: expected an address to listen on"),
         ([str(tmp_path / "none.gdlnn")], "none.gdlnn: expected a model file, got no such file"),
         ([str(broken), "--port", "0", "--workers", "1"], "broken.gdlnn: expected a model file"),
-        ([str(model), "--max-batch", "0"], "batch: expected a number above 0, got 0"),
-        ([str(model), "--workers", "0"], "workers: expected at least 1, got 0"),
+        ([str(served_model), "--max-batch", "0"], "batch: expected a number above 0, got 0"),
+        ([str(served_model), "--workers", "0"], "workers: expected at least 1, got 0"),
     ):
         with pytest.raises(SystemExit) as ended:
             main(["serve", *words])

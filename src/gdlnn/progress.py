@@ -11,7 +11,10 @@ import sys
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from gdlnn.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -72,8 +75,14 @@ def progress_bar(
         from rich.progress import Progress
 
         with Progress(*_columns(style), console=console, transient=transient) as bar:
-            task = bar.add_task(name, total=total, completed=completed, says=says, left=None)
-            yield lambda **changes: bar.update(task, **changes)
+            said = printable(says)
+            task = bar.add_task(printable(name), total=total, completed=completed, says=said, left=None)
+            yield lambda **changes: bar.update(task, **_printable_words(changes))
+
+
+def _printable_words(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return changes of a bar whose text has no control characters."""
+    return changes | {"says": printable(changes["says"])} if "says" in changes else changes
 
 
 def is_watched() -> bool:
@@ -236,13 +245,14 @@ def _ignore(**_: Any) -> None:
 def _columns(style: Style) -> tuple[Any, ...]:
     from rich import progress as rich
 
-    name, says = rich.TextColumn("{task.description}"), rich.TextColumn("{task.fields[says]}")
+    text_column = partial(rich.TextColumn, markup=False)  # a name may have brackets
+    name, says = text_column("{task.description}"), text_column("{task.fields[says]}")
     if style == "steps":
         return name, rich.BarColumn(), rich.MofNCompleteColumn(), says, rich.TimeRemainingColumn()
     if style == "bytes":
         return name, rich.BarColumn(), rich.DownloadColumn(), rich.TransferSpeedColumn()
     if style == "rows":
-        both = rich.TextColumn("{task.description}: {task.fields[says]}")
+        both = text_column("{task.description}: {task.fields[says]}")
         return rich.SpinnerColumn(), both, rich.TimeElapsedColumn()
     if style == "stages":
         percent = rich.TextColumn("{task.percentage:3.0f} %")

@@ -72,9 +72,9 @@ def main(words: list[str]) -> None:
             said = process.communicate()[1]
             assert process.returncode == 0, said.decode()
             expected[command], seconds[command] = output(alone, COMMANDS[command]), time.monotonic() - begin
-        while sum(kills.values()) < wanted:
-            command = names[sum(runs.values()) % len(names)]
-            folder = Path(shutil.copytree(source, Path(name) / f"{command}-{sum(runs.values())}"))
+        while kills.total() < wanted:
+            command = names[runs.total() % len(names)]
+            folder = Path(shutil.copytree(source, Path(name) / f"{command}-{runs.total()}"))
             for attempt in range(12):
                 process = start(folder, COMMANDS[command])
                 try:
@@ -92,10 +92,11 @@ def main(words: list[str]) -> None:
                 assert command == "evaluate" or found in (None, expected[command]), f"{command}: half a file"
             assert found == expected[command], f"{command}: other bytes"
             runs[command] += 1
+            print(f"{command}: the same bytes; {kills.total()} kills so far", flush=True)
             shutil.rmtree(folder)
     for command in names:
         print(f"{command:9} {kills[command]:4} kills, {runs[command]:3} runs: the bytes of a run alone")
-    print(f"{sum(kills.values())} kills, seed {seed}")
+    print(f"{kills.total()} kills, seed {seed}")
 
 
 if __name__ == "__main__":

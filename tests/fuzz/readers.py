@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fuzz.targets import CUT, TU_FILES, _dataset_file, _model_file, archive, seeds
+from fuzz.targets import CUT, TU_FILES, _dataset_file, _model_file, archive, members, seeds
 from gdlnn import GDLNNError, Graph, GraphDataset, ProgramSet, load_model, load_tu, make_ba_2motifs, mine
 from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
 from gdlnn.explain import Explanation
+from reference.hostile_tables import SHEET_MEMBERS, sheet_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +88,14 @@ def _archived(read: Callable[[Path], Any], whole: Callable[[], bytes]) -> Callab
     return lambda data: of_bytes(archive(data, names) if names else data)
 
 
+def _sheet(data: bytes) -> str:
+    """Read an Excel file whose members are the pieces of the bytes, or the bytes themselves."""
+    return _OF_SHEETS(archive(data, SHEET_MEMBERS))
+
+
+_OF_SHEETS = reader(lambda path: load_smiles(path, label="active", min_classes=1), "t.xlsx")
+
+
 READERS: dict[str, Callable[[bytes], str]] = {
     "model": _archived(load_model, _model_file),
     "dataset": _archived(GraphDataset.load, _dataset_file),
@@ -95,6 +104,8 @@ READERS: dict[str, Callable[[bytes], str]] = {
     "tu": _tu,
     "jsonl": reader(load_jsonl, "g.jsonl"),
     "table": reader(lambda path: load_smiles(path, label="active", min_classes=1), "t.csv"),
+    "xlsx": _sheet,
+    "parquet": reader(lambda path: load_smiles(path, label="active", min_classes=1), "t.parquet"),
     "sdf": reader(lambda path: load_sdf(path), "m.sdf"),
     "explanation": reader(lambda path: Explanation.from_json(path.read_bytes()), "e.json"),
     "checkpoint": reader(_checkpoint, "run"),
@@ -122,6 +133,11 @@ def sound_files(name: str) -> list[bytes]:
             save_jsonl(MOTIFS, path)
         elif name == "table":
             path.write_bytes(b"\n".join(EXAMPLES.read_bytes().splitlines()[:12]) + b"\n")
+        elif name == "xlsx":
+            whole = sheet_of([line.split(",") for line in EXAMPLES.read_text().splitlines()[:12]])
+            return [whole, CUT.join(members(whole).values())]
+        elif name == "parquet":
+            path.write_bytes(_parquet())
         elif name == "sdf":
             path.write_text(_sdf())
         elif name == "explanation":
@@ -131,6 +147,16 @@ def sound_files(name: str) -> list[bytes]:
         else:
             mine(MOTIFS, checkpoint=path, targets=3)
         return [path.read_bytes()]
+
+
+def _parquet() -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    header, *rows = (line.split(",") for line in EXAMPLES.read_text().splitlines()[:12])
+    buffer = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(list(map(list, zip(*rows, strict=True))), header), buffer)
+    return bytes(buffer.getvalue())
 
 
 def _sdf() -> str:

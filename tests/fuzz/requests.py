@@ -1,4 +1,6 @@
-"""Many requests to a live server, a tenth of them hostile: ``python -m fuzz.requests N [SEED]`` in tests/.
+"""Many requests to a live server, a tenth of them hostile: ``python -m fuzz.requests N [SEED [SECONDS]]``.
+
+Run it in tests/. After SECONDS no more are sent, and what came of those before is told.
 
 Good requests must be answered with 200, or with 503 while the server is busy; nothing is answered with 500,
 no good request is lost, and the memory of server and workers stays flat.
@@ -16,9 +18,6 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
-
-import psutil
 
 from fuzz.readers import PIECES
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
@@ -85,23 +84,19 @@ def hostile(server: LiveServer, rng: random.Random) -> tuple[str, int]:
     return kind, 0
 
 
-def memory(server: LiveServer) -> int:
-    """Return the bytes that the server and its workers hold."""
-    process = psutil.Process(server.process.pid)
-    return sum(each.memory_info().rss for each in [process, *process.children(recursive=True)])
-
-
-def run(server: LiveServer, n_requests: int, seed: int) -> tuple[Seen, Seen, list[str]]:
+def run(
+    server: LiveServer, n_requests: int, seed: int, seconds: float = float("inf")
+) -> tuple[Seen, Seen, list[str]]:
     """Send the requests over a few threads."""
     seen, refused, lost = Seen(), Seen(), list[str]()
-    left = iter(range(n_requests))
+    left, end = iter(range(n_requests)), time.monotonic() + seconds
     lock = threading.Lock()
 
     def client(number: int) -> None:
         rng = random.Random(1000 * seed + number)
         while True:
             with lock:
-                if next(left, None) is None:
+                if time.monotonic() > end or next(left, None) is None:
                     return
             bad = rng.random() < HOSTILE
             try:
@@ -132,19 +127,21 @@ def told(counts: Seen) -> str:
 def main(words: list[str]) -> None:
     """Start a server, send the requests, and say what came of them."""
     n_requests, seed = (int(words[0]) if words else 50_000), (int(words[1]) if len(words) > 1 else 0)
+    most_seconds = float(words[2]) if len(words) > 2 else float("inf")
     with tempfile.TemporaryDirectory() as folder:
         model = molecules_file(Path(folder))[0]
         with live_server(model, *OPTIONS) as server:
-            run(server, min(1000, n_requests // 5), seed + 1)  # what is loaded late is loaded now
-            before, begin = memory(server), time.monotonic()
-            seen, refused, lost = run(server, n_requests, seed)
+            run(
+                server, min(1000, n_requests // 5), seed + 1, most_seconds / 10
+            )  # what is loaded late is loaded now
+            before, begin = server.memory(), time.monotonic()
+            seen, refused, lost = run(server, n_requests, seed, most_seconds)
             seconds = time.monotonic() - begin
-            well: Any = lambda: server.ask("/predict", b'{"smiles": "CCO"}')[0] == 200  # noqa: E731
-            wait_until(well, 60)
-            growth = memory(server) - before
+            wait_until(server.is_well, 60)
+            growth = server.memory() - before
             replaced = server.ask_json("/health")[1]["replaced"]
             assert server.stop() == 0
-    print(f"{n_requests} requests in {seconds:.0f} s, seed {seed}")
+    print(f"{seen.total() + refused.total()} requests in {seconds:.0f} s, seed {seed}")
     print(f"good:    {told(seen)}")
     print(f"hostile: {told(refused)}")
     print(f"memory grew by {growth / 1e6:.1f} MB; {replaced} workers replaced; lost: {lost[:3]}")

@@ -70,7 +70,7 @@ def model(data: bytes) -> None:
     """Read a model file, and predict with it."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "m.gdlnn"
-        file.write_bytes(archive(data, list(_members(_model_file()))))
+        file.write_bytes(archive(data, list(members(_model_file()))))
         try:
             loaded = load_model(file)
         except ModelError:
@@ -88,7 +88,7 @@ def dataset(data: bytes) -> None:
     """Read a saved data set."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "d.gdlds"
-        file.write_bytes(archive(data, list(_members(_dataset_file()))))
+        file.write_bytes(archive(data, list(members(_dataset_file()))))
         with contextlib.suppress(DatasetError):
             read = GraphDataset.load(file)
             assert len(read.graphs) == len(read)
@@ -168,10 +168,11 @@ def seeds(target: str) -> list[bytes]:
     if target == "table":
         return [b"smiles,y,id\nCCO,0,a\nc1ccccc1N,1,b\n", b'id;y;smiles\n"x;1";1.0;C[N+](C)C\n']
     whole = _model_file() if target == "model" else _dataset_file()
-    return [whole, CUT.join(_members(whole).values())]
+    return [whole, CUT.join(members(whole).values())]
 
 
-def _members(data: bytes) -> dict[str, bytes]:
+def members(data: bytes) -> dict[str, bytes]:
+    """Return the members of an archive by name."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         return {name: file.read(name) for name in file.namelist()}
 

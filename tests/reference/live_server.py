@@ -44,6 +44,19 @@ class LiveServer:
         status, body = self.ask(path, None if value is None else json.dumps(value).encode())
         return status, json.loads(body)
 
+    def is_well(self) -> bool:
+        """Say whether a plain question is answered."""
+        with contextlib.suppress(OSError):
+            return self.ask("/predict", b'{"smiles": "Nc1ccccc1"}')[0] == 200
+        return False
+
+    def memory(self) -> int:
+        """Return the bytes that the server and its workers hold."""
+        import psutil
+
+        process = psutil.Process(self.process.pid)
+        return sum(each.memory_info().rss for each in [process, *process.children(recursive=True)])
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask the server to stop; return its exit code."""
         self.process.send_signal(number)

@@ -11,6 +11,7 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,7 +68,9 @@ def read_dataset(path: Path) -> None:
     """Read whatever the command line takes: a folder, a table, SDF, JSON Lines, a saved dataset."""
     from gdlnn.datasets.resolve import resolve_dataset
 
-    resolve_dataset(str(path), label="y" if path.suffix == ".csv" else None, download=False)
+    resolve_dataset(
+        str(path), label="y" if path.suffix in (".csv", ".xlsx", ".parquet") else None, download=False
+    )
 
 
 def read_explanation(path: Path) -> None:
@@ -87,6 +90,7 @@ READERS = {
     "model": read_model,
     "programs": read_programs,
     "dataset": read_dataset,
+    "tables": read_dataset,
     "explanation": read_explanation,
     "journal": read_journal,
 }
@@ -119,10 +123,23 @@ def _cost(reader: str, path: Path, most: int) -> Cost:
     return Cost(_status("VmHWM") - before, time.process_time() - begin, end)
 
 
+def _warm_parquet() -> None:
+    """Read a small file, so that pyarrow starts its threads before memory is limited."""
+    import pyarrow
+    from pyarrow import parquet
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.parquet"
+        parquet.write_table(pyarrow.table({"smiles": ["C", "CC"], "y": ["0", "1"]}), path)
+        read_dataset(path)
+
+
 def _warm(readers: set[str]) -> None:
     """Import what readers import; torch takes seconds, and only models need it."""
     for module in ("rdkit.Chem", "gdlnn.datasets.resolve", "gdlnn.gdl.parser", "gdlnn.mining.results"):
         __import__(module)
+    if "tables" in readers:
+        _warm_parquet()
     if not readers.isdisjoint({"model", "explanation"}):
         import torch
 

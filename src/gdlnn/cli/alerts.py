@@ -9,6 +9,7 @@ import typer
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.explain import class_of
+from gdlnn.cli.terminal import echo
 from gdlnn.errors import WriteError
 from gdlnn.io.atomic import atomic_write
 
@@ -71,9 +72,9 @@ def alerts(
         told: dict[str, Any] = {"output": str(output), "alerts": len(found), "with_smarts": exact}
         opt.print_json(told | ({} if catalog is None else {"catalog": str(catalog)}))
     elif not quiet:
-        typer.echo(f"{output.name}: {len(found)} alerts, {exact} of them with an exact SMARTS")
+        echo(f"{output.name}: {len(found)} alerts, {exact} of them with an exact SMARTS")
         if catalog is not None:
-            typer.echo(f"{catalog.name}: {exact} entries")
+            echo(f"{catalog.name}: {exact} entries")
 
 
 def _write(found: list[Alert], output: Path, catalog: Path | None) -> None:

@@ -19,7 +19,8 @@ import typer
 from typer.main import get_command
 
 from gdlnn.cli.late import LateCommand, LateGroup
-from gdlnn.errors import GDLNNError, printable
+from gdlnn.cli.terminal import PrintableFormatter, echo
+from gdlnn.errors import GDLNNError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,7 @@ class _State:
     """What the options of the running command line ask for."""
 
     debug: bool = False
+    verbose: bool = False
 
 
 STATE = _State()
@@ -51,22 +53,28 @@ def _set_debug(value: bool) -> None:
     STATE.debug = STATE.debug or value
 
 
-class _PrintableFormatter(logging.Formatter):
-    """Escape control characters, since names from files may contain them."""
+def _take_log(formatter: PrintableFormatter | None) -> None:
+    """Send the package's log to standard error; None ends that.
 
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+    Without a handler Python prints warnings itself, with whatever characters a file's names have.
+    """
+    logger = logging.getLogger("gdlnn")
+    for handler in [handler for handler in logger.handlers if handler.name == HANDLER]:
+        logger.removeHandler(handler)
+    if formatter is not None:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.name = HANDLER
+        handler.setFormatter(formatter)
+        logger.addHandler(handler)
 
 
 def _log_to_stderr(value: bool) -> None:
-    """Send the package's log to standard error, with the versions first for bug reports."""
-    logger = logging.getLogger("gdlnn")
-    if not value or any(handler.name == HANDLER for handler in logger.handlers):
+    """Send the whole log of the package to standard error, with the versions first for bug reports."""
+    if not value or STATE.verbose:
         return
-    handler = logging.StreamHandler(sys.stderr)
-    handler.name = HANDLER
-    handler.setFormatter(_PrintableFormatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
-    logger.addHandler(handler)
+    STATE.verbose = True
+    logger = logging.getLogger("gdlnn")
+    _take_log(PrintableFormatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
     logger.setLevel(logging.INFO)
     from gdlnn import __version__
 
@@ -75,11 +83,10 @@ def _log_to_stderr(value: bool) -> None:
 
 def _reset() -> None:
     """Undo what the options did, for the next command line of this process."""
-    STATE.debug = False
-    logger = logging.getLogger("gdlnn")
-    for handler in [handler for handler in logger.handlers if handler.name == HANDLER]:
-        logger.removeHandler(handler)
-        logger.setLevel(logging.NOTSET)
+    _take_log(None)
+    if STATE.verbose:
+        logging.getLogger("gdlnn").setLevel(logging.NOTSET)
+    STATE.debug = STATE.verbose = False
 
 
 VerboseOption = Annotated[
@@ -196,7 +203,7 @@ def _show_version(value: bool) -> None:
     if value:
         from gdlnn import __version__
 
-        typer.echo(f"gdlnn {__version__}")
+        echo(f"gdlnn {__version__}")
         raise typer.Exit
 
 
@@ -215,17 +222,18 @@ def options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors in the input become one line and exit code 2."""
     given = sys.argv[1:] if arguments is None else arguments
+    _take_log(PrintableFormatter())
     try:
         with _handled_signals() as stop:
             app(args=given, prog_name="gdlnn")
     except SystemExit as end:
         if _was_interrupted(end):
-            typer.echo(STOPPED, err=True)
+            echo(STOPPED, err=True)
         raise SystemExit(stop.exit_code(end.code)) from None
     except (GDLNNError, OSError) as error:
         if STATE.debug:
             raise
-        typer.echo(f"error: {printable(str(error))}", err=True)
+        echo(f"error: {error}", err=True)
         raise SystemExit(BAD_INPUT) from None
     finally:
         _reset()

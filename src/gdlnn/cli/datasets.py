@@ -9,13 +9,14 @@ import numpy as np
 import typer
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.terminal import echo
 from gdlnn.datasets.download import fetch
 from gdlnn.datasets.jsonl import save_jsonl
 from gdlnn.datasets.load import find_folder, read_folder
 from gdlnn.datasets.registry import REGISTRY, source_of
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.datasets.tu import save_tu
-from gdlnn.errors import DatasetError, printable
+from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.graphs.molecules import MoleculeReader
 
@@ -64,7 +65,7 @@ def list_datasets(root: opt.Root = None, as_json: opt.Json = False) -> None:
         for row in rows
     ]
     _table(header, cells)
-    typer.echo(f"\nGenerated: {SYNTHETIC}. Any other TU dataset is downloaded by name.")
+    echo(f"\nGenerated: {SYNTHETIC}. Any other TU dataset is downloaded by name.")
 
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -75,7 +76,7 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
             cell.ljust(width) if i in left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        typer.echo("  ".join(line).rstrip())
+        echo("  ".join(line).rstrip())
 
 
 @app.command(epilog="Example: gdlnn datasets info mine.csv --smiles smiles --label active")
@@ -117,34 +118,34 @@ def info(
         result["skipped"] = [row._asdict() for row in data.skipped]
         opt.print_json(result)
         return
-    typer.echo(printable(str(summary)))
+    echo(str(summary))
     schema = data.schema or Schema()
     if summary.class_counts:
         counts = (f"{schema.class_name(label)}: {count}" for label, count in summary.class_counts.items())
-        typer.echo(printable(f"classes: {', '.join(counts)}"))
+        echo(f"classes: {', '.join(counts)}")
     for of, features in (("node", schema.node), ("edge", schema.edge)):
         for feature in features:
             names = list(feature.values.values())
             shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
             told = f"{of} feature {feature.name} ({feature.kind})" + (f": {shown}" if names else "")
-            typer.echo(printable(told))
+            echo(told)
     if data.published_splits is not None:
         sizes = ", ".join(f"{name} {len(rows)}" for name, rows in data.published_splits.items())
-        typer.echo(f"published split: {sizes}")
+        echo(f"published split: {sizes}")
     if data.edge_masks is not None:
-        typer.echo("ground truth: the nodes and edges that decide are known")
-    typer.echo(f"duplicates: {len(twins.groups)} groups, {twins.n_extra} redundant graphs", nl=False)
-    typer.echo(f", {len(twins.conflicting)} groups with conflicting labels")
+        echo("ground truth: the nodes and edges that decide are known")
+    echo(f"duplicates: {len(twins.groups)} groups, {twins.n_extra} redundant graphs", nl=False)
+    echo(f", {len(twins.conflicting)} groups with conflicting labels")
     labels = np.asarray(data.y)
     for group in twins.conflicting:
         told = ", ".join(f"row {rows[i]}: {labels[i]}" for i in group)
-        typer.echo(f"  {told}" + (f" ({data.smiles[group[0]]})" if data.smiles is not None else ""))
+        echo(f"  {told}" + (f" ({data.smiles[group[0]]})" if data.smiles is not None else ""))
     if data.skipped:
-        typer.echo(f"skipped rows: {len(data.skipped)}")
+        echo(f"skipped rows: {len(data.skipped)}")
         for row in data.skipped[:10]:
-            typer.echo(printable(f"  row {row.row}: {row.value}: {row.reason}"))
+            echo(f"  row {row.row}: {row.value}: {row.reason}")
         if len(data.skipped) > 10:
-            typer.echo(f"  and {len(data.skipped) - 10} more; use --json to list all")
+            echo(f"  and {len(data.skipped) - 10} more; use --json to list all")
 
 
 @app.command(epilog="Example: gdlnn datasets download MUTAG PTC_MR")
@@ -165,7 +166,7 @@ def download(
         n_graphs = None if at_hand else len(read_folder(source, fetch(source, verify=verify)))
         told.append({"name": source.name, "fetched": not at_hand, "graphs": n_graphs})
         if not quiet and not as_json:
-            typer.echo(f"{source.name}: {'at hand' if at_hand else f'{n_graphs} graphs'}")
+            echo(f"{source.name}: {'at hand' if at_hand else f'{n_graphs} graphs'}")
     if as_json:
         opt.print_json(told)
 
@@ -216,7 +217,7 @@ def convert(
     if as_json:
         opt.print_json({"output": str(output), "graphs": len(data)})
     elif not quiet:
-        typer.echo(f"{output.name}: {len(data)} graphs")
+        echo(f"{output.name}: {len(data)} graphs")
 
 
 def _write(data: GraphDataset, output: Path) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.report import tell_result
+from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.gdl.text import shortened
@@ -72,7 +73,7 @@ class Steps:
     def say(self, text: str) -> None:
         """Print a line."""
         if not self.silent:
-            typer.echo(text)
+            echo(text)
 
     def done(self, text: str) -> None:
         """Print a finished step and how long it took."""

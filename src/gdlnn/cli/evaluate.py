@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gdlnn.cli.app import INTERRUPTED
+from gdlnn.cli.terminal import echo
 from gdlnn.errors import GDLNNError
 from gdlnn.progress import is_watched, progress_bar
 
@@ -244,9 +245,9 @@ def motifs(
     with tempfile.TemporaryDirectory() as folder, _shown_progress() as report:
         study = MotifStudy(graphs, seed, _config(Path(folder), None, "cpu", jobs), report, max(1, count))
     write_file(output, study.figure())
-    typer.echo(f"Picture: {output}")
+    echo(f"Picture: {output}")
     if count:
-        typer.echo(study.counts())
+        echo(study.counts())
 
 
 # --- what commands share ----------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def _run(plan: StudyPlan, config: RunConfig) -> int:
         try:
             return Study(plan, config, report).run()
         except KeyboardInterrupt:
-            typer.echo("stopped; run the same command again to resume", err=True)
+            echo("stopped; run the same command again to resume", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -330,7 +331,7 @@ def _run(plan: StudyPlan, config: RunConfig) -> int:
 def _shown_progress() -> Iterator[Callable[[int, int, str], None]]:
     """Show a bar, or a line per task if standard error is not a terminal."""
     if not is_watched():
-        yield lambda done, total, says: typer.echo(f"[{done}/{total}] {says}", err=True)
+        yield lambda done, total, says: echo(f"[{done}/{total}] {says}", err=True)
         return
     with progress_bar("study", style="tasks") as update:
         yield lambda done, total, says: update(completed=done, total=total, says=says)
@@ -338,8 +339,8 @@ def _shown_progress() -> Iterator[Callable[[int, int, str], None]]:
 
 def _finish(text: str, where: str, failed: int) -> None:
     """Show the tables; end with exit code 1 if cells failed."""
-    typer.echo(text)
-    typer.echo(where)
+    echo(text)
+    echo(where)
     if failed:
-        typer.echo(f"{failed} cell(s) failed; the reasons are listed below the tables", err=True)
+        echo(f"{failed} cell(s) failed; the reasons are listed below the tables", err=True)
         raise typer.Exit(1)

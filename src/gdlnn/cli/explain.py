@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.terminal import echo
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.registry import REGISTRY, canonical_name
-from gdlnn.errors import ExplanationError, printable
+from gdlnn.errors import ExplanationError
 from gdlnn.graphs import GraphDataset
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def explain(
     if as_json:
         opt.print_json({"output": str(output), "explanations": len(found)})
     elif not quiet:
-        typer.echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
+        echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
 
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
@@ -162,13 +163,13 @@ def _explain_model(
     found = explain_model(model, data)
     values = json.dumps(found.to_json(), indent=1) + "\n"
     if output is None:
-        typer.echo(values if as_json else found.describe(), nl=not as_json)
+        echo(values if as_json else found.describe(), nl=not as_json)
         return
     write_text(output, found.to_html() if output.suffix.lower() == ".html" else values)
     if as_json:
         opt.print_json({"output": str(output), "graphs": found.n_graphs})
     elif not quiet:
-        typer.echo(f"{output.name}: {found.n_graphs} graphs")
+        echo(f"{output.name}: {found.n_graphs} graphs")
 
 
 def _n_features(text: str) -> Any:
@@ -194,10 +195,10 @@ def _collected(coming: Iterator[Explanation], n: int, say: Callable[[str], None]
 
 def _print(found: list[Explanation], rows: list[int], *, as_json: bool, single: bool) -> None:
     if as_json:
-        typer.echo(_json(found, single=single), nl=False)
+        echo(_json(found, single=single), nl=False)
         return
     for row, explanation in zip(rows, found, strict=True):
-        typer.echo(printable(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}"))
+        echo(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}")
 
 
 def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]:

@@ -11,8 +11,9 @@ from rich.console import Console
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.app import INTERRUPTED
+from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import resolve_dataset
-from gdlnn.errors import MiningError, printable
+from gdlnn.errors import MiningError
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
@@ -151,7 +152,7 @@ def mine(
         if as_json:
             opt.print_json(found.to_json())
         else:
-            typer.echo(str(found))
+            echo(str(found))
         return
     with opt.executor_of(dask, "" if quiet else "mining") as executor:
         programs = mine_programs(
@@ -177,7 +178,7 @@ def mine(
     _write(programs, programs.summary(), kept, output, show, as_json=as_json, quiet=quiet)
     if not programs.complete:
         again = " Run the same command again to resume from the checkpoint." if checkpoint else ""
-        typer.echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
+        echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
         if programs.stopped_by == "interrupt":
             raise typer.Exit(INTERRUPTED)
 
@@ -198,10 +199,10 @@ def _write(
     if as_json:
         opt.print_json({"programs": str(output), "n_programs": len(programs), "complete": programs.complete})
     elif not quiet:
-        typer.echo(printable(summary))
+        echo(summary)
         if show > 0 and programs:
             Console().print(programs.table(show))
-        typer.echo(f"{output.name}: {len(programs)} programs")
+        echo(f"{output.name}: {len(programs)} programs")
 
 
 def _bags(text: str) -> Bags:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from gdlnn.cli.terminal import echo
 from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset, trained_smiles_column
 from gdlnn.datasets.tu import tu_prefix
@@ -265,13 +266,13 @@ def executor_of(dask: str | None, says: str = "") -> Iterator[Executor | None]:
         return
     with dask_executor(dask) as (executor, where):
         if says:
-            typer.echo(f"{says} on {where}", err=True)
+            echo(f"{says} on {where}", err=True)
         yield executor
 
 
 def print_json(value: Any) -> None:
     """Print what --json asks for."""
-    typer.echo(json.dumps(value, indent=2))
+    echo(json.dumps(value, indent=2))
 
 
 def timed_messages(quiet: bool) -> Callable[[str], None]:
@@ -280,6 +281,6 @@ def timed_messages(quiet: bool) -> Callable[[str], None]:
 
     def say(text: str) -> None:
         if not quiet:
-            typer.echo(f"{time.monotonic() - started:6.1f} s  {text}", err=True)
+            echo(f"{time.monotonic() - started:6.1f} s  {text}", err=True)
 
     return say

@@ -12,13 +12,14 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.errors import DatasetError, ModelError, WriteError, printable
+from gdlnn.errors import DatasetError, ModelError, WriteError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
@@ -89,15 +90,15 @@ def predict(
             saved = stack.enter_context(prediction_checkpoint(checkpoint, model, source, options, table))
         executor = stack.enter_context(opt.executor_of(dask, "" if quiet else "predicting"))
         advance = stack.enter_context(_progress(not quiet and not as_json))
-        file = stack.enter_context(_opened(output))
-        file.write(table.header())
+        write = stack.enter_context(_opened(output))
+        write(table.header())
         for record in saved.finished() if saved is not None else ():
-            file.write(table.restore(record))
+            write(table.restore(record))
         before = table.n_rows
         rest = islice(data.batches, table.n_batches, None)
         for answer in stream_predictions(list(models.values()), rest, executor):
             text = table.add(answer)
-            file.write(text)
+            write(text)
             if saved is not None:
                 saved.append([table.record(text)])
             advance(table.n_rows, before)
@@ -110,7 +111,7 @@ def predict(
         opt.print_json({"predictions": str(output), **table.summary(), "seconds": seconds})
     elif not quiet:
         for line in table.told(output.name, seconds, before):
-            typer.echo(printable(line), err=_is_standard(output))
+            echo(line, err=_is_standard(output))
 
 
 def _is_standard(output: Path) -> bool:
@@ -132,13 +133,16 @@ def _ending(output: Path) -> str:
 
 
 @contextmanager
-def _opened(output: Path) -> Iterator[IO[bytes]]:
-    """Open the table for writing: a file appears when it is complete, standard output is streamed."""
+def _opened(output: Path) -> Iterator[Callable[[bytes], object]]:
+    """Give a function that writes the table: a file appears when complete, standard output is streamed."""
     if not _is_standard(output):
         with atomic_write(output) as file:
-            yield file
+            yield file.write
         return
-    yield sys.stdout.buffer
+    if sys.stdout.isatty():  # a pipe or a file gets the bytes as they are
+        yield lambda data: echo(data.decode(errors="replace"), nl=False)
+        return
+    yield sys.stdout.buffer.write
     sys.stdout.buffer.flush()
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.terminal import echo
 from gdlnn.errors import ModelError, WriteError
 
 
@@ -132,7 +133,7 @@ def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: boo
         counts = made["data"]["training"]["classes"]
         title = f"{found['n']} held-out graphs"
         for line in score_lines(title, found["scores"], found["majority"], counts, names.__getitem__):
-            typer.echo(line)
+            echo(line)
         if left_out:
-            typer.echo(f"{left_out} graphs were left out, since the model was trained on them")
-        typer.echo(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
+            echo(f"{left_out} graphs were left out, since the model was trained on them")
+        echo(f"{output}: {output.stat().st_size / 1e6:.1f} MB")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.terminal import echo
 from gdlnn.errors import ModelError, require
 
 
@@ -65,7 +66,7 @@ def serve(
 
     def say(address: str) -> None:
         if not quiet:
-            typer.echo(f"{model.name}: {address} (the API: {address}/api); Ctrl-C stops it")
+            echo(f"{model.name}: {address} (the API: {address}/api); Ctrl-C stops it")
 
     run(
         model,

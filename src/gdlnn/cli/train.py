@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.terminal import echo
 from gdlnn.cli.train_tables import (
     check_folder,
     check_weights,
@@ -21,7 +22,7 @@ from gdlnn.cli.train_tables import (
     told_scores,
     train_several,
 )
-from gdlnn.errors import ModelError, printable
+from gdlnn.errors import ModelError
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
@@ -142,7 +143,7 @@ def train(
 
     def say(text: str) -> None:
         if not quiet and not as_json:
-            typer.echo(printable(text))
+            echo(text)
 
     with opt.given_input(dataset) as source:
         labels = label_columns(source, label, encoding)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import file_kind, resolve_dataset
 from gdlnn.datasets.tables import open_table
 from gdlnn.errors import DatasetError, ModelError, WriteError
@@ -159,7 +159,7 @@ def tell_time(
         opt.print_json(values if len(sets) > 1 else next(iter(values.values())))
     else:
         for name, found in told.items():
-            typer.echo(f"{name}: {found}" if len(sets) > 1 else str(found))
+            echo(f"{name}: {found}" if len(sets) > 1 else str(found))
 
 
 def told_scores(

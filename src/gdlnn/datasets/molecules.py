@@ -27,6 +27,8 @@ OnError = Literal["skip", "raise"]
 FIRST_RECORDS = 100
 """Records whose properties are the columns of an SDF file."""
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
+MAX_SMILES = 10_000
+"""Maximum length of a SMILES: RDKit takes quadratic time to find rings."""
 MAX_RECORD = 16 << 20
 """Maximum size of an SDF record, in bytes."""
 logger = logging.getLogger(__name__)
@@ -136,6 +138,8 @@ def parse_smiles(text: str) -> tuple[Any, str]:
     rd = chem("Reading SMILES")
     if not text:
         return None, "empty SMILES"
+    if len(text) > MAX_SMILES:
+        return None, f"expected a SMILES of at most {MAX_SMILES:,} characters, got {len(text):,}"
     if "\n" in text.strip():  # RDKit would read the rest as a name
         return None, "more than one line; is a quote not closed?"
     with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import csv
 import logging
-import zipfile
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
+from gdlnn.datasets.excel import excel_rows
+from gdlnn.datasets.parquet import ParquetTable
 from gdlnn.datasets.text import read_lines
-from gdlnn.errors import DatasetError, require
-from gdlnn.io.bounded_zip import BadArchiveError, check_archive
+from gdlnn.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +26,6 @@ Row = tuple[int, list[str], str]
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".smi", ".smiles", ".xlsx", ".parquet")
 UTF8 = "utf-8"
 NOT_UTF8 = "if the table is in Latin-1, as older programs write it, choose that encoding (--encoding latin-1)"
-_MAX_SHEET = 4 << 30
-_BATCH = 4096
 logger = logging.getLogger(__name__)
 
 
@@ -66,8 +64,8 @@ class Table:
         places = [self.place(column) for column in columns]
         wanted = [*places, *(range(len(self.header)) if whole else ())]
         for number, cells, problem in self.read(1 + max(places, default=-1)):
-            padded = [*cells, *[""] * (len(self.header) - len(cells))]
-            yield number, [] if problem else [padded[place] for place in wanted], problem
+            given = [cells[place] if place < len(cells) else "" for place in ([] if problem else wanted)]
+            yield number, given, problem
 
     def smiles_column(self) -> str:
         """Return the column called smiles, in any case, or the only one that has the word in its name."""
@@ -227,27 +225,9 @@ class _Noting:
 # --- sheets and Parquet -------------------------------------------------------------------------------------
 
 
-def as_text(value: Any) -> str:
-    """Return the value of a cell as in a csv file; None and NaN are empty."""
-    if value is None or value != value:  # NaN
-        return ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == value.min.time() else value.isoformat()
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value).strip()
-
-
 def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
     """Open the first sheet of an Excel file."""
-    rows = _sheet_values(path)
-    header = [as_text(value) for value in next(rows, ())]
-    while header and not header[-1]:
-        header.pop()
+    header = next(excel_rows(path), [])
     if not header:
         raise DatasetError(f"{path.name}: expected a header line with the column names, got an empty sheet")
     bare = bool(asked) and all(column.isdecimal() for column in asked)
@@ -255,64 +235,16 @@ def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
         header = [str(place + 1) for place in range(len(header))]
 
     def read(_least: int) -> Iterator[Row]:
-        number = 0
-        for place, values in enumerate(_sheet_values(path)):
-            cells = [as_text(value) for value in values]
-            if (place or bare) and any(cells):
-                number += 1
-                yield number, cells[: len(header)], ""
+        rows = islice(excel_rows(path), 0 if bare else 1, None)
+        return ((number, cells[: len(header)], "") for number, cells in enumerate(rows, start=1))
 
     return Table(path, header, read)
-
-
-def _sheet_values(path: Path) -> Iterator[tuple[Any, ...]]:
-    openpyxl = require("openpyxl", "tables", "Reading Excel files")
-    try:
-        check_archive(path, _MAX_SHEET)
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
-            if not book.worksheets:
-                raise DatasetError(f"{path.name}: the file has no sheets")
-            yield from book.worksheets[0].iter_rows(values_only=True)
-        finally:
-            book.close()
-    except DatasetError:
-        raise
-    except (
-        BadArchiveError,
-        zipfile.BadZipFile,
-        KeyError,
-        ValueError,
-        TypeError,
-        OSError,
-        SyntaxError,
-    ) as error:
-        raise DatasetError(f"{path.name}: not an Excel file, or damaged: {error}") from error
 
 
 def _open_parquet(path: Path) -> Table:
-    parquet = require("pyarrow.parquet", "tables", "Reading Parquet files")
-    arrow = require("pyarrow", "tables", "Reading Parquet files")
-    damaged = (arrow.ArrowException, OSError, ValueError)
-
-    def refused(error: Exception) -> DatasetError:
-        return DatasetError(f"{path.name}: not a Parquet file, or damaged: {error}")
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            header = list(file.schema_arrow.names)
-    except damaged as error:
-        raise refused(error) from error
+    found = ParquetTable(path)
 
     def read(_least: int) -> Iterator[Row]:
-        number = 0
-        try:
-            with parquet.ParquetFile(path) as file:
-                for batch in file.iter_batches(_BATCH):
-                    for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                        number += 1
-                        yield number, [as_text(value) for value in values], ""
-        except damaged as error:
-            raise refused(error) from error
+        return ((number, cells, "") for number, cells in enumerate(found.rows(), start=1))
 
-    return Table(path, header, read)
+    return Table(path, found.header, read)

@@ -17,9 +17,12 @@ from gdlnn.errors import DatasetError
 from gdlnn.graphs.graph import MAX_FEATURE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+MAX_TIMES = 20
+FREE_TEXT = 16 << 20
+"""Most text that the content of a table may give: so many times its length, and what is always accepted."""
 MAX_LINE = 1 << 20
 """Maximum length of a line, in bytes: real rows are far shorter, and no file may exhaust the memory."""
 MAX_TEXT = 4 << 30
@@ -153,3 +156,25 @@ def open_bytes(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
     return path.open("rb")
+
+
+def bounded_rows(rows: Iterable[list[str]], content: int, name: str) -> Iterator[list[str]]:
+    """Yield the rows of a table while cells and text stay in proportion to what the file holds.
+
+    Formats that say things once and refer to them later can give far more than they hold.
+
+    Parameters
+    ----------
+    rows
+        The cells of each row.
+    content
+        How many bytes the file holds, unpacked.
+    name
+        What to call the file in an error.
+    """
+    left = MAX_TIMES * content + FREE_TEXT
+    for cells in rows:
+        left -= len(cells) + sum(map(len, cells))
+        if left < 0:
+            raise DatasetError(f"{name}: {content:,} bytes of content give far more text than that")
+        yield cells

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import struct
 import zipfile
 from itertools import chain
 from pathlib import Path
@@ -22,7 +21,14 @@ from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import Schema, label_array
 from gdlnn.io import bounded_json
-from gdlnn.io.bounded_zip import BadArchiveError, open_archive, read_array, read_members, write_members
+from gdlnn.io.bounded_zip import (
+    DAMAGED,
+    BadArchiveError,
+    open_archive,
+    read_array,
+    read_members,
+    write_members,
+)
 
 if TYPE_CHECKING:
     import os
@@ -116,9 +122,7 @@ def is_saved(path: Path) -> bool:
     if not path.is_file() or not zipfile.is_zipfile(path):
         return False
     with (
-        contextlib.suppress(
-            *(BadArchiveError, zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError)
-        ),
+        contextlib.suppress(BadArchiveError, *DAMAGED),
         path.open("rb") as file,
         open_archive(file) as archive,
     ):

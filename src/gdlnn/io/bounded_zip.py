@@ -5,6 +5,7 @@ Files are untrusted: nothing is unpacked to disk, and no code is run.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 import struct
@@ -16,10 +17,11 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.errors import GDLNNError
 from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 MAX_RATIO = 200
@@ -30,6 +32,11 @@ MAX_DIRECTORY = 4 << 20
 """Longest list of members, in bytes: each of them takes ten times as much memory as in the file."""
 MAX_HEADER = 10_000
 """Longest header of a NumPy array, in bytes."""
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError),
+    *(RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
+)
+"""What `zipfile` raises on damaged files."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _VERSIONS: Mapping[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -48,6 +55,38 @@ def write_members(path: Path, members: Iterable[tuple[str, bytes]]) -> None:
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
 
 
+@contextlib.contextmanager
+def checked_archive(path: Path, limits: Mapping[str, int] | int) -> Iterator[zipfile.ZipFile]:
+    """Open an archive that unpacks to no more than it may, for reading its members.
+
+    A member read from it is never longer than the archive declares.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limits
+        Most bytes of each member, by name; members without a limit are not checked. A number limits all
+        members together.
+
+    Raises
+    ------
+    BadArchiveError
+        If the file is damaged, is not a zip file or exceeds the limits, also while it is read.
+    OSError
+        If it cannot be opened.
+    """
+    with path.open("rb") as file:
+        try:
+            with open_archive(file) as archive:
+                _check(archive.infolist(), limits, path.stat().st_size)
+                yield archive
+        except GDLNNError:  # raised by the code that reads it
+            raise
+        except DAMAGED as error:
+            raise BadArchiveError(str(error) or type(error).__name__) from error
+
+
 def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes]:
     """Return the members of an archive by name.
 
@@ -61,54 +100,15 @@ def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes
 
     Raises
     ------
-    BadArchiveError
-        If the file is damaged, is not a zip file or exceeds the limits.
-    OSError
-        If it cannot be opened.
+    BadArchiveError, OSError
+        As `checked_archive` does.
     """
-    with path.open("rb") as file:
-        size = path.stat().st_size
-        try:
-            with open_archive(file) as archive:
-                members = archive.infolist()
-                _check(members, limits, size)
-                return {
-                    member.filename: _read(archive, member)
-                    for member in members
-                    if isinstance(limits, int) or member.filename in limits
-                }
-        except BadArchiveError:
-            raise
-        except (
-            *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError),
-            *(RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
-        ) as error:
-            raise BadArchiveError(str(error) or type(error).__name__) from error
-
-
-def check_archive(path: Path, limit: int) -> None:
-    """Refuse an archive that exceeds the limits, before another library opens it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    limit
-        Most bytes that all members together may have.
-
-    Raises
-    ------
-    BadArchiveError
-        If the file is damaged, is not a zip file or exceeds the limits.
-    OSError
-        If it cannot be opened.
-    """
-    with path.open("rb") as file:
-        try:
-            with open_archive(file) as archive:
-                _check(archive.infolist(), limit, path.stat().st_size)
-        except (zipfile.BadZipFile, struct.error, NotImplementedError, ValueError, OverflowError) as error:
-            raise BadArchiveError(str(error) or type(error).__name__) from error
+    with checked_archive(path, limits) as archive:
+        return {
+            member.filename: _read(archive, member)
+            for member in archive.infolist()
+            if isinstance(limits, int) or member.filename in limits
+        }
 
 
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:

@@ -11,7 +11,7 @@ from scipy.sparse import csc_array, issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gdlnn.errors import ModelError
+from gdlnn.errors import ModelError, printable
 from gdlnn.model.base import BaseEstimator, ClassifierMixin
 from gdlnn.model.inputs import check_probabilities, is_whole
 
@@ -319,7 +319,8 @@ def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None)
         table.add_column("held out", justify="right")
         table.add_column("precision", justify="right")
     for row in scorecard_rows(model, held_out):
-        shown: list[Any] = [f"{row.contribution:+.2f}", Text(schema.class_name(row.label)), Text(row.words)]
+        words = (Text(printable(text)) for text in (schema.class_name(row.label), row.words))
+        shown: list[Any] = [f"{row.contribution:+.2f}", *words]
         if row.matched is not None:
             precision = "–" if not row.matched else f"{(row.right or 0) / row.matched:.0%}"
             shown += [str(row.matched), precision]

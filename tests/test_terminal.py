@@ -1,0 +1,139 @@
+"""What commands print: names from files do nothing to a terminal, whatever is printed and where."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from gdlnn import Graph, GraphDataset, Schema
+from gdlnn.cli import main
+from gdlnn.errors import printable
+from gdlnn.graphs import Feature
+from reference.models import quick
+
+SOURCES = Path(__file__).parent.parent / "src" / "gdlnn"
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
+DRIVES = set("\x1b\x07\x9b\u202e")
+TABLE = f"smiles,id,{EVIL}\n" + "".join(
+    f"{'C' * size}{'O' * (size % 2)},{EVIL}{size},{'yes' if size % 2 else f'no{EVIL}'}\n"
+    for size in range(1, 25)
+)
+
+
+def test_escapes_are_seen_instead_of_obeyed() -> None:
+    assert printable(f"a{EVIL}\n\tb") == "a\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\x202e\n\tb"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data sets, a table and models in which every name is hostile."""
+    folder = tmp_path_factory.mktemp("files")
+    schema = Schema((Feature(f"f{EVIL}", "nominal", {1.0: EVIL}),), (), {f"a{EVIL}": EVIL, "b": "b"})
+    graphs = [Graph([[1.0]], [], name=EVIL, schema=schema), Graph([[2.0], [1.0]], [(0, 1)], schema=schema)]
+    data = GraphDataset(graphs * 6, [f"a{EVIL}", "b"] * 6, schema, EVIL)
+    data.save(folder / "d.gdlds")
+    other = [Graph([[value], [1.0], [2.0]], [(0, 1), (1, 2)], schema=schema) for value in (1.0, 2.0)]
+    GraphDataset(other, [f"a{EVIL}", "b"], schema, EVIL).save(folder / "new.gdlds")
+    quick().fit(data).save(folder / "m.gdlnn")
+    (folder / "t.csv").write_text(TABLE, encoding="utf-8")
+    (folder / "bad.csv").write_text(f"smiles,{EVIL}\nC,1\nCC,0\n{EVIL},1\n", encoding="utf-8")
+    return folder
+
+
+COMMANDS = {
+    "info": ["datasets", "info", "d.gdlds"],
+    "info --verbose": ["datasets", "info", "d.gdlds", "--verbose"],
+    "info of a table": ["datasets", "info", "t.csv", "--label", EVIL],
+    "mine": ["mine", "d.gdlds", "-o", "p.gdl", "--split", "random", "--part", "all", "--show", "5"],
+    "train": ["train", "d.gdlds", "-o", "out.gdlnn", "--split", "none", "--epsilon", "0.1"],
+    "train on a table": ["train", "t.csv", "--label", EVIL, "-o", "out.gdlnn", "--epsilon", "0.1"],
+    "train --estimate": ["train", "d.gdlds", "--split", "none", "--estimate"],
+    "predict": ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv"],
+    "explain": ["explain", "m.gdlnn", "d.gdlds", "--index", "0"],
+    "explain --all": ["explain", "m.gdlnn", "d.gdlds", "--all"],
+    "explain --json": ["explain", "m.gdlnn", "d.gdlds", "--index", "0", "--json"],
+    "explain --global": ["explain", "m.gdlnn", "d.gdlds", "--global"],
+    "report": ["report", "m.gdlnn", "new.gdlds", "--part", "all", "-o", "r.html", "--graphs", "1"],
+    "convert": ["datasets", "convert", "d.gdlds", "out.jsonl"],
+    "an error with a name of a file": ["mine", f"{EVIL}.csv", "-o", "p.gdl"],
+    "an error with a name of a column": ["datasets", "info", "t.csv", "--label", "missing"],
+    "an error with a class": ["explain", "m.gdlnn", "d.gdlds", "--index", "0", "--target", "missing"],
+    "a row that is no molecule": ["datasets", "info", "bad.csv", "--label", EVIL],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_that_is_printed_moves_the_cursor(
+    name: str, files: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if "table" in name or "molecule" in name:
+        pytest.importorskip("rdkit")
+    monkeypatch.chdir(files)
+    with contextlib.suppress(SystemExit):
+        main(COMMANDS[name])
+    said = capfd.readouterr()
+    assert "owned" in said.out + said.err or name in ("convert", "predict", "train --estimate")
+    assert not DRIVES & set(said.out + said.err)
+
+
+def test_alerts_and_predictions_of_molecules(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(files)
+    train = [
+        "train",
+        "t.csv",
+        "--label",
+        EVIL,
+        "-o",
+        "t.gdlnn",
+        "--epsilon",
+        "0.1",
+        "--split",
+        "random",
+        "-q",
+    ]
+    for words in (
+        train,
+        ["predict", "t.gdlnn", "bad.csv", "-o", "out.csv"],
+        ["alerts", "t.gdlnn", "-o", f"{EVIL}.csv"],
+        ["alerts", "t.gdlnn", "-o", "a.csv", "--target", EVIL],
+    ):
+        with contextlib.suppress(SystemExit):
+            main(words)
+        said = capfd.readouterr()
+        assert not DRIVES & set(said.out + said.err)
+    assert (files / f"{EVIL}.csv").exists(), "it went so far"
+
+
+def test_a_table_of_predictions_is_escaped_on_a_terminal_alone(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    shown = []
+    for terminal in (False, True):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal)
+        with contextlib.suppress(SystemExit):
+            main(["predict", "m.gdlnn", "d.gdlds", "-o", "-", "-q"])
+        shown.append(capsys.readouterr().out)
+    assert EVIL in shown[0]
+    assert shown[1] == printable(shown[0])
+
+
+def test_every_command_prints_through_one_function() -> None:
+    for file in sorted((SOURCES / "cli").glob("*.py")):
+        if file.name == "terminal.py":
+            continue
+        called = {
+            ast.unparse(node.func)
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+        }
+        assert called.isdisjoint(
+            {"typer.echo", "typer.secho", "print", "sys.stdout.write", "sys.stderr.write"}
+        ), file
