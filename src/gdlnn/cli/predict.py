@@ -14,8 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gdlnn.cli import options as opt
 from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import batched_dataset
