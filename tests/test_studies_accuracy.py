@@ -238,7 +238,7 @@ def test_a_killed_study_goes_on(tmp_path: Path) -> None:
     ]
     process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while not list((tmp_path / "cells").glob("*--gdlnn--*.json")) and time.monotonic() < deadline:
+    while not list((tmp_path / "cells").glob("*--gdlnn-v2--*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
