@@ -46,7 +46,7 @@ Commands.late = (
     ),
     LateCommand(
         "serve",
-        "Serve a model: a web page and a JSON API.",
+        "Serve a model, or a folder of models: a web page and a JSON API.",
         "Example: gdlnn serve model.gdlnn, then open the address it prints",
     ),
     LateCommand(

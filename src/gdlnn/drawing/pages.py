@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 def page_file(name: str) -> str:
     """Return the text of a template, style sheet or script."""
     package, _, file = name.partition("/")
-    return (resources.files(package) / "page" / file).read_text(encoding="utf-8")
+    # The package is not imported: the server's listening process would load libraries that it never uses.
+    spec = find_spec(package)
+    folders = (spec and spec.submodule_search_locations) or ()
+    path = next(path for folder in folders if (path := Path(folder) / "page" / file).is_file())
+    return path.read_text(encoding="utf-8")
 
 
 def render(template: str, /, **values: Any) -> str:
