@@ -285,7 +285,7 @@ def test_a_server_that_cannot_start_says_why(
     for words, reason in (
         ([str(served_model), "--port", port], f"127.0.0.1:{port}: expected an address to listen on"),
         ([str(tmp_path / "none.gdlnn")], "none.gdlnn: expected a model file, got no such file"),
-        ([str(broken), "--port", "0", "--workers", "1"], "broken.gdlnn: not a model file"),
+        ([str(broken), "--port", "0", "--workers", "1"], "broken.gdlnn: not a model file, or damaged"),
         ([str(served_model), "--max-batch", "0"], "batch: expected a number above 0, got 0"),
         ([str(served_model), "--workers", "0"], "workers: expected at least 1, got 0"),
     ):
