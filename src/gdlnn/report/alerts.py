@@ -1,4 +1,4 @@
-"""Alerts: the programs of a model as structural alerts, each told once, with counts and intervals."""
+"""Alerts: the programs of a model as structural alerts, each listed once, with counts and intervals."""
 
 from __future__ import annotations
 

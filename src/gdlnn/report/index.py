@@ -23,7 +23,7 @@ def report_name(entry: FolderEntry) -> str:
 
 
 def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -> Path:
-    """Write the index into a folder; a model whose report lies beside it has a link to it."""
+    """Write the index into a folder; a model with a report in the same folder gets a link to it."""
     rows = [
         {
             "label": entry.label,

@@ -156,7 +156,7 @@ class Answers:
         }
 
     def _told(self, row: Row, sent: BatchedInput, said: tuple[Prediction, ...]) -> dict[str, Any]:
-        """Return what is answered of a row: its prediction, or one for each label."""
+        """Return the answer for a row: its prediction, or one for each label."""
         told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
         told |= {"error": row.reason or None, "cells": row.cells}
         if row.smiles is None and row.graph is not None and sent is not GRAPHS:

@@ -107,7 +107,7 @@ def make_app(
     n_workers
         Processes that hold the model, each of which answers one request at a time.
     examples, smiles
-        A data set whose first graphs the page offers, as on the command line, and its column of SMILES.
+        A dataset whose first graphs the page offers, as on the command line, and its column of SMILES.
     hosts
         The names under which the server may be addressed; empty: any. Other names are how a page from
         elsewhere would reach a server on loopback.
@@ -242,7 +242,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
     async def explain(request: Request) -> Response:
         """Return the prediction of one graph and why.
 
-        The programs that decide it, where they stand, and what would change it.
+        The programs that decide it, where they are, and what would change it.
         """
         _check_json(request)
         body = bodies.ExplainBody.model_validate_json(data := await request.body())
@@ -323,7 +323,7 @@ def api_page(document: dict[str, Any]) -> str:
 
 
 def _prose(text: str) -> Markup:
-    """Return a sentence of the document, with what stands between backticks as code."""
+    """Return a sentence of the document, with text between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 

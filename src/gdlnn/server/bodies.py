@@ -211,7 +211,7 @@ class ProgramAnswer(BaseModel):
     weight: float = Field(description="How much it speaks for the explained class, present or absent.")
     place: float | None = Field(description="What its nodes add in all programs, in log odds.")
     matched: bool
-    witness: list[int] | None = Field(description="The nodes it stands on.")
+    witness: list[int] | None = Field(description="The nodes it matches.")
     edges: list[list[int]] | None
     words: str
     gdl: str
@@ -227,7 +227,7 @@ class EnoughAnswer(BaseModel):
 
     found: bool
     nodes: list[int]
-    programs: list[int] = Field(description="The programs that stand on it, by index.")
+    programs: list[int] = Field(description="The programs that match there, by index.")
     words: list[str] = Field(description="The same programs in words.")
 
 

@@ -52,9 +52,9 @@ class Limits:
     read_seconds
         Time for a client to send a request, and to take each part of the answer.
     waiting
-        Requests that may wait for a free worker; further ones are told to come back later.
+        Requests that may wait for a free worker; further ones are asked to come back later.
     connections
-        Connections open at a time; further ones are told to come back later.
+        Connections open at a time; further ones are asked to come back later.
     connections_per_client
         Connections open at a time from one address; 0: half of all.
     """
@@ -194,7 +194,7 @@ def _check_origin(method: str, headers: dict[bytes, bytes]) -> None:
 
 async def _refuse(send: Send, refused: _RefusedError) -> None:
     body = json.dumps({"error": refused.reason}).encode()
-    # What is left of the request is not read: the connection ends with the answer.
+    # The rest of the request is not read: the connection ends with the answer.
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -46,7 +46,7 @@ def serve(
     smiles: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve a model until the process is told to stop (SIGINT, SIGTERM).
+    """Serve a model until the process is stopped (SIGINT, SIGTERM).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def serve(
     with listening:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         server = _Server(_config(app_over(pool, hosts), limits), limits, address, say)
-        # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
+        # uvicorn raises the signal again once it has stopped; a requested stop is not a failure.
         before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         try:
             server.run(sockets=[listening])
@@ -141,7 +141,7 @@ class _Server(uvicorn.Server):
 
 
 class _CountingTransport:
-    """A transport that counts what is written to it, so that progress can be told from silence."""
+    """A transport that counts what is written to it, to distinguish progress from silence."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -201,7 +201,7 @@ class PatientProtocol(H11Protocol):
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, in JSON as every other error."""
+        """Refuse anything but HTTP, in JSON as for every other error."""
         body = json.dumps({"error": msg}).encode()
         headers = [
             *((b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))),

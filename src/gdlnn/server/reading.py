@@ -33,7 +33,7 @@ _SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gd
 OF_GRAPHS = ("jsonl", "dataset")  # these may hold graphs other than molecules
 _TEXT = ("csv", "tsv", "smi", "sdf", "jsonl")
 _GZIP = b"\x1f\x8b"
-# What the readers raise for text that nobody should send, beside their own errors.
+# What the readers raise for text that nobody should send, besides their own errors.
 _BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 _NAMES = ("id", "name")
 
