@@ -116,4 +116,4 @@ def test_bad_words(
 
 def test_no_such_model(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("explain", "nothing.gdlnn", files[1], "--all") == 2
-    assert "nothing.gdlnn: expected a model file, got no such file" in capsys.readouterr().err
+    assert "nothing.gdlnn: no such file; expected a model file" in capsys.readouterr().err

@@ -128,7 +128,7 @@ def test_a_file_keeps_what_was_seen_and_one_without_it_says_nothing(
     np.testing.assert_array_equal(old.predict_proba(data), model.predict_proba(data))
     made = build_report(old, data[70:], ReportOptions(max_graphs=1, max_counterfactuals=0))
     assert (made["data"]["held_out"]["left_out"], made["performance"]["domains"]) == (None, [])
-    assert "too old to say whether it was trained on" in render_report(made)
+    assert "too old to tell whether it was trained on" in render_report(made)
     for broken in ({"hashes": "AAAA"}, {"salt": "00"}, {"screens": plain["seen"]["screens"][::-1]}):
         with pytest.raises(ModelError, match=r"or damaged|expected a salt and sorted hashes"):
             load_model(written(seen={**plain["seen"], **broken}))
@@ -146,7 +146,7 @@ def test_a_report_leaves_out_what_was_trained_on(
     assert made["data"]["held_out"]["left_out"] == n_seen
     assert sum(count for _, count in made["data"]["held_out"]["classes"]) == len(data) - n_seen
     assert sum(item["scores"]["n"] for item in made["performance"]["domains"]) == len(data) - n_seen
-    assert f"{n_seen} more graphs were given and left out" in render_report(made)
+    assert f"{n_seen} more were left out, since it was trained on" in render_report(made)
     with pytest.raises(DatasetError, match="got 70 that it was"):
         build_report(model, data[:70], few)
 

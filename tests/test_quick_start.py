@@ -49,7 +49,7 @@ def test_the_quick_start_names_what_there_is() -> None:
 def test_the_readme_fits_on_two_screens() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 90
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Quick start", "How good it is", "Where to go"]
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Quick start", "How good is it?", "Documentation"]
     assert re.search(r"!\[[^\]]+\]\(docs/pictures/", text)
     assert len(re.findall(r"^gdlnn ", text, re.MULTILINE)) == 3
     code = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)

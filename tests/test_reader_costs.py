@@ -300,7 +300,7 @@ def test_supports_are_what_they_were_before(n_cases: float) -> None:
     "text", ["1-0", "5", "0-5", "2,1", "1,1", "0-2,1-3", "x", "0,", ",0", "-1", "٣", "0x1", "1 ,2"]
 )
 def test_a_support_that_is_none(text: str) -> None:
-    with pytest.raises(ValueError, match=r"expected (rising )?rows from 0 to 4"):
+    with pytest.raises(ValueError, match=r"expected (increasing )?rows from 0 to 4"):
         parse_rows(text, 5)
 
 

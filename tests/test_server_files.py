@@ -144,7 +144,7 @@ def test_latin_1_is_told_and_taken(client: TestClient) -> None:
     assert "expected the name of an encoding" in refused.json()["error"]
 
 
-@pytest.mark.parametrize(("kind", "package"), [("xlsx", "openpyxl"), ("parquet", "pyarrow.parquet")])
+@pytest.mark.parametrize(("kind", "package"), [("parquet", "pyarrow.parquet")])
 def test_a_missing_extra_is_answered_with_the_command(
     model: Path, monkeypatch: pytest.MonkeyPatch, kind: str, package: str
 ) -> None:

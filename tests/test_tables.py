@@ -204,7 +204,7 @@ def test_sheets_and_parquet(tmp_path: Path, suffix: str) -> None:
 
 def test_another_encoding_is_hinted_at_and_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write(tmp_path / "t.csv", "smiles,y", "CCO,gefährlich", "CCN,harmlos", encoding="latin-1")
-    with pytest.raises(DatasetError, match=r"t\.csv, line 2: expected UTF-8 text, .* --encoding latin-1"):
+    with pytest.raises(DatasetError, match=r"t\.csv, line 2: expected UTF-8 text, .*--encoding latin-1"):
         load_smiles(path, label="y")
     assert labels(load_smiles(path, label="y", encoding="latin-1")) == ["gefährlich", "harmlos"]
     with pytest.raises(DatasetError, match="--encoding: expected the name of an encoding"):
