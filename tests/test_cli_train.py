@@ -84,7 +84,7 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     run(["predict", str(model), str(table), "--id", "key", "-o", str(out), "-j", "1"])
     told = capsys.readouterr().out
     assert "out.csv: 12 rows: bad" in told
-    assert "1 rows were skipped; the table gives the reasons" in told
+    assert "1 row was skipped; the table gives the reasons" in told
     rows = rows_of(out)
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 13)]
     assert [row["id"] for row in rows if row["id"]] == list("abcdefghijl")

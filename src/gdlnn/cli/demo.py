@@ -10,7 +10,7 @@ import typer
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.report import tell_result
-from gdlnn.cli.terminal import echo
+from gdlnn.cli.terminal import counted, echo
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
 from gdlnn.errors import ModelError
 from gdlnn.gdl.text import shortened
@@ -111,7 +111,7 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
     targets = MOST_TARGETS if len(train) > MOST_TARGETS else None
     steps.say("Mining programs from the training graphs …")
     mined = mine(train, epsilon=1.0, targets=targets, n_jobs=jobs, seed=seed, progress=False)
-    steps.done(f"Mined {len(mined)} programs; the best of each class:")
+    steps.done(f"Mined {counted(len(mined), 'program')}; the best of each class:")
     for label, _ in mined.info.label_counts:
         best = next((item for item in mined.ranked() if item.label == label), None)
         if best is not None:
@@ -166,7 +166,7 @@ def _where(card: dict[str, Any]) -> str:
     n_programs = sum(program["witness"] is not None for program in card["programs"])
     if not n_programs:
         return "the programs it does not contain"
-    return f"{n_programs} programs on {len(card['nodes'])} of its {card['n_nodes']} nodes"
+    return f"{counted(n_programs, 'program')} on {len(card['nodes'])} of its {card['n_nodes']} nodes"
 
 
 # --- figure 1: four graphs, two programs, and the representations they give the graphs ----------------------

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.terminal import echo
+from gdlnn.cli.terminal import counted, echo, were
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.errors import DatasetError, ModelError, WriteError
 from gdlnn.graphs import Schema
@@ -306,19 +306,20 @@ class PredictionTable:
             schema = model.schema_ or Schema()
             counts = ((said, count) for said, count in self._labels[label].items() if count)
             told = ", ".join(f"{schema.class_name(said)} {count}" for said, count in sorted(counts, key=str))
-            yield f"{name}: {label}: {told}" if label else f"{name}: {self.n_rows} rows: {told}"
+            yield f"{name}: {label}: {told}" if label else f"{name}: {counted(self.n_rows, 'row')}: {told}"
         rate = (self.n_rows - before) / max(seconds, 1e-9)
-        resumed = f" ({before:,} rows were already done)" if before else ""
+        resumed = f" ({were(before, 'row')} already done)" if before else ""
         yield f"{seconds:.1f} s, {rate:,.0f} rows per second{resumed}"
         if self.seen:
-            yield f"{self.seen} graphs were in the training data; predictions for them do not test the model"
+            seen = were(self.seen, "graph")
+            yield f"{seen} in the training data; such predictions do not test the model"
         if self.edge or self.outside:
             yield (
-                f"{self.outside} graphs are outside the model's domain, {self.edge} at its edge; the column "
-                "domain_reason says why"
+                f"outside the model's domain: {counted(self.outside, 'graph')}, at its edge: {self.edge:,}; "
+                "the column domain_reason says why"
             )
         if self.not_read:
-            yield f"{self.not_read} rows were skipped; the table gives the reasons"
+            yield f"{were(self.not_read, 'row')} skipped; the table gives the reasons"
 
 
 def _count(value: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.terminal import echo
+from gdlnn.cli.terminal import echo, were
 from gdlnn.errors import ModelError, WriteError
 
 
@@ -135,5 +135,5 @@ def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: boo
         for line in score_lines(title, found["scores"], found["majority"], counts, names.__getitem__):
             echo(line)
         if left_out:
-            echo(f"{left_out} graphs were left out, since the model was trained on them")
+            echo(f"{were(left_out, 'graph')} left out, since the model was trained on them")
         echo(f"{output}: {output.stat().st_size / 1e6:.1f} MB")

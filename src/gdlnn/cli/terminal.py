@@ -28,6 +28,16 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     typer.echo(printable(text), err=err, nl=nl)
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number and its noun: "1 graph", "2 graphs"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def were(n: int, noun: str) -> str:
+    """Return a number, its noun and its verb: "1 graph was", "2 graphs were"."""
+    return f"{counted(n, noun)} {'was' if n == 1 else 'were'}"
+
+
 class PrintableFormatter(logging.Formatter):
     """Write the lines of a log with control characters as escapes."""
 

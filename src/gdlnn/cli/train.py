@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.terminal import echo
+from gdlnn.cli.terminal import echo, were
 from gdlnn.cli.train_tables import (
     check_folder,
     check_weights,
@@ -298,7 +298,7 @@ def _fit(
 def _told_parts(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
     source = parts["train"].split_source or "all graphs"
     sizes = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
-    skipped = f"; {len(data.skipped)} rows were skipped" if data.skipped else ""
+    skipped = f"; {were(len(data.skipped), 'row')} skipped" if data.skipped else ""
     return f"{data.name or 'dataset'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
 
 
