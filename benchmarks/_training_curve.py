@@ -61,6 +61,8 @@ def report(runs: Sequence[Run], command: str) -> str:
     lines.append("|---|---|---|---|---|")
     for size, seconds, cpu, peak in runs:
         lines.append(f"| {size:,} | {seconds:.0f} | {cpu:.0f} | {1000 * cpu / size:.1f} | {peak:.0f} |")
+    if len(runs) < 2:
+        return "\n".join(lines) + "\n"
     first, last = runs[0].molecules, runs[-1].molecules
     lines.append("")
     lines.append(f"CPU time grows with |D|^{exponent(runs):.2f} from {first:,} to {last:,} molecules;")
