@@ -45,25 +45,35 @@ def calibration_chart(found: Mapping[str, Any]) -> str:
 
 def roc_chart(curves: Sequence[Mapping[str, Any]], name: Callable[[Any], str]) -> str:
     """Return the share of each class that is found against the share of others that is taken for it."""
-    if not curves:
-        return ""
-    place, ticks = _frame((0.0, 1.0), (0.0, 1.0)), [i / 5 for i in range(6)]
-    body = _axes(ticks, ticks, place, "others taken for it", "found", "{:.0%}")
-    body.append(_path([place(0, 0), place(1, 1)], "ideal"))
-    body += _curves(curves, "roc", place, name)
-    return _chart(body, f"ROC curve of {', '.join(name(item['label']) for item in curves)}")
+    axes, title = ("others taken for it", "found"), "ROC curve"
+    return _shares_chart(curves, "roc", axes, [(0.0, 0.0), (1.0, 1.0)], title, name)
 
 
 def pr_chart(curves: Sequence[Mapping[str, Any]], name: Callable[[Any], str]) -> str:
     """Return how many of the graphs said to be of a class are, against the share of it that is found."""
+    # A model that knows nothing has the share of the class as its precision; several classes have several.
+    chance = [(at, curves[0]["share"]) for at in (0.0, 1.0)] if len(curves) == 1 else []
+    axes, title = ("found (recall)", "precision"), "Precision and recall"
+    return _shares_chart(curves, "pr", axes, chance, title, name)
+
+
+def _shares_chart(
+    curves: Sequence[Mapping[str, Any]],
+    key: str,
+    axes: tuple[str, str],
+    chance: Sequence[tuple[float, float]],
+    title: str,
+    name: Callable[[Any], str],
+) -> str:
+    """Return curves over shares from 0 to 1 on both axes, with the line of chance where there is one."""
     if not curves:
         return ""
     place, ticks = _frame((0.0, 1.0), (0.0, 1.0)), [i / 5 for i in range(6)]
-    body = _axes(ticks, ticks, place, "found (recall)", "precision", "{:.0%}")
-    if len(curves) == 1:
-        body.append(_path([place(0, curves[0]["share"]), place(1, curves[0]["share"])], "ideal"))
-    body += _curves(curves, "pr", place, name)
-    return _chart(body, f"Precision and recall of {', '.join(name(item['label']) for item in curves)}")
+    body = _axes(ticks, ticks, place, *axes, "{:.0%}")
+    if chance:
+        body.append(_path([place(*point) for point in chance], "ideal"))
+    body += _curves(curves, key, place, name)
+    return _chart(body, f"{title} of {', '.join(name(item['label']) for item in curves)}")
 
 
 def _curves(

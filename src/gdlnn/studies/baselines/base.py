@@ -150,12 +150,8 @@ class FingerprintForestClassifier(Baseline):
     n_jobs: int | None = 1
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
-        from sklearn.ensemble import RandomForestClassifier
-
-        self.forest_ = RandomForestClassifier(
-            self.n_trees, class_weight=self.class_weight, random_state=self.seed, n_jobs=self.n_jobs
-        )
-        self.forest_.fit(fingerprints(train.graphs, train.schema, self.radius, self.n_bits), codes)
+        rows = fingerprints(train.graphs, train.schema, self.radius, self.n_bits)
+        self.forest_ = _forest(self, self.class_weight).fit(rows, codes)
 
     def _proba(self, graphs: list[Graph]) -> FloatArray:
         rows = fingerprints(graphs, self.schema_, self.radius, self.n_bits)
@@ -186,14 +182,21 @@ class PooledForestClassifier(Baseline):
     n_jobs: int | None = 1
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
-        from sklearn.ensemble import RandomForestClassifier
-
         self.pooled_ = PooledFeatures().fit(train)
-        self.forest_ = RandomForestClassifier(self.n_trees, random_state=self.seed, n_jobs=self.n_jobs)
-        self.forest_.fit(self.pooled_.transform(train), codes)
+        self.forest_ = _forest(self).fit(self.pooled_.transform(train), codes)
 
     def _proba(self, graphs: list[Graph]) -> FloatArray:
         return np.asarray(self.forest_.predict_proba(self.pooled_.transform(graphs)))
+
+
+def _forest(
+    baseline: FingerprintForestClassifier | PooledForestClassifier, class_weight: str | None = None
+) -> Any:
+    """Return the unfitted forest of a baseline."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    options = {"random_state": baseline.seed, "n_jobs": baseline.n_jobs}
+    return RandomForestClassifier(baseline.n_trees, class_weight=class_weight, **options)
 
 
 def fingerprints(
