@@ -100,6 +100,11 @@ class Answers:
         """Answer a request for the predictions of a file."""
         return self._predictions(self.reader.file(data, kind, smiles, identifier, encoding))
 
+    def warm_up(self) -> None:
+        """Predict an example, so that the first client does not wait for what is loaded or compiled once."""
+        for example in self.examples[:1]:
+            self.predict(example)
+
     def explain(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer a request for one explanation."""
         model = self._asked_model(asked.get("model"))

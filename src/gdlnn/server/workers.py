@@ -363,6 +363,7 @@ def main(arguments: list[str]) -> int:
     settings = json.loads(arguments[0])
     try:
         answers = _load(settings)
+        answers.warm_up()
         described = json.dumps(answers.describe(), allow_nan=False).encode()
     except (GDLNNError, OSError) as error:
         _send(stdout, packed({"status": BAD_REQUEST, "error": str(error)}))
