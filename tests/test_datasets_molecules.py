@@ -13,7 +13,7 @@ from gdlnn.datasets import load_sdf, load_smiles
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset
-from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.graphs.molecules import MoleculeReader, molecule_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +54,24 @@ def test_features_of_the_open_graph_benchmark(tmp_path: Path) -> None:
     assert dataset.graphs[0].node_features.tolist()[2] == [8, 0, 2, 5, 1, 0, 4, 0, 0]
     assert dataset.schema is not None
     assert dataset.schema.node[3].value_name(dataset.graphs[2].node_features[0, 3]) == "+1"
+
+
+@pytest.mark.parametrize(
+    "smiles",
+    ["CC(=O)Oc1ccccc1C(=O)O", "C#N", "[NH3]->[Pt](Cl)(Cl)<-[NH3]", "C~C", "C$C", "[H][H]", "[Na+].[Cl-]", "C",
+     "N.O |H:0.0|", "C" * 300],
+)  # fmt: skip
+def test_bonds_from_the_matrix_and_one_by_one_are_the_same(
+    smiles: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    molecule, _ = parse_smiles(smiles)
+    graph = molecule_graph(molecule)
+    monkeypatch.setattr("gdlnn.graphs.molecules.MOST_IN_MATRIX", -1)
+    slow = molecule_graph(molecule)
+    assert graph.edges.tolist() == slow.edges.tolist()
+    assert graph.edge_features.tolist() == slow.edge_features.tolist()
+    assert graph.node_features.tolist() == slow.node_features.tolist()
+    assert capfd.readouterr().err == ""
 
 
 def test_how_molecules_are_read_is_kept(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
-from gdlnn.graphs.graph import Graph
+from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from types import ModuleType
 
 ELEMENTS = tuple(
@@ -43,6 +43,10 @@ HIDDEN = ("chirality", "radicals", "hybridisation", "stereo", "conjugated")
 Chirality and stereo change with the order in which a molecule is written; the others follow from what is
 left, and programs without them can be written as SMARTS.
 """
+_TYPE_OF_ORDER = np.array([0, 0, 1, 4, 2, 0, 3, 0], dtype=np.float64)
+"""The index in `BONDS` by twice the order; RDKit reads no bond of order 1.5 that is not aromatic."""
+MOST_IN_MATRIX = 200
+"""Atoms of a molecule whose bonds are read as a matrix: three times as fast, but quadratic."""
 _YES_NO = ("no", "yes")
 _COLUMNS: dict[MoleculeFeatures, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "default": (("atom", "charge", "hydrogens", "degree", "aromatic", "ring"), ("bond",)),
@@ -224,14 +228,12 @@ def molecule_graph(
 
     The default features make hydrogens implicit, as in SMILES, wherever they are bonded to another atom.
     """
-    nodes, bonds = _ogb_rows(molecule) if features == "ogb" else _default_rows(molecule)
-    rows = sorted((v, u, *values) if u > v else (u, v, *values) for u, v, *values in bonds)
     default = OGB_SCHEMA if features == "ogb" else MOLECULE_SCHEMA
-    table = np.array(rows, dtype=np.int64).reshape(-1, 2 + len(default.edge))
+    nodes, (ends, values) = _ogb_rows(molecule) if features == "ogb" else _default_rows(molecule)
     return Graph._trusted(
         np.array(nodes, dtype=np.float64).reshape(-1, len(default.node)),
-        np.ascontiguousarray(table[:, :2]),
-        table[:, 2:].astype(np.float64),
+        ends,
+        values,
         False,
         default if schema is None else schema,
         name,
@@ -247,12 +249,46 @@ def _bonds(molecule: Any) -> Iterator[Any]:
     return map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
 
 
-_Rows = tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]]
-"""The features of atoms; the ends of bonds with their features. RDKit calls dominate the reading time."""
+_Bonds = tuple[IntArray, FloatArray]
+"""The ends of bonds, in order, and their features."""
+_Rows = tuple[Sequence[tuple[int, ...]], _Bonds]
+"""The features of atoms, and the bonds. RDKit calls dominate the reading time."""
+
+
+def _ordered(bonds: Iterable[tuple[int, ...]], width: int) -> _Bonds:
+    """Return the bonds in the order of their ends, the smaller one first."""
+    rows = sorted((v, u, *values) if u > v else (u, v, *values) for u, v, *values in bonds)
+    table = np.array(rows, dtype=np.int64).reshape(-1, 2 + width)
+    return np.ascontiguousarray(table[:, :2]), table[:, 2:].astype(np.float64)
+
+
+def _typed_bonds(molecule: Any) -> _Bonds:
+    """Return the bonds with their types, from RDKit's matrix of bond orders where it tells them apart.
+
+    A bond that is neither single, double, triple nor aromatic is asymmetric there, zero, or of another order.
+    """
+    if molecule.GetNumAtoms() <= MOST_IN_MATRIX:
+        try:
+            with require("rdkit.rdBase", "chem", "Reading molecules").BlockLogs():
+                orders = chem("Reading molecules").GetAdjacencyMatrix(molecule, useBO=True)
+        except RuntimeError:  # a kind of bond without an order
+            orders = np.zeros((0, 0))
+        first, second = np.nonzero(orders)
+        types = _TYPE_OF_ORDER[np.minimum(2 * orders[first, second], 7).astype(np.int64)]
+        if len(first) == 2 * molecule.GetNumBonds() and types.all():
+            once = first < second
+            return np.column_stack((first[once], second[once])), types[once, None]
+    codes = _codes()[2]
+    return _ordered(
+        (
+            (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), codes.get(bond.GetBondType(), 0))
+            for bond in _bonds(molecule)
+        ),
+        1,
+    )
 
 
 def _default_rows(molecule: Any) -> _Rows:
-    types = _codes()[2]
     atoms = _atoms(molecule)
     elements = [atom.GetAtomicNum() for atom in atoms]
     if 1 in elements:
@@ -263,14 +299,8 @@ def _default_rows(molecule: Any) -> _Rows:
         hydrogens = [atom.GetTotalNumHs(includeNeighbors=True) for atom in atoms]
     else:
         hydrogens = [atom.GetTotalNumHs() for atom in atoms]
-    bonds = [
-        (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), types.get(bond.GetBondType(), 0))
-        for bond in _bonds(molecule)
-    ]
-    degrees = [0] * len(atoms)
-    for u, v, _ in bonds:
-        degrees[u] += 1
-        degrees[v] += 1
+    bonds = _typed_bonds(molecule)
+    degrees = np.bincount(bonds[0].ravel(), minlength=len(atoms)).tolist()
     rows = [
         (element, atom.GetFormalCharge(), count, degree, atom.GetIsAromatic(), atom.IsInRing())
         for atom, element, count, degree in zip(atoms, elements, hydrogens, degrees, strict=True)
@@ -304,7 +334,7 @@ def _ogb_rows(molecule: Any) -> _Rows:
         )
         for bond in _bonds(molecule)
     ]
-    return atoms, bonds
+    return atoms, _ordered(bonds, 3)
 
 
 def _without_hydrogens(molecule: Any) -> Any:
