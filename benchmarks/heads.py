@@ -4,7 +4,7 @@
 
     python -m benchmarks heads [--datasets MUTAG PTC_MR …] [--splits 4] [-j 1]
 
-All variants of a split share the programs. "pooled": pooled features beside programs. "log counts": how often
+All variants of a split share the programs. "pooled": pooled features in addition. "log counts": how often
 a program matches, not whether. "taught by a forest": an MLP trained on the forest's probabilities. The last
 row averages the probabilities of the default and of the forest.
 """

@@ -263,7 +263,7 @@ def _ordered(bonds: Iterable[tuple[int, ...]], width: int) -> _Bonds:
 
 
 def _typed_bonds(molecule: Any) -> _Bonds:
-    """Return the bonds with their types, from RDKit's matrix of bond orders where it tells them apart.
+    """Return the bonds with their types, from RDKit's matrix of bond orders where that is enough.
 
     A bond that is neither single, double, triple nor aromatic is asymmetric there, zero, or of another order.
     """
