@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import make_ba_2motifs
+from gdlnn import Mined, make_ba_2motifs
 from gdlnn.cli import main
 from gdlnn.errors import DatasetError, GDLNNError, MiningError
+from gdlnn.model.vocabulary import make_sources
 from gdlnn.studies import METHODS, PROTOCOLS, AccuracyPlan, RunConfig, Store, Study, Task, run_task
 from gdlnn.studies import methods as methods_module
 from gdlnn.studies.accuracy import compute_accuracy, write_accuracy
@@ -31,6 +32,7 @@ from gdlnn.studies.inputs import (
     save_programs,
     stored_split,
 )
+from gdlnn.studies.methods import BASE, VARIANTS
 from gdlnn.studies.pool import Pool
 from gdlnn.studies.store import config_key
 from gdlnn.studies.tables import replace_part
@@ -112,18 +114,37 @@ def test_configurations_are_chosen_by_validation_alone(tmp_path: Path) -> None:
     assert "accuracy" in again[1][0]
 
 
-def test_a_failing_method_leaves_its_reason_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_failing_method_leaves_its_reason_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, "wl", replace(METHODS["wl"], fixed={"unknown": 1}))
     datasets = ["nothing/there.csv", SMALL]
-    broken, _ = study(tmp_path, ["ecfp-rf", "majority"], datasets=datasets, n_runs=1)
+    broken, _ = study(tmp_path, ["wl", "majority"], datasets=datasets, n_runs=1)
     assert broken.run() == 3
     found = cells(tmp_path)
     reasons = {name.split("--")[0]: cell["reason"] for name, cell in found.items() if "reason" in cell}
-    assert "expected molecules" in reasons["synthetic-ba-2motifs-60-3"]
+    assert "unexpected keyword" in reasons["synthetic-ba-2motifs-60-3"]
     assert "there.csv" in reasons["nothing-there.csv"]
     text = write_accuracy(Store(tmp_path), "paper")
     assert "### What could not be run" in text
-    assert "failed" in text
+    assert "| WL | failed | failed |" in text
     assert "Majority" in text
+
+
+@pytest.mark.parametrize("grid", ["quick", "paper"])
+def test_a_method_that_needs_molecules_is_not_applicable_elsewhere(grid: Any, tmp_path: Path) -> None:
+    asked, said = study(tmp_path, ["ecfp-rf", "majority"], grid=grid, n_runs=1)
+    assert asked.run() == 0  # not a failure
+    assert any("ecfp-rf seed 0: it needs molecules" in line for line in said)
+    (cell,) = (cell for cell in cells(tmp_path).values() if cell["method"] == "ecfp-rf")
+    assert cell["status"] == "n/a"
+    text = write_accuracy(Store(tmp_path), "paper")
+    assert "| ECFP4 + forest | n/a |" in text
+    assert "failed" not in text
+    assert f"- ECFP4 + forest on {SMALL}: it needs molecules, and these graphs are not" in text
+    again, said = study(tmp_path, ["ecfp-rf", "majority"], grid=grid, n_runs=1)
+    assert again.run() == 0
+    assert said == []
 
 
 def test_what_cannot_be_mined_fails_once_and_the_rest_goes_on(
@@ -283,9 +304,7 @@ def test_splits_are_stored_and_refuse_other_data(tmp_path: Path) -> None:
     assert PROTOCOLS == ("paper", "repeated", "cv", "scaffold")
 
 
-@pytest.mark.parametrize(
-    "spec", [MiningSpec(), MiningSpec("1%", "sequential", connected=False), MiningSpec(random=True)]
-)
+@pytest.mark.parametrize("spec", [MiningSpec(), MiningSpec("1%", "sequential")])
 def test_programs_are_kept_as_they_were(spec: MiningSpec, tmp_path: Path) -> None:
     data = make_ba_2motifs(n=20, seed=1)
     file = tmp_path / "programs.json.gz"
@@ -368,15 +387,53 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_ablation_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = {name: replace(method, fixed={"epochs": 3}) for name, method in methods_module.VARIANTS.items()}
+    short = {name: replace(method, fixed={"epochs": 3}) for name, method in VARIANTS.items()}
     monkeypatch.setattr(methods_module, "VARIANTS", short)
-    command(
-        "evaluate", "ablation", "--datasets", "synthetic:ba-2motifs:30:1", "--out", str(tmp_path), *QUICKLY
-    )
+    common = ["--datasets", "synthetic:ba-2motifs:30:1", "--out", str(tmp_path), *QUICKLY]
+    command("evaluate", "ablation", "--variants", "neighbourhoods,scorecard", *common)
     shown = capsys.readouterr().out
-    for title in ("| ε = 1 |", "| random programs", "| sequential search |", "| not connected"):
-        assert title in shown
+    assert "### Ablation: accuracy" in shown
+    assert "### Ablation: log loss" in shown
+    for title in ("| base: neighbourhoods and", "| neighbourhoods only |", "| scorecard |"):
+        assert shown.count(title) == 2
+    assert "| forest" not in shown
     assert "failed" not in shown
+    assert len(cells(tmp_path)) == 6  # the base and two variants on two splits
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "ablation", "--variants", "magic", *common])
+    assert ended.value.code == 2
+    assert "--variants: expected some of base, neighbourhoods, mined" in capsys.readouterr().err
+
+
+def test_every_variant_of_the_ablation_changes_one_thing() -> None:
+    data = make_ba_2motifs(n=40, seed=1)
+    base = VARIANTS[BASE].make({}, 0, "cpu", 1)
+    default = methods_module.default_classifier(seed=0, n_jobs=1, progress=False, device="cpu")
+    for part in ("head", "structure", "pooled", "calibrate", "decide", "activation"):
+        assert repr(getattr(base, part)) == repr(getattr(default, part))
+    sources = make_sources("auto", data)
+    assert [one.get_params() for one in base.vocabulary] == [one.get_params() for one in sources]
+    made = {repr(method.make(method.quick, 0, "cpu", 1)) for method in VARIANTS.values()}
+    assert len(made) == len(VARIANTS)
+    honest = VARIANTS[BASE].make({}, 0, "cpu", 1).fit(data)
+    other = VARIANTS["ablation-all-columns"].make({"honest": False}, 0, "cpu", 1).fit(data)
+    rows = np.arange(20)
+    assert not honest._columns_without(rows, len(honest.programs_)).all()
+    assert other._columns_without(rows, len(other.programs_)).all()
+
+
+def test_variants_of_a_split_mine_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = make_ba_2motifs(n=24, seed=1)
+    calls: list[Any] = []
+    found = Mined.find
+    monkeypatch.setattr(Mined, "find", lambda *given: calls.append(given) or found(*given))
+    monkeypatch.setattr("gdlnn.studies.variants._kept", {})
+    first = VARIANTS[BASE].make({}, 0, "cpu", 1).fit(data)
+    again = VARIANTS["ablation-forest"].make({"head": "forest"}, 0, "cpu", 1).fit(data)
+    assert len(calls) == 1
+    assert list(first.programs_) == list(again.programs_)
+    VARIANTS["ablation-intervals"].make({"nominal": "interval"}, 0, "cpu", 1).fit(data)
+    assert len(calls) == 2
 
 
 def test_documents_without_marks(tmp_path: Path) -> None:

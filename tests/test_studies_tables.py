@@ -166,8 +166,14 @@ def test_tables() -> None:
 def test_ablation_shows_what_a_change_brings() -> None:
     splits = [f"random-{i}" for i in range(3)]
     cells = [cell("ablation-base", [1, 0, 0, 0], split=name) for name in splits]
-    cells += [cell("ablation-pooled", [1, 1, 0, 0], split=name) for name in splits]
-    assert "| pooled features appended | +25.0" in ablation_table(summarise(cells))
+    cells += [cell("ablation-forest", [1, 1, 0, 0], split=name) for name in splits]
+    others = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
+    cells += [cell("ablation-linear", right, split=name) for name, right in zip(splits, others, strict=True)]
+    table = ablation_table(summarise(cells))
+    assert "| random forest as the head | +25.0 ± 0.0\\* | +25.0 |" in table
+    # The t-interval of 0, 25, -25 widened for training sets that overlap.
+    half = stats.t.ppf(0.975, 2) * 25 * np.sqrt(1 / 3 + 4 / 80)
+    assert f"| linear head | +0.0 ± {half:.1f} | +0.0 |" in table
 
 
 def test_figure_is_svg_and_repeats_itself() -> None:

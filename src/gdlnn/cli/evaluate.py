@@ -134,6 +134,10 @@ def accuracy(
 @app.command()
 def ablation(
     datasets: DatasetsOption = ABLATION_DATASETS,
+    variants: Annotated[
+        str,
+        typer.Option("--variants", help="Variants, separated by commas; 'all' for all of them."),
+    ] = "all",
     protocol: ProtocolOption = "repeated",
     out: OutOption = Path("results"),
     jobs: JobsOption = None,
@@ -143,15 +147,20 @@ def ablation(
     document: DocumentOption = None,
     tables_only: TablesOption = False,
 ) -> None:
-    """Change one setting of the paper's recipe at a time: ε, k, connected, counts, pooled, search, programs.
+    """Change one choice of the default at a time: sources of programs, features, values, bags, head.
+
+    The base is always run too, since every variant is compared with it.
 
     Example: gdlnn evaluate ablation --datasets MUTAG,PTC_MR --out results
     """
     from gdlnn.studies.accuracy import AccuracyPlan, write_ablation
-    from gdlnn.studies.methods import VARIANTS
+    from gdlnn.studies.methods import BASE, VARIANTS
     from gdlnn.studies.store import Store
 
-    plan = AccuracyPlan(_read_datasets(datasets), list(VARIANTS), protocol, n_runs=runs)
+    known = [name.removeprefix("ablation-") for name in VARIANTS]
+    chosen = [f"ablation-{name}" for name in _read_names("--variants", variants, known)]
+    names = list(dict.fromkeys([BASE, *chosen]))
+    plan = AccuracyPlan(_read_datasets(datasets), names, protocol, n_runs=runs)
     failed = 0 if tables_only else _run(plan, _config(out, data, device, jobs))
     _finish(write_ablation(Store(out), protocol, document), f"Table and cells: {out}", failed)
 

@@ -413,10 +413,14 @@ class GDLNNClassifier(GraphClassifier):
             table,
             codes,
             folds,
-            lambda rows: honest_columns(self.programs_, rows, table.shape[1]),
+            lambda rows: self._columns_without(rows, table.shape[1]),
             lambda rows: {} if row_weights is None else self._weighting(row_weights[rows]),
         )
         return None if said_of_all is None else (said_of_all, codes, row_weights)
+
+    def _columns_without(self, rows: npt.NDArray[np.int64], n_columns: int) -> npt.NDArray[np.bool_]:
+        """Return which columns a head that predicts some training rows may use."""
+        return honest_columns(self.programs_, rows, n_columns)
 
     def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the codes of labels, on which the head is trained; -1 for an unknown label."""

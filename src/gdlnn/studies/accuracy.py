@@ -15,7 +15,7 @@ from gdlnn.studies.figures import draw_accuracy
 from gdlnn.studies.inputs import load_split, plan_splits
 from gdlnn.studies.methods import BASE, METHODS, VARIANTS, find_method, fit_model
 from gdlnn.studies.statistics import TITLES, average_ranks, compare, summarise, wilcoxon
-from gdlnn.studies.store import Task, config_key
+from gdlnn.studies.store import NOT_APPLICABLE, Task, config_key
 from gdlnn.studies.study import Job, StudyPlan
 from gdlnn.studies.tables import csv_text, datasets_in, markdown, methods_in, page, write_results
 
@@ -126,9 +126,15 @@ class AccuracyPlan(StudyPlan):
 
 
 def compute_accuracy(task: Task, config: RunConfig) -> Result:
-    """Fit a method and score it: a trial on the validation set, a cell on the test set."""
-    model, times = fit_model(find_method(task.method), task, config)
+    """Fit a method and score it: a trial on the validation set, a cell on the test set.
+
+    A method that needs other graphs gets the status "n/a", which is not a failure.
+    """
     (train, val, test), _ = load_split(task.dataset, task.protocol, task.split, config)
+    method = find_method(task.method)
+    if reason := method.not_applicable(train.schema):
+        return {"status": NOT_APPLICABLE, "reason": reason}
+    model, times = fit_model(method, task, config)
     part = test if task.kind == "cell" else val
     assert part.y is not None
     started = time.perf_counter()
@@ -160,6 +166,7 @@ MAIN_METRIC: dict[Protocol, str] = {
     "cv": "accuracy",
     "scaffold": "roc_auc",
 }
+ABLATION_METRICS = ("accuracy", "log_loss")
 COLUMNS = (
     *("dataset", "protocol", "split", "method", "grid", "n_configurations", "seed", "status", "reason"),
     *METRICS,
@@ -195,7 +202,7 @@ def write_ablation(store: Store, protocol: Protocol, document: Path | None = Non
     """Write ``ablation-PROTOCOL.md`` and ``.csv`` of the cells there are; return the table."""
     cells = [cell for cell in store.cells("cell", protocol) if _is_variant(cell)]
     entries = summarise(cells)
-    text, rows = f"{ablation_table(entries)}\n\n{failures(entries)}", cells_csv(cells)
+    text, rows = ablation_report(entries), cells_csv(cells)
     return write_results(store, f"ablation-{protocol}", cells, text, rows, document=document)
 
 
@@ -252,11 +259,16 @@ def _shown(entry: Entry | None, metric: str) -> str:
         return "not run"
     mean = entry.means.get(metric)
     if mean is None:
-        return "failed" if entry.reasons else "–"
-    factor, digits = (1, 3) if metric in ("mcc", "log_loss") else (100, 1)
+        return entry.without_result or "–"
+    factor, digits = _scale(metric)
     half = entry.intervals.get(metric)
     text = f"{factor * mean:.{digits}f}"
     return text if half is None else f"{text} ± {factor * half:.{digits}f}"
+
+
+def _scale(metric: str) -> tuple[int, int]:
+    """Return the factor and the number of digits with which a metric is shown."""
+    return (1, 3) if metric in ("mcc", "log_loss") else (100, 1)
 
 
 def _title(entries: Entries, method: str) -> str:
@@ -337,23 +349,40 @@ def _difference(difference: float, p: float | None) -> str:
     return f"{100 * difference:+.1f}{star} ({words})"
 
 
-def ablation_table(entries: Entries) -> str:
+def ablation_report(entries: Entries) -> str:
+    """Return the tables of an ablation as one page of Markdown."""
+    said = (
+        "The first row is the base. The others are differences to it, paired over splits, with 95 % intervals "
+        "of the corrected resampled t-test; * where p < 0.05 after Holm's correction."
+    )
+    sections = {
+        f"Ablation: {TITLES[metric].lower()}": [ablation_table(entries, metric)]
+        for metric in ABLATION_METRICS
+    }
+    sections["What could not be run"] = [failures(entries)]
+    return f"{said}\n\n{page(sections)}"
+
+
+def ablation_table(entries: Entries, metric: str = "accuracy") -> str:
     """Return every variant's difference to the base on each dataset, and its mean over them."""
     datasets = datasets_in(entries)
     variants = [name for name in methods_of(entries) if name in VARIANTS and name != BASE]
-    found = {(c.second, c.dataset): c for c in compare(entries, BASE, variants)}
-    rows = [[VARIANTS[BASE].title, *(_shown(entries.get((d, BASE)), "accuracy") for d in datasets), ""]]
+    found = {(c.second, c.dataset): c for c in compare(entries, BASE, variants, metric)}
+    rows = [[VARIANTS[BASE].title, *(_shown(entries.get((d, BASE)), metric) for d in datasets), ""]]
+    factor, digits = _scale(metric)
     for variant in variants:
         row, differences = [VARIANTS[variant].title], []
         for dataset in datasets:
             cell = found.get((variant, dataset))
             if cell is None:
-                row.append(_shown(entries.get((dataset, variant)), "accuracy"))
+                row.append(_shown(entries.get((dataset, variant)), metric))
                 continue
             # Comparisons are base less variant; the table shows the effect of the change.
-            differences.append(-cell.difference)
-            row.append(_difference(-cell.difference, cell.corrected))
-        rows.append([*row, f"{100 * np.mean(differences):+.1f}" if differences else "–"])
+            differences.append(0 - cell.difference)
+            half = "" if cell.half is None else f" ± {factor * cell.half:.{digits}f}"
+            star = "\\*" if cell.corrected is not None and cell.corrected < 0.05 else ""
+            row.append(f"{factor * differences[-1]:+.{digits}f}{half}{star}")
+        rows.append([*row, f"{factor * np.mean(differences):+.{digits}f}" if differences else "–"])
     return markdown(["", *datasets, "mean"], rows)
 
 

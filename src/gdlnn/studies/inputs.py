@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,11 +24,8 @@ from gdlnn.graphs import Schema
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.splits import Split
 from gdlnn.io.atomic import atomic_write
-from gdlnn.matching import match
 from gdlnn.mining import MinedProgram, ProgramSet, mine
-from gdlnn.mining.comparison import random_programs
 from gdlnn.mining.program_set import MiningStats, SetInfo
-from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.studies.store import Protocol, RunConfig, Store
 
 if TYPE_CHECKING:
@@ -174,21 +171,16 @@ def forget() -> None:
 
 @dataclass(frozen=True)
 class MiningSpec:
-    """How programs are mined; `random` replaces them by as many random programs of the same sizes."""
+    """How programs are mined."""
 
     epsilon: float | str = 0.1
     strategy: Strategy = "greedy"
-    connected: bool = True
-    random: bool = False
 
     @property
     def key(self) -> str:
         """A name for files."""
         epsilon = str(self.epsilon).strip().replace("%", "pct")
-        parts = [self.strategy, f"eps{epsilon}"]
-        parts += [] if self.connected else ["unconnected"]
-        parts += ["random"] if self.random else []
-        return "-".join(parts)
+        return f"{self.strategy}-eps{epsilon}"
 
 
 def find_programs(config: RunConfig, dataset: str, fingerprint: str, spec: MiningSpec) -> Path:
@@ -227,7 +219,6 @@ def _mine_and_save(train: GraphDataset, spec: MiningSpec, file: Path, n_jobs: in
         train,
         epsilon=spec.epsilon,
         strategy=spec.strategy,
-        connected=spec.connected,
         nominal="interval",  # as in the paper
         n_jobs=n_jobs,
         checkpoint=checkpoint,
@@ -235,31 +226,9 @@ def _mine_and_save(train: GraphDataset, spec: MiningSpec, file: Path, n_jobs: in
     )
     if mined.stopped_by == "interrupt":
         raise KeyboardInterrupt
-    if spec.random:
-        mined = _random_like(mined, train, n_jobs)
     save_programs(mined, file)
     checkpoint.unlink(missing_ok=True)
     return mined
-
-
-def _random_like(mined: ProgramSet, train: GraphDataset, n_jobs: int) -> ProgramSet:
-    """Return random programs, as many and as large as the mined ones, with their own labels and scores."""
-    assert train.y is not None
-    sizes = [len(program.nodes) for program in mined.programs]
-    drawn = random_programs(train, len(sizes), seed=0, sizes=sizes)
-    table = match(drawn, train, n_jobs, FINAL_BUDGET, return_unknown=True)[0]
-    epsilon = float(mined.info.settings["epsilon"])
-    labels = [label for label, _ in mined.info.label_counts]
-    items = []
-    for column, program in enumerate(drawn):
-        support = np.ascontiguousarray(table[:, column])
-        of_label = [int((support & (train.y == label)).sum()) for label in labels]
-        best = int(np.argmax(of_label))
-        score = of_label[best] / (int(support.sum()) + epsilon)
-        target = np.flatnonzero(support)[:1].astype(np.int64)
-        items.append(MinedProgram(program, labels[best], score, support, target, 0))
-    info = replace(mined.info, settings={**mined.info.settings, "random": True})
-    return ProgramSet(items, info, mined.stats)
 
 
 def save_programs(programs: ProgramSet, file: Path) -> None:

@@ -16,6 +16,7 @@ from gdlnn.studies.pool import Clock
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gdlnn.graphs import Schema
     from gdlnn.studies.store import Configuration, RunConfig, Task
 
 Grid = Literal["quick", "paper"]
@@ -43,6 +44,8 @@ class Method:
         Which of ``device``, ``n_jobs`` and ``progress`` the estimator takes, besides ``seed``.
     mining
         How its programs are mined, as changes of `MiningSpec` besides ε; None for a method without programs.
+    domain
+        The domain of the graphs that the method needs, as in `Schema.domain`; empty for any graphs.
     """
 
     name: str
@@ -55,6 +58,13 @@ class Method:
     random: bool = True
     options: tuple[str, ...] = ()
     mining: Mapping[str, Any] | None = None
+    domain: str = ""
+
+    def not_applicable(self, schema: Schema | None) -> str:
+        """Return why the method cannot be used on graphs of a schema; empty if it can."""
+        if not self.domain or (schema is not None and schema.domain == self.domain):
+            return ""
+        return f"it needs {self.domain}s, and these graphs are not"
 
     def make(self, configuration: Configuration, seed: int, device: str, n_jobs: int) -> Any:
         """Return an unfitted estimator."""
@@ -166,11 +176,7 @@ def flat_paper_classifier(**flat: Any) -> Any:
 
 def _with_options(model: Any, flat: Configuration) -> Any:
     for name, value in flat.items():
-        if name == "members":
-            model.head.ensemble_size = value
-        elif name == "log_counts":
-            model.activation = f"log_{model.activation}" if value else model.activation
-        elif name in model.get_params(deep=False):
+        if name in model.get_params(deep=False):
             model.set_params(**{name: value})
         else:
             part = "head" if name in model.head.get_params() else "vocabulary"
@@ -212,6 +218,7 @@ METHODS: dict[str, Method] = {
             "FingerprintForestClassifier",
             space={"n_bits": (1024, 2048, 4096), "n_trees": (100, 500)},
             options=("n_jobs",),
+            domain="molecule",
         ),
         Method(
             "pooled-rf",
@@ -255,39 +262,37 @@ METHODS: dict[str, Method] = {
 """All methods by name, in the order of the tables."""
 
 BASE = "ablation-base"
-BASE_WORDS = "ε = 0.1, k = |D|, connected, exists, not pooled, greedy, mined"
-_UNION = (0.1, 1, "1%")
 
 
-def _variant(name: str, title: str, parameters: Configuration | None = None, **mining: Any) -> Method:
-    paper = METHODS["gdlnn-paper"]
-    quick = {**paper.quick, **(parameters or {})}
-    return replace(paper, name=name, title=title, quick=quick, space={}, mining=mining)
+def _variant(name: str, title: str, **changes: Any) -> Method:
+    options = ("device", "n_jobs", "progress")
+    return Method(name, title, "gdlnn.studies.variants", "ablated_classifier", changes, options=options)
 
 
 VARIANTS: dict[str, Method] = {
     method.name: method
     for method in (
-        _variant(BASE, f"base: {BASE_WORDS}"),
-        _variant("ablation-epsilon-1", "ε = 1", {"epsilon": 1}),
-        _variant("ablation-epsilon-1pct", "ε = 0.01·|D|", {"epsilon": "1%"}),
-        _variant("ablation-epsilon-union", "ε = 0.1, 1, 0.01·|D| together", {"epsilon": _UNION, "k": None}),
-        _variant("ablation-k-0.01", "k = 0.01·|D|", {"k": 0.01}),
-        _variant("ablation-k-0.2", "k = 0.2·|D|", {"k": 0.2}),
-        _variant("ablation-k-0.4", "k = 0.4·|D|", {"k": 0.4}),
-        _variant("ablation-unconnected", "not connected: the paper's literal rules", connected=False),
-        _variant("ablation-count", "log(1 + count), not exists", {"activation": "count", "log_counts": True}),
-        _variant("ablation-pooled", "pooled features appended", {"pooled": True}),
-        _variant("ablation-sequential", "sequential search", strategy="sequential"),
-        _variant("ablation-random", "random programs of the same number and sizes", random=True),
-        _variant(
-            "ablation-union-pooled",
-            "programs of three ε, pooled features, five members",
-            {"epsilon": _UNION, "k": None, "pooled": True, "members": 5},
-        ),
+        _variant(BASE, "base: neighbourhoods and programs mined in bags"),
+        _variant("ablation-neighbourhoods", "neighbourhoods only", sources=["neighbourhoods"]),
+        _variant("ablation-mined", "mined programs only", sources=["mined"]),
+        _variant("ablation-no-structure", "without degree and ring", structure=False),
+        _variant("ablation-intervals", "intervals of nominal features, not values", nominal="interval"),
+        _variant("ablation-no-bags", "mined from all graphs at once, not in bags", bags=None),
+        _variant("ablation-not-pooled", "without pooled features", pooled=False),
+        _variant("ablation-all-columns", "calibrated with columns that saw the labels", honest=False),
+        _variant("ablation-not-calibrated", "not calibrated", calibrate=False),
+        _variant("ablation-no-linear", "perceptrons without the linear model", linear_share=0),
+        _variant("ablation-one-perceptron", "one perceptron", linear_share=0, ensemble_size=1),
+        _variant("ablation-linear", "linear head", head="linear"),
+        _variant("ablation-scorecard", "scorecard", head="scorecard"),
+        _variant("ablation-forest", "random forest as the head", head="forest"),
     )
-}  # fmt: skip
-"""The paper's recipe with one choice changed at a time; the first one is the base of comparison."""
+}
+"""The default with one choice changed at a time; the first one is the base of comparison.
+
+The base mines programs on datasets of any size. Below 1,000 training graphs it is the default; above, the
+default is the variant with neighbourhoods only.
+"""
 
 
 def find_method(name: str) -> Method:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.model.metrics import METRICS
+from gdlnn.studies.store import NOT_APPLICABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,6 +60,14 @@ def corrected_t_test(differences: Sequence[float], n_train: int, n_test: int) ->
         return 1.0 if mean == 0 else 0.0
     statistic = mean / math.sqrt(variance * (1 / n + n_test / n_train))
     return float(2 * t.sf(abs(statistic), n - 1))
+
+
+def corrected_interval(
+    differences: Sequence[float], n_train: int, n_test: int, level: float = 0.95
+) -> float | None:
+    """Return the half-width of the interval that belongs to `corrected_t_test`."""
+    plain = t_interval(differences, level)
+    return None if plain is None else plain * math.sqrt(1 + len(differences) * n_test / n_train)
 
 
 def sign_flip_test(first: npt.ArrayLike, second: npt.ArrayLike, seed: int = 0) -> float:
@@ -117,7 +126,9 @@ class Entry:
     means, intervals
         By metric; an interval is the half-width of the 95 % t-interval over the runs, None for a single one.
     reasons
-        Why other cells failed.
+        Why other cells have no result.
+    without_result
+        If no cell has a result: "n/a" where none is possible, else "failed".
     """
 
     dataset: str
@@ -126,6 +137,7 @@ class Entry:
     means: dict[str, float | None] = field(default_factory=dict)
     intervals: dict[str, float | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    without_result: str = ""
 
     @property
     def n_configurations(self) -> int:
@@ -155,7 +167,9 @@ def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
     fine = [cell for cell in group if cell["status"] == "ok"]
     reasons = tuple(dict.fromkeys(cell["reason"] for cell in group if cell["status"] != "ok"))
     if not fine:
-        return Entry(dataset, method, [], reasons=reasons)
+        impossible = all(cell["status"] == NOT_APPLICABLE for cell in group)
+        said = NOT_APPLICABLE if impossible else "failed"
+        return Entry(dataset, method, [], reasons=reasons, without_result=said)
     most = max(cell["n_configurations"] for cell in fine)
     entry = Entry(dataset, method, [c for c in fine if c["n_configurations"] == most], reasons=reasons)
     for metric in TITLES:
@@ -168,7 +182,11 @@ def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two methods on one dataset: the difference of a metric, and the p of it being chance."""
+    """Two methods on one dataset: the difference of a metric, and the p of it being chance.
+
+    Over several splits, `half` is the half-width of the difference's 95 % interval, with the variance of the
+    corrected resampled t-test.
+    """
 
     dataset: str
     first: str
@@ -176,6 +194,7 @@ class Comparison:
     difference: float
     p: float | None
     corrected: float | None = None
+    half: float | None = None
 
 
 def compare(
@@ -214,12 +233,14 @@ def _compare(mine: Entry, theirs: Entry, metric: str) -> Comparison | None:
     if not differences:
         return None
     p: float | None = None
+    half: float | None = None
     if len(splits) > 1:
         p = corrected_t_test(differences, *sizes)
+        half = corrected_interval(differences, *sizes)
     elif metric == "accuracy":
         # The other metrics are not means over graphs, so flipping graphs does not apply to them.
         p = sign_flip_test(_share_right(mine.cells), _share_right(theirs.cells))
-    return Comparison(mine.dataset, mine.method, theirs.method, float(np.mean(differences)), p)
+    return Comparison(mine.dataset, mine.method, theirs.method, float(np.mean(differences)), p, half=half)
 
 
 def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:

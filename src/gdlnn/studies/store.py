@@ -22,6 +22,8 @@ Result = dict[str, Any]
 Configuration = dict[str, Any]
 Kind = Literal["cell", "trial", "network", "predict", "explain", "cost", "motifs"]
 Protocol = Literal["paper", "repeated", "cv", "scaffold"]
+NOT_APPLICABLE = "n/a"
+"""The status of a method that cannot be used on a dataset, such as fingerprints without molecules."""
 PREREQUISITES = ("trial", "network")
 """Kinds of tasks that only prepare others: their failures count where they are used."""
 STORED_NAMES = {
@@ -191,6 +193,8 @@ class Store:
             return None
         if result["status"] == "late":
             return result if limit is not None and limit <= result["limit"] else None
+        if result["status"] == NOT_APPLICABLE:
+            return result
         if result["status"] != "ok" or (task.kind == "cell" and result["space"] != task.space):
             return None
         return None if task.kind == "network" and not self.network_file(task).is_file() else result
