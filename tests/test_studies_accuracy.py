@@ -426,8 +426,12 @@ def test_variants_of_a_split_mine_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = make_ba_2motifs(n=24, seed=1)
     calls: list[Any] = []
     found = Mined.find
-    monkeypatch.setattr(Mined, "find", lambda *given: calls.append(given) or found(*given))
-    monkeypatch.setattr("gdlnn.studies.variants._kept", {})
+
+    def counted(*given: Any) -> Any:
+        calls.append(given)
+        return found(*given)
+
+    monkeypatch.setattr(Mined, "find", counted)
     first = VARIANTS[BASE].make({}, 0, "cpu", 1).fit(data)
     again = VARIANTS["ablation-forest"].make({"head": "forest"}, 0, "cpu", 1).fit(data)
     assert len(calls) == 1

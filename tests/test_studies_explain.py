@@ -82,7 +82,7 @@ def stamps(folder: Path) -> dict[Path, int]:
 def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path, filled: Path) -> None:
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     cells = list(Store(tmp_path).cells("explain"))
-    assert len(cells) == 8 + 3  # SubgraphX has a cell for every graph
+    assert len(cells) == 10 + 3  # SubgraphX has a cell for every graph
     assert all(cell["status"] == "ok" for cell in cells)
     assert {"python", "gdlnn", "torch"} <= set(cells[0]["versions"])
     for cell in cells:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ from gdlnn.studies.accuracy import (
     metric_table,
     report,
 )
-from gdlnn.studies.figures import draw_accuracy
+from gdlnn.studies.curves import Curve, Point
+from gdlnn.studies.figures import COLOURS, draw_accuracy, draw_curves
+from gdlnn.studies.methods import EXPLAINERS, METHODS
 from gdlnn.studies.statistics import (
     average_ranks,
     compare,
@@ -185,6 +189,42 @@ def test_figure_is_svg_and_repeats_itself() -> None:
     assert b"MUTAG" in first
     assert b"GIN" in first
     assert first == draw_accuracy(entries, "accuracy")
+
+
+def test_figures_can_be_read_in_light_and_dark_themes() -> None:
+    pytest.importorskip("matplotlib")
+    cells = [
+        cell(method, [1, number % 2], seed=seed, dataset=dataset)
+        for number, method in enumerate(METHODS)
+        for seed in (0, 1)
+        for dataset in ("MUTAG", "BBBP")
+    ]
+    points = (Point(1, 0.5, 0.1, 0.1, 0.1, 0), Point(2, 0.4, 0.0, 0.1, 0.1, 0))
+    curves = {("MUTAG", name): Curve("MUTAG", name, points, 2, 2, 0, 1.0) for name in EXPLAINERS}
+    for figure in (draw_accuracy(summarise(cells), "accuracy"), draw_curves(curves)):
+        root = ElementTree.fromstring(figure.decode())
+        styles = [element.get("style", "") for element in root.iter()]
+        used = {colour for style in styles for colour in re.findall(r"#[0-9a-f]{6}", style)}
+        assert {"#767676", *COLOURS} <= used
+        # Text and marks on white, on the dark theme of the docs and on GitHub's; nothing is painted behind.
+        for background in ("#ffffff", "#131416", "#0d1117"):
+            assert min(contrast(colour, background) for colour in used) >= 3
+        # Text without a colour of its own would be black.
+        texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
+        assert texts
+        assert all("fill: #767676" in element.get("style", "") for element in texts)
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast ratio of two colours, as WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    darker, lighter = sorted((luminance(first), luminance(second)))
+    return (lighter + 0.05) / (darker + 0.05)
 
 
 def test_the_papers_table_is_whole() -> None:

@@ -352,8 +352,8 @@ def _difference(difference: float, p: float | None) -> str:
 def ablation_report(entries: Entries) -> str:
     """Return the tables of an ablation as one page of Markdown."""
     said = (
-        "The first row is the base. The others are differences to it, paired over splits, with 95 % intervals "
-        "of the corrected resampled t-test; * where p < 0.05 after Holm's correction."
+        "The first row is the base. The others are differences to it, paired over splits, with 95 % "
+        "intervals of the corrected resampled t-test; * where p < 0.05 after Holm's correction."
     )
     sections = {
         f"Ablation: {TITLES[metric].lower()}": [ablation_table(entries, metric)]

@@ -6,15 +6,16 @@ protocol.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gdlnn.explain.metrics import overlap
-from gdlnn.studies.inputs import load_split, plan_splits
-from gdlnn.studies.methods import EXPLAINERS, fit_model
+from gdlnn.studies.inputs import also_forget, load_split, plan_splits
+from gdlnn.studies.methods import EXPLAINERS, find_method, fit_model
 from gdlnn.studies.pool import Clock
 from gdlnn.studies.store import Store, Task
 from gdlnn.studies.study import Job, StudyPlan
@@ -209,9 +210,22 @@ def explained_model(task: Task, config: RunConfig) -> tuple[Any, dict[str, float
     """Return the model that a task explains, and the time of fitting it, if it was fitted here."""
     explainer = EXPLAINERS[task.method]
     if explainer.way != "network":
-        return fit_model(explainer.method, task, config)
+        if task.kind == "cost":
+            return fit_model(explainer.method, task, config)
+        shared = replace(task, kind="explain", method=explainer.model, rows=(), options={})
+        return _shared_model(json.dumps(asdict(shared)), config)
     file = Store(config.out).network_file(network_task(task, task.options["device"]))
     return _saved_network(str(file), config.device), {}
+
+
+@lru_cache(maxsize=1)
+def _shared_model(task: str, config: RunConfig) -> tuple[Any, dict[str, float]]:
+    """Fit the model of a task, given as JSON; explainers of the same model in a row share it."""
+    read = Task(**json.loads(task))
+    return fit_model(find_method(read.method), read, config)
+
+
+also_forget.append(_shared_model.cache_clear)
 
 
 @lru_cache(maxsize=4)

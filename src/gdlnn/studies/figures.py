@@ -1,4 +1,8 @@
-"""The figures of studies as SVG: accuracies of methods, curves of explanations, sums of costs."""
+"""The figures of studies as SVG: accuracies of methods, curves of explanations, sums of costs.
+
+Their background is transparent, and all colours have a contrast of at least 3 to white and to the dark
+backgrounds of common themes, so that pages can show them in either theme.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +23,10 @@ if TYPE_CHECKING:
     from gdlnn.studies.curves import Curves
     from gdlnn.studies.statistics import Entries
 
-# Okabe and Ito's colours, which colour-blind people can distinguish; shapes repeat the information.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+# After Okabe and Ito's colours, of middle brightness; shapes repeat the information.
+COLOURS = ("#d4551b", "#2b7bd1", "#0c8a63", "#c25a9d", "#958000", "#1490b4", "#8c6ad6", "#b8720a", "#777777")
+INK = "#767676"
+"""The colour of text and axes."""
 SHAPES = "os^Dv<>PX*hd"
 N_COLUMNS = 3
 """Panels in a row."""
@@ -36,7 +42,10 @@ def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> It
         figures: Any = require("matplotlib.figure", "baselines", purpose)
         lines: Any = require("matplotlib.lines", "baselines", purpose)
     # Equal input gives equal bytes: no date, and a fixed salt for the names inside the file.
-    with matplotlib.rc_context({"svg.hashsalt": "gdlnn", "svg.fonttype": "none", "font.size": font_size}):
+    settings: dict[str, Any] = {"svg.hashsalt": "gdlnn", "svg.fonttype": "none", "font.size": font_size}
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    settings |= dict.fromkeys(inked, INK) | {"axes.facecolor": "none", "figure.facecolor": "none"}
+    with matplotlib.rc_context(settings):
         figure = figures.Figure(figsize=(width, height), layout="constrained")
         yield figure, lines.Line2D
         figure.savefig(file, format="svg", metadata={"Date": None})
@@ -77,7 +86,7 @@ def draw_accuracy(entries: Entries, metric: str) -> bytes:
             )
         axes.set_xticks(range(len(datasets)), datasets)
         axes.set_ylabel(TITLES[metric] + ("" if metric == "mcc" else ", %"))
-        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.grid(axis="y", color=INK, alpha=0.3, linewidth=0.6)
         axes.set_axisbelow(True)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
@@ -119,7 +128,8 @@ def _panels(
 
     def look(method: str) -> dict[str, Any]:
         number = list(EXPLAINERS).index(method)
-        return {"marker": SHAPES[number], "color": COLOURS[number], "label": EXPLAINERS[method].title}
+        colour = COLOURS[number % len(COLOURS)]
+        return {"marker": SHAPES[number], "color": colour, "label": EXPLAINERS[method].title}
 
     datasets = datasets_in(found)
     n_rows = max(1, -(-len(datasets) // N_COLUMNS))
@@ -136,7 +146,7 @@ def _panels(
             axes.set_title(dataset, fontsize=9)
             axes.set_xlabel(across)
             axes.set_ylabel(up)
-            axes.grid(color="#dddddd", linewidth=0.6)
+            axes.grid(color=INK, alpha=0.3, linewidth=0.6)
             for side in ("top", "right"):
                 axes.spines[side].set_visible(False)
         for axes in grid[len(datasets) :]:

@@ -29,6 +29,7 @@ from gdlnn.mining.program_set import MiningStats, SetInfo
 from gdlnn.studies.store import Protocol, RunConfig, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gdlnn.graphs import GraphDataset
@@ -161,9 +162,15 @@ def load_split(name: str, protocol: Protocol, split: str, config: RunConfig) -> 
 
 
 def forget() -> None:
-    """Drop the datasets, splits and programs that are kept in memory."""
+    """Drop the datasets, splits, programs and models that are kept in memory."""
     for cached in (load_data, load_split, load_programs):
         cached.cache_clear()
+    for clear in also_forget:
+        clear()
+
+
+also_forget: list[Callable[[], None]] = []
+"""What other modules keep in memory for tasks that follow each other."""
 
 
 # --- programs ---------------------------------------------------------------------------------------------

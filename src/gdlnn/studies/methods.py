@@ -356,6 +356,8 @@ EXPLAINERS: dict[str, Explainer] = {
         Explainer(
             "gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest", technique="contribution"
         ),
+        Explainer("gdlnn-lime", "GDLNN + LIME", "gdlnn", "programs"),
+        Explainer("gdlnn-shap", "GDLNN + SHAP", "gdlnn", "programs", technique="kernel_shap"),
         Explainer("gdlnn-v1", "GDLNN 0.1 + LIME", "gdlnn-v1", "programs"),
         Explainer("gdlnn-v1-smallest", "GDLNN 0.1, smallest sufficient", "gdlnn-v1", "smallest"),
         Explainer("gdlnn-paper", "GDLNN (paper's recipe) + LIME", "gdlnn-paper", "programs"),

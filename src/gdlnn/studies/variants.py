@@ -10,7 +10,7 @@ import numpy as np
 from gdlnn.model import GDLNNClassifier, Mined, MLPHead, Neighbourhoods
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.vocabulary import GENERAL_EPSILONS
-from gdlnn.studies.inputs import data_fingerprint
+from gdlnn.studies.inputs import also_forget, data_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from gdlnn.mining import ProgramSet
     from gdlnn.mining.bags import Bags
     from gdlnn.mining.settings import Nominal
-    from gdlnn.model.vocabulary import RunOptions
+    from gdlnn.model.vocabulary import RunOptions, Source
 
 N_TREES = 500
 N_KEPT = 4
 """How many sets of mined programs a process keeps: the variants of a split differ in how they mine."""
 _kept: dict[tuple[str, str], list[ProgramSet]] = {}
+also_forget.append(_kept.clear)
 
 
 @dataclass(eq=False, repr=False)
@@ -77,7 +78,7 @@ def ablated_classifier(
     others
         Parameters of `MLPHead` and of `GDLNNClassifier`.
     """
-    known = {
+    known: dict[str, Source] = {
         "neighbourhoods": Neighbourhoods(),
         "mined": KeptMined(GENERAL_EPSILONS, targets="auto", bags=bags, nominal=nominal),
     }
