@@ -440,6 +440,25 @@ def test_variants_of_a_split_mine_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == 2
 
 
+def test_a_page_may_show_the_summary_alone(tmp_path: Path) -> None:
+    study(tmp_path / "out", ["majority", "wl"], n_runs=1)[0].run()
+    page, full = tmp_path / "results.md", tmp_path / "all.md"
+    page.write_text(
+        "# A\n<!-- accuracy-paper-summary:begin -->\nNot run.\n<!-- accuracy-paper-summary:end -->\nz\n"
+    )
+    full.write_text("<!-- accuracy-paper:begin -->\n<!-- accuracy-paper:end -->\n")
+    for document in (page, full):
+        write_accuracy(Store(tmp_path / "out"), "paper", document)
+    text = page.read_text()
+    assert "Not run." not in text
+    assert text.count("| WL |") == 1
+    assert "2 cells, " in text  # when and with which versions
+    assert "### " not in text
+    assert text.endswith("z\n")
+    assert full.read_text().count("| WL |") > 3
+    assert "### Cost" in full.read_text()
+
+
 def test_documents_without_marks(tmp_path: Path) -> None:
     file = tmp_path / "page.md"
     file.write_text("nothing")

@@ -194,16 +194,19 @@ def write_accuracy(store: Store, protocol: Protocol, document: Path | None = Non
     cells = [cell for cell in store.cells("cell", protocol) if not _is_variant(cell)]
     entries = summarise(cells)
     text, rows = report(entries, protocol), cells_csv(cells)
-    draw = partial(draw_accuracy, entries, MAIN_METRIC[protocol])
-    return write_results(store, f"accuracy-{protocol}", cells, text, rows, draw, document)
+    main = MAIN_METRIC[protocol]
+    draw = partial(draw_accuracy, entries, main)
+    summary = metric_table(entries, main, paper=protocol == "paper")
+    return write_results(store, f"accuracy-{protocol}", cells, text, rows, draw, document, summary=summary)
 
 
 def write_ablation(store: Store, protocol: Protocol, document: Path | None = None) -> str:
     """Write ``ablation-PROTOCOL.md`` and ``.csv`` of the cells there are; return the table."""
     cells = [cell for cell in store.cells("cell", protocol) if _is_variant(cell)]
     entries = summarise(cells)
-    text, rows = ablation_report(entries), cells_csv(cells)
-    return write_results(store, f"ablation-{protocol}", cells, text, rows, document=document)
+    text, rows, summary = ablation_report(entries), cells_csv(cells), ablation_table(entries)
+    name = f"ablation-{protocol}"
+    return write_results(store, name, cells, text, rows, document=document, summary=summary)
 
 
 def _is_variant(cell: Result) -> bool:

@@ -90,8 +90,12 @@ def write_results(
     document: Path | None = None,
     *,
     show_picture: bool = False,
+    summary: str = "",
 ) -> str:
     """Write ``NAME.md``, ``.csv`` and ``.svg`` into the folder of a study; return the Markdown.
+
+    A document gets the tables between the marks NAME, the summary between the marks NAME-summary, or both;
+    pages can so show a summary and leave the rest to another page.
 
     Parameters
     ----------
@@ -109,8 +113,11 @@ def write_results(
         A Markdown file to put the tables into.
     show_picture
         Show the figure in the document too.
+    summary
+        The main table.
     """
-    text = f"{text.rstrip()}\n\n{_provenance(cells)}"
+    sources = _provenance(cells)
+    text = f"{text.rstrip()}\n\n{sources}"
     write_file(store.folder / f"{name}.md", text)
     write_file(store.folder / f"{name}.csv", rows)
     picture = ""
@@ -128,7 +135,12 @@ def write_results(
             file = document.parent / "pictures" / f"study-{name}.svg"
             write_file(file, picture)
             shown = f"![{name}](pictures/{file.name})\n\n{text}"
-        replace_part(document, name, shown)
+        short = f"{name}-summary"
+        has_short = bool(summary) and has_part(document, short)
+        if has_short:
+            replace_part(document, short, f"{summary.rstrip()}\n\n{sources}")
+        if has_part(document, name) or not has_short:
+            replace_part(document, name, shown)
     return text
 
 
@@ -136,6 +148,11 @@ def write_file(file: Path, text: str) -> None:
     """Write a text; the file appears when it is complete."""
     with atomic_write(file) as handle:
         handle.write(text.encode())
+
+
+def has_part(document: Path, name: str) -> bool:
+    """Say whether a document has the marks of a part."""
+    return f"<!-- {name}:begin -->" in document.read_text(encoding="utf-8")
 
 
 def replace_part(document: Path, name: str, text: str) -> None:
