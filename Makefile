@@ -12,6 +12,8 @@ FUZZ_SECONDS ?= 600
 ATTACK_FILES ?= 5000
 ATTACK_REQUESTS ?= 50000
 ATTACK_KILLS ?= 100
+QUICK_DATASETS ?= MUTAG,PTC_MR,ENZYMES
+QUICK_OUT ?= build/results-quick
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Wheels are built with a few tools of their own: not everything that developing takes is needed for them.
@@ -19,7 +21,7 @@ WHEEL_VENV = build/venv-wheel-$(shell $(PYTHON) -c "import sys; print(*sys.versi
 WHEEL_BIN = $(WHEEL_VENV)/bin
 MATRIX_TESTS ?= tests
 
-.PHONY: help setup demo test test-browser test-long test-matrix test-wheel lint format docs bench fuzz attack sanitize wheel clean
+.PHONY: help setup demo test test-browser test-long test-matrix test-wheel lint format docs results-quick bench fuzz attack sanitize wheel clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -61,6 +63,14 @@ test-browser: setup ## The report and the server's page in a browser: installs p
 
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers
 	GDLNN_TEST_LONG=1 $(PYTEST)
+
+results-quick: setup ## A part of docs/results.md (under ten minutes on two cores), into build/results-quick
+	$(BIN)/gdlnn evaluate accuracy --protocol repeated --runs 3 --datasets $(QUICK_DATASETS) \
+	  --methods majority,wl,pooled-rf,gdlnn,gdlnn-linear,gdlnn-scorecard --device cpu --out $(QUICK_OUT)
+	$(BIN)/gdlnn evaluate explain --datasets MUTAG --methods gdlnn,gdlnn-smallest,pl4xgl --sample 20 --device cpu --out $(QUICK_OUT)
+	$(BIN)/gdlnn evaluate cost --datasets MUTAG --methods gdlnn,pl4xgl --sample 5 --out $(QUICK_OUT)
+	@cat $(QUICK_OUT)/accuracy-repeated.md $(QUICK_OUT)/explain.md $(QUICK_OUT)/cost.md > $(QUICK_OUT)/results.md
+	@echo "All tables: $(QUICK_OUT)/results.md"
 
 wheel: ## The sdist, and from it a wheel for this Python (3.12: for all later ones too), into dist/
 	@[ -x $(WHEEL_BIN)/auditwheel ] || { $(PYTHON) -m venv $(WHEEL_VENV) && $(WHEEL_BIN)/python -m pip install --quiet \

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import check_estimator
 
-from gdlnn import GDLNNClassifier, ModelError, load_model
+from gdlnn import GDLNNClassifier, ModelError, load_model, make_ba_2motifs
 from gdlnn.model import ScorecardHead, scorecard_rows, scorecard_text
 from reference.explain_models import motif_data
 from reference.report_models import three_classes
@@ -74,6 +74,21 @@ def test_a_model_is_its_table(tmp_path: Path) -> None:
     again = load_model(tmp_path / "m.gdlnn")
     np.testing.assert_allclose(again.predict_proba(TEST), model.predict_proba(TEST), atol=1e-6)
     assert [row.words for row in scorecard_rows(again)] == [row.words for row in rows]
+
+
+def test_a_card_without_programs_predicts_the_shares(tmp_path: Path) -> None:
+    y = np.random.default_rng(4).integers(0, 2, 60)  # labels that no program can predict
+    graphs = make_ba_2motifs(n=60, seed=1).graphs
+    model = GDLNNClassifier(head="scorecard", progress=False).fit(graphs, y)
+    assert scorecard_rows(model) == []
+    assert "0 programs" in scorecard_text(model)
+    shares = np.tile(np.bincount(y) / 60, (3, 1))
+    np.testing.assert_allclose(model.predict_proba(graphs[:3]), shares, atol=1e-6)
+    assert model.explain(graphs[0]).supporting == ()
+    model.save(tmp_path / "card.gdlnn")
+    np.testing.assert_allclose(
+        load_model(tmp_path / "card.gdlnn").predict_proba(graphs[:3]), shares, atol=1e-6
+    )
 
 
 def test_explanations_are_exact() -> None:

@@ -16,6 +16,7 @@ from gdlnn.studies.accuracy import (
     ablation_table,
     cells_csv,
     cost_table,
+    failures,
     metric_table,
     report,
 )
@@ -165,6 +166,20 @@ def test_tables() -> None:
     assert len(lines) == 2
     assert lines[0].startswith("dataset,protocol,split,method")
     assert "0.500000" in lines[1]
+
+
+def test_failed_and_not_applicable_cells_are_told_apart() -> None:
+    failed = {"status": "failed", "reason": "ModelError: no"}
+    impossible = {"status": "n/a", "reason": "it needs molecules"}
+    cells = [cell("gin", [1, 1]), cell("wl", [0], **failed), cell("ecfp-rf", [0], **impossible)]
+    cells.append(cell("ecfp-rf", [0], seed=1, **failed))  # by a version that tried
+    table = metric_table(summarise(cells), "accuracy")
+    assert "| WL | failed |" in table
+    assert "| ECFP4 + forest | n/a |" in table
+    assert failures(summarise(cells)).splitlines() == [
+        "- WL on MUTAG: ModelError: no",
+        "- ECFP4 + forest on MUTAG: it needs molecules",
+    ]
 
 
 def test_ablation_shows_what_a_change_brings() -> None:

@@ -134,10 +134,14 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = n_features
 
     def keep_selected(self) -> IntArray:
-        """Drop the features that were not chosen; return the previous indices of the others."""
-        kept = self.selected_
+        """Drop the features that were not chosen; return the previous indices of the others.
+
+        If none was chosen, the first one stays, without weight: tables need a column.
+        """
+        chosen = self.selected_
+        kept = chosen if len(chosen) else np.zeros(1, dtype=np.int64)
         self._set(self.coef_[:, kept], self.intercept_)
-        self.selected_ = np.arange(len(kept))
+        self.selected_ = np.arange(len(chosen))
         return kept
 
     def restore(self) -> None:
@@ -290,6 +294,8 @@ def scorecard_rows(model: GDLNNClassifier, held_out: GraphDataset | None = None)
     truth = None if held_out is None else np.asarray(held_out.y)
     rows = []
     for column, item in enumerate(model.programs_):
+        if isinstance(model.head_, ScorecardHead) and not coef[:, column].any():
+            continue  # the only column of a card without programs
         best = int(np.argmax(coef[:, column]))
         label = model.classes_[best]
         added = float(coef[best, column] - coef[1 - best, column]) if two else float(coef[best, column])
@@ -311,14 +317,15 @@ def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None)
     from gdlnn.graphs import Schema
 
     schema = model.schema_ or Schema()
-    table = Table(title=f"{len(model.programs_)} programs", title_justify="left")
+    rows = scorecard_rows(model, held_out)
+    table = Table(title=f"{len(rows)} programs", title_justify="left")
     table.add_column("log odds", justify="right")
     table.add_column("for")
     table.add_column("program", ratio=1)
     if held_out is not None:
         table.add_column("held out", justify="right")
         table.add_column("precision", justify="right")
-    for row in scorecard_rows(model, held_out):
+    for row in rows:
         words = (Text(printable(text)) for text in (schema.class_name(row.label), row.words))
         shown: list[Any] = [f"{row.contribution:+.2f}", *words]
         if row.matched is not None:

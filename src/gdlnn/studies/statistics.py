@@ -167,9 +167,10 @@ def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
     fine = [cell for cell in group if cell["status"] == "ok"]
     reasons = tuple(dict.fromkeys(cell["reason"] for cell in group if cell["status"] != "ok"))
     if not fine:
-        impossible = all(cell["status"] == NOT_APPLICABLE for cell in group)
-        said = NOT_APPLICABLE if impossible else "failed"
-        return Entry(dataset, method, [], reasons=reasons, without_result=said)
+        impossible = [cell["reason"] for cell in group if cell["status"] == NOT_APPLICABLE]
+        if impossible:
+            return Entry(dataset, method, [], reasons=(impossible[0],), without_result=NOT_APPLICABLE)
+        return Entry(dataset, method, [], reasons=reasons, without_result="failed")
     most = max(cell["n_configurations"] for cell in fine)
     entry = Entry(dataset, method, [c for c in fine if c["n_configurations"] == most], reasons=reasons)
     for metric in TITLES:
