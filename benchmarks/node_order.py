@@ -8,9 +8,9 @@ PL4XGL's search tries to drop the edges of a graph from the last to the first. T
 five nodes of a motif after those of the random graph around it, so the motif is taken apart first. Orders:
 "published"; "motif first", the same graphs with all nodes in reverse; "random", every graph in its own order.
 
-With --public, programs are found by the rules of the public program to the letter, written in Python: after
-every drop the remaining edges are put in the order in which they are reached from the first one, of equal
-mutations the last is taken, and self-loops are left out. Without it, `strategy="sequential"` is used.
+With --public, programs are found by the rules of the public program to the letter, in Python. After every
+drop the remaining edges are sorted by when they are reached from the first one. Of equal mutations the last
+is taken, and self-loops are left out. Without it, `strategy="sequential"` is used.
 """
 
 from __future__ import annotations
@@ -131,51 +131,57 @@ class PublicSearch:
     def descend(self, state: State) -> State:
         """Drop edges, then open nodes, then take the best single step as long as there is one."""
         for place in reversed(range(len(state.edges))):
-            tried = self.dropped(state, place)
+            rest = self.dropped(state, place)
+            tried = None if rest is None else self.evaluated(*rest, state.matched)
             state = tried if tried is not None and tried.score >= state.score else state
         for node in sorted(state.bounds, reverse=True):
             tried = self.evaluated(state.edges, {**state.bounds, node: OPEN}, state.matched)
             state = tried if tried.score >= state.score else state
         while True:
             best = None
-            for tried in self.steps(state):
+            for tried in self.evaluated_all(list(self.steps(state)), state.matched):
                 if tried.score >= (state if best is None else best).score:
                     best = tried
             if best is None:
                 return state
             state = best
 
-    def steps(self, state: State) -> Iterator[State]:
+    def steps(self, state: State) -> Iterator[tuple[Edges, Bounds]]:
         """Yield every opening of one side, and every drop of an edge from the last to the first."""
         for node in sorted(state.bounds):
             low, high = state.bounds[node]
             sides = [(low, np.inf), (-np.inf, high)]
             for side in sides if np.isfinite([low, high]).all() else [OPEN]:
                 if (low, high) != OPEN:
-                    yield self.evaluated(state.edges, {**state.bounds, node: side}, state.matched)
+                    yield state.edges, {**state.bounds, node: side}
         for place in reversed(range(len(state.edges))):
             tried = self.dropped(state, place)
             if tried is not None:
                 yield tried
 
-    def dropped(self, state: State, place: int) -> State | None:
+    def dropped(self, state: State, place: int) -> tuple[Edges, Bounds] | None:
         """Return the program without an edge, or None if it would fall apart or have no edge."""
         rest = [*state.edges[:place], *state.edges[place + 1 :]]
         if not rest or len(in_reach(rest)) < len(rest):
             return None
         nodes = {node for edge in rest for node in edge}
-        bounds = {node: bound for node, bound in state.bounds.items() if node in nodes}
-        return self.evaluated(in_reach(rest), bounds, state.matched)
+        return in_reach(rest), {node: bound for node, bound in state.bounds.items() if node in nodes}
 
     def evaluated(self, edges: Edges, bounds: Bounds, known: BoolArray) -> State:
         """Return a program with its matches; graphs known to match are not tested again."""
+        return self.evaluated_all([(edges, bounds)], known)[0]
+
+    def evaluated_all(self, several: list[tuple[Edges, Bounds]], known: BoolArray) -> list[State]:
+        """Return programs with their matches, in the same order."""
         rows = np.flatnonzero(~known)
-        matched = known.copy()
-        if len(rows):
-            found = match([as_program(edges, bounds)], [self.graphs[row] for row in rows])
-            matched[rows] = found[:, 0]
-        score = float((matched & self.of_label).sum() / (matched.sum() + self.epsilon))
-        return State(edges, bounds, matched, score)
+        matched = np.tile(known, (len(several), 1))
+        if len(rows) and several:
+            programs = [as_program(*one) for one in several]
+            matched[:, rows] = match(programs, [self.graphs[row] for row in rows]).T
+        scores = (matched & self.of_label).sum(axis=1) / (matched.sum(axis=1) + self.epsilon)
+        return [
+            State(*one, row, float(score)) for one, row, score in zip(several, matched, scores, strict=True)
+        ]
 
 
 def in_reach(edges: Edges) -> Edges:

@@ -453,6 +453,7 @@ def test_a_page_may_show_the_summary_alone(tmp_path: Path) -> None:
     assert "Not run." not in text
     assert text.count("| WL |") == 1
     assert "2 cells, " in text  # when and with which versions
+    assert "Not run under this protocol: MLP, GCN, " in text
     assert "### " not in text
     assert text.endswith("z\n")
     assert full.read_text().count("| WL |") > 3

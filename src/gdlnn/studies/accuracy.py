@@ -196,7 +196,7 @@ def write_accuracy(store: Store, protocol: Protocol, document: Path | None = Non
     text, rows = report(entries, protocol), cells_csv(cells)
     main = MAIN_METRIC[protocol]
     draw = partial(draw_accuracy, entries, main)
-    summary = metric_table(entries, main, paper=protocol == "paper")
+    summary = f"{metric_table(entries, main, paper=protocol == 'paper')}\n\n{not_run(entries)}"
     return write_results(store, f"accuracy-{protocol}", cells, text, rows, draw, document, summary=summary)
 
 
@@ -254,6 +254,12 @@ def metric_table(entries: Entries, metric: str, paper: bool = False) -> str:
         for name, by_dataset in PAPER_ACCURACY.items():
             rows.append([f"*{name} in the paper*", *(by_dataset.get(dataset, "–") for dataset in datasets)])
     return markdown(["", *datasets], rows)
+
+
+def not_run(entries: Entries) -> str:
+    """Name the methods that have no row in the tables; empty if there are none."""
+    missing = [method.title for name, method in METHODS.items() if name not in methods_of(entries)]
+    return f"Not run under this protocol: {', '.join(missing)}." if missing else ""
 
 
 def _shown(entry: Entry | None, metric: str) -> str:

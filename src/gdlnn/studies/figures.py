@@ -101,7 +101,7 @@ def draw_curves(curves: Curves) -> bytes:
         points = curves[dataset, method].points
         return [p.sparsity for p in points], [p.fidelity for p in points]
 
-    return _panels(curves, line, "sparsity", "fidelity")
+    return _panels(curves, line, "sparsity", "fidelity", limits=(0, 1.03))
 
 
 def draw_costs(costs: Costs) -> bytes:
@@ -123,8 +123,12 @@ def _panels(
     across: str,
     up: str,
     scale: str | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> bytes:
-    """Return a panel for every dataset with a line for every explainer."""
+    """Return a panel for every dataset with a line for every explainer.
+
+    `scale` is that of the vertical axis, `limits` are those of the horizontal one.
+    """
 
     def look(method: str) -> dict[str, Any]:
         number = list(EXPLAINERS).index(method)
@@ -143,6 +147,8 @@ def _panels(
                     axes.plot(*ends, linewidth=1.0, markersize=3.5, **look(method))
             if scale is not None:
                 axes.set_yscale(scale)
+            if limits is not None:
+                axes.set_xlim(*limits)
             axes.set_title(dataset, fontsize=9)
             axes.set_xlabel(across)
             axes.set_ylabel(up)
