@@ -29,7 +29,9 @@ def means(text: str) -> dict[tuple[str, str], float]:
 def expected() -> dict[tuple[str, str], float]:
     """Return what docs/results.md says should come out."""
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    return means("\n\n" + page.split("<!-- results-quick:begin -->\n")[1].split("\n<!-- results-quick:end")[0])
+    return means(
+        "\n\n" + page.split("<!-- results-quick:begin -->\n")[1].split("\n<!-- results-quick:end")[0]
+    )
 
 
 def test_the_page_says_what_should_come_out() -> None:
@@ -42,13 +44,18 @@ def test_the_page_says_what_should_come_out() -> None:
 @pytest.mark.long
 def test_a_part_of_the_results_is_reproduced(tmp_path: Path, data_dir: Path) -> None:
     started = time.monotonic()
-    call = ["make", "-C", str(ROOT), "results-quick", f"QUICK_OUT={tmp_path}"]
+    call = ["make", "-C", str(ROOT), "-o", "setup", "results-quick", f"QUICK_OUT={tmp_path}"]
     made = subprocess.run(
         call, env={**os.environ, "GDLNN_DATA": str(data_dir)}, capture_output=True, text=True, check=False
     )
     assert made.returncode == 0, made.stderr[-2000:]
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
-    for title in ("### Accuracy", "### Paired comparison", "### Sparsity at equal fidelity", "### Cost by part"):
+    for title in (
+        "### Accuracy",
+        "### Paired comparison",
+        "### Sparsity at equal fidelity",
+        "### Cost by part",
+    ):
         assert title in text
     assert "failed" not in text
     assert "not run" not in text

@@ -5,6 +5,7 @@
 namespace gdlnn {
 
 void Sequential::run() {
+    drop_loops();
     drop_edges();
     open_intervals();
     if (descent_.knowledge().n_graphs() >= descent_.params().greedy_below || descent_.stopped())
@@ -19,11 +20,19 @@ void Sequential::run() {
 
 // --- the passes
 
+// PL4XGL's programs have no self-loops, so the score has no say in this.
+void Sequential::drop_loops() {
+    const Pattern &p = descent_.pattern();
+    for (int e = p.m - 1; e >= 0; --e)
+        if (p.source[idx(e)] == p.target[idx(e)] && edge_drop(e))
+            attempt(0.0);
+}
+
 void Sequential::drop_edges() {
     const Pattern &p = descent_.pattern();
     for (int e = p.m - 1; e >= 0; --e)
         if (!descent_.current().is_off(p.edge_id(e)) && edge_drop(e))
-            attempt();
+            attempt(descent_.score());
 }
 
 void Sequential::open_intervals() {
@@ -46,7 +55,7 @@ bool Sequential::open_together(int base, int first, int last) {
     for (int s = first; s < last; ++s)
         if (!descent_.current().is_off(base + s))
             mutations_.push_back(base + s);
-    return mutations_.empty() || attempt();
+    return mutations_.empty() || attempt(descent_.score());
 }
 
 // The greedy search for programs that may fall apart, where a drop may take two nodes along: every
@@ -134,9 +143,9 @@ bool Sequential::stays_connected(const Variant &variant) {
     return n_left == 0;
 }
 
-// Applies the mutations, unless they lower the score.
-bool Sequential::attempt() {
-    const auto outcome = evaluate(descent_.score());
+// Applies the mutations, unless the score falls below `at_least`.
+bool Sequential::attempt(double at_least) {
+    const auto outcome = evaluate(at_least);
     if (!outcome || descent_.stopped())
         return false;
     apply(*outcome, mutations_);

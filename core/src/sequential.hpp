@@ -26,13 +26,14 @@ class Sequential {
         int positive = 0, negative = 0;
         std::vector<std::int32_t> fresh; // graphs that the mutations add
     };
+    void drop_loops();
     void drop_edges();
     void open_intervals();
     bool open_together(int base, int first, int last);
     void greedy_over_parts();
     bool edge_drop(int e);
     bool stays_connected(const Variant &variant);
-    bool attempt();
+    bool attempt(double at_least);
     bool possible(int i) const;
     std::optional<Outcome> evaluate(double at_least);
     void apply(const Outcome &outcome, const std::vector<int> &mutations);

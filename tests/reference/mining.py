@@ -251,6 +251,10 @@ def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = T
         program = mutant
         return True
 
+    for loop in [e for e in reversed(program.edges) if e.source == e.target]:
+        without = drop_edge(program, loop, connected)
+        if without is not None:  # whatever that does to the score
+            program, steps = without, steps + 1
     for ends in [(e.source, e.target) for e in reversed(program.edges)]:
         edge = next((e for e in program.edges if (e.source, e.target) == ends), None)
         if edge is not None:
