@@ -387,12 +387,18 @@ def ablation_table(entries: Entries, metric: str = "accuracy") -> str:
                 row.append(_shown(entries.get((dataset, variant)), metric))
                 continue
             # Comparisons are base less variant; the table shows the effect of the change.
-            differences.append(0 - cell.difference)
+            differences.append(-cell.difference)
             half = "" if cell.half is None else f" ± {factor * cell.half:.{digits}f}"
             star = "\\*" if cell.corrected is not None and cell.corrected < 0.05 else ""
-            row.append(f"{factor * differences[-1]:+.{digits}f}{half}{star}")
-        rows.append([*row, f"{factor * np.mean(differences):+.{digits}f}" if differences else "–"])
+            row.append(f"{_signed(factor * differences[-1], digits)}{half}{star}")
+        mean = _signed(factor * float(np.mean(differences)), digits) if differences else "–"
+        rows.append([*row, mean])
     return markdown(["", *datasets, "mean"], rows)
+
+
+def _signed(value: float, digits: int) -> str:
+    """Return a number with its sign; what rounds to zero is +0."""
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
 def cells_csv(cells: Sequence[Result]) -> str:
