@@ -169,8 +169,8 @@ def test_tables() -> None:
 
 
 def test_failed_and_not_applicable_cells_are_told_apart() -> None:
-    failed = {"status": "failed", "reason": "ModelError: no"}
-    impossible = {"status": "n/a", "reason": "it needs molecules"}
+    failed: dict[str, Any] = {"status": "failed", "reason": "ModelError: no"}
+    impossible: dict[str, Any] = {"status": "n/a", "reason": "it needs molecules"}
     cells = [cell("gin", [1, 1]), cell("wl", [0], **failed), cell("ecfp-rf", [0], **impossible)]
     cells.append(cell("ecfp-rf", [0], seed=1, **failed))  # by a version that tried
     table = metric_table(summarise(cells), "accuracy")
