@@ -271,7 +271,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         main(["evaluate", "explain", "--tables-only", "--out", out])
     assert "PL4XGL" in capsys.readouterr().out
     for wrong, message in (
-        (["--methods", "magic"], "--methods: expected some of gdlnn, gdlnn-smallest, gdlnn-v1, "),
+        (["--methods", "magic"], "--methods: expected some of gdlnn, gdlnn-smallest, gdlnn-lime, "),
         (["--datasets", ","], "--datasets: expected at least one name"),
         (["--programs", str(tmp_path / "none")], "--programs: expected the folder of an accuracy study"),
     ):

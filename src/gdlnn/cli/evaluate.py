@@ -61,8 +61,8 @@ ExplainersOption = Annotated[
     str,
     typer.Option(
         "--methods",
-        help="Some of gdlnn, gdlnn-paper, pl4xgl, subgraphx, gnnexplainer, gradients, separated by commas; "
-        "'all' for all of them.",
+        help="Some of gdlnn, gdlnn-smallest, gdlnn-lime, gdlnn-shap, gdlnn-paper, pl4xgl, subgraphx, "
+        "gnnexplainer, gradients, separated by commas; 'all' for all of them.",
     ),
 ]
 SampleOption = Annotated[
