@@ -59,8 +59,8 @@ def report(runs: Sequence[Run], command: str) -> str:
     lines = [
         "# Training time by the number of molecules",
         "",
-        "The whole of `gdlnn train` with its defaults: from a csv file of molecules, recombined from those of",
-        "the datasets, to the file of the model.",
+        "The whole of `gdlnn train` with its defaults: from a csv file of molecules, recombined from",
+        "those of the datasets, to the file of the model.",
         "",
         f"Written by `{command}`.",
         "",

@@ -4,9 +4,9 @@
 
     python -m benchmarks vocabulary [--datasets MUTAG PTC_MR …] [--splits 4] [-j 1]
 
-"both": neighbourhoods and programs mined in bags. "masked": while the head is trained, a mined program is absent
-from the rows of its own bag and counts for more in the others, so that no column has seen the label of its
-row.
+"both": neighbourhoods and programs mined in bags. "masked": while the head is trained, a mined program is
+absent from the rows of its own bag and counts for more in the others, so that no column has seen the label of
+its row.
 """
 
 from __future__ import annotations
