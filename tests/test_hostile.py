@@ -366,6 +366,9 @@ test_model_files_with_pieces_replaced = check("model")
 test_data_set_files_with_pieces_replaced = check("dataset")
 test_json_lines_with_pieces_replaced = check("jsonl")
 test_tables_with_pieces_replaced = check("table")
+test_excel_files_with_pieces_replaced = check("xlsx")
+test_parquet_files_with_pieces_replaced = check("parquet")
+test_sdf_files_with_pieces_replaced = check("sdf")
 
 
 def test_the_seeds_are_sound() -> None:
