@@ -25,12 +25,15 @@ from reference.models import quick
 RUN = "from gdlnn.cli import main; main()"
 COMMANDS: dict[str, list[str]] = {
     "mine": ["mine", "d.gdlds", "--part", "all", "-q", "-o", "out.gdl", "--checkpoint", "run"],
-    "train": ["train", "d.gdlds", "--split", "random", "-q", "-o", "out.gdlnn", "--checkpoint", "run"],
+    "train": [
+        *("train", "d.gdlds", "--split", "random", "--epsilon", "0.1", "--head", "linear", "-q"),
+        *("-o", "out.gdlnn", "--checkpoint", "run"),
+    ],
     "predict": ["predict", "m.gdlnn", "many.gdlds", "-o", "out.csv", "--checkpoint", "run"],
     "explain": ["explain", "m.gdlnn", "some.gdlds", "--all", "-o", "out.json", "--checkpoint", "run"],
     "evaluate": [
         *("evaluate", "accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--jobs", "1"),
-        *("--methods", "majority,gdlnn", "--runs", "2", "--out", "out"),
+        *("--methods", "majority,wl,pl4xgl", "--runs", "1", "--out", "out"),
     ],
 }  # fmt: skip
 TIMES = ("times", "selection_seconds", "finished")
