@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, GraphDataset, Program, mine
+from gdlnn.datasets.molecules import parse_smiles, read_molecule
 from gdlnn.graphs import molecule_limits
 from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
 from gdlnn.io.bounded_json import loads
@@ -297,6 +298,11 @@ def test_no_molecule_takes_long(tmp_path: Path) -> None:
         assert cost.end.startswith("refused"), (name, cost)
         assert cost.memory < most, (name, cost)
         assert cost.seconds < 2, (name, cost)
+
+
+def test_text_that_cannot_be_encoded_is_not_a_molecule() -> None:
+    assert parse_smiles("C\ud800") == (None, "not a SMILES")
+    assert read_molecule("\n\n\n\ud800") == (None, "not a molecule that RDKit accepts")
 
 
 def test_rings_are_counted_as_rdkit_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:

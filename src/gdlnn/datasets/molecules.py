@@ -28,6 +28,8 @@ OnError = Literal["skip", "raise"]
 FIRST_RECORDS = 100
 """Records whose properties are the columns of an SDF file."""
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
+_OF_RDKIT = (ArithmeticError, LookupError, RuntimeError, ValueError)
+"""Errors that RDKit raises on text it cannot read, a lone surrogate in it included."""
 MAX_RECORD = 16 << 20
 """Maximum size of an SDF record, in bytes."""
 logger = logging.getLogger(__name__)
@@ -142,9 +144,12 @@ def parse_smiles(text: str) -> tuple[Any, str]:
     if "\n" in text.strip():  # RDKit would read the rest as a name
         return None, "more than one line; is a quote not closed?"
     with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():
-        molecule = rd.MolFromSmiles(text)
-        if molecule is None:
-            return None, _why_not(rd, text)
+        try:
+            molecule = rd.MolFromSmiles(text)
+            if molecule is None:
+                return None, _why_not(rd, text)
+        except _OF_RDKIT:
+            return None, "not a SMILES"
     if molecule.GetNumAtoms() == 0:
         return None, "no atoms"
     return molecule, ""
@@ -231,10 +236,10 @@ def read_molecule(text: str) -> tuple[Any, str]:
         return None, problem
     with require("rdkit.rdBase", "chem", "Reading SDF files").BlockLogs():
         supplier = rd.SDMolSupplier()
-        supplier.SetData(text)
         try:
+            supplier.SetData(text)
             molecule = supplier[0] if len(supplier) else None
-        except (RuntimeError, UnicodeDecodeError):
+        except _OF_RDKIT:
             molecule = None
     if molecule is None:
         return None, "not a molecule that RDKit accepts"
