@@ -9,6 +9,7 @@ CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include cor
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 GDLNN_CASES ?= 20000
 FUZZ_SECONDS ?= 600
+FUZZ_TARGETS ?= gdl tu model dataset jsonl table xlsx parquet sdf
 ATTACK_FILES ?= 5000
 ATTACK_REQUESTS ?= 50000
 ATTACK_KILLS ?= 100
@@ -20,6 +21,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WHEEL_VENV = build/venv-wheel-$(shell $(PYTHON) -c "import sys; print(*sys.version_info[:2], sep=chr(46))")
 WHEEL_BIN = $(WHEEL_VENV)/bin
 MATRIX_TESTS ?= tests
+MATRIX_CELLS ?=
 
 .PHONY: help setup demo test test-browser test-long test-matrix test-wheel lint format docs results-quick bench fuzz attack sanitize wheel clean
 
@@ -86,12 +88,12 @@ wheel: ## The sdist, and from it a wheel for this Python (3.12: for all later on
 test-wheel: ## The wheels of dist/ that this Python can use, in an empty environment away from the checkout
 	$(PYTHON) tools/try_wheel.py dist
 
-test-matrix: ## The quick tests on every Python from 3.11 to 3.14 and with clang, as far as they are here
-	$(PYTHON) tools/matrix.py $(MATRIX_TESTS)
+test-matrix: ## The quick tests on every Python from 3.11 to 3.14 and with clang, if installed: MATRIX_TESTS, MATRIX_CELLS
+	$(PYTHON) tools/matrix.py --cells '$(MATRIX_CELLS)' $(MATRIX_TESTS)
 
-fuzz: setup ## Fuzz the readers of GDL, TU folders, models, datasets, JSON Lines and tables with atheris, FUZZ_SECONDS each
+fuzz: setup ## Fuzz the readers of FUZZ_TARGETS, all by default, with atheris, FUZZ_SECONDS each
 	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(PIP) -c constraints.txt atheris
-	@for target in gdl tu model dataset jsonl table; do echo "== $$target" && (cd tests && ../$(BIN)/python -m fuzz $$target $(FUZZ_SECONDS)) || exit 1; done
+	@for target in $(FUZZ_TARGETS); do echo "== $$target" && (cd tests && ../$(BIN)/python -m fuzz $$target $(FUZZ_SECONDS)) || exit 1; done
 
 attack: setup ## Crafted files over all readers, hostile requests to a server, kills: ATTACK_FILES, ATTACK_REQUESTS, ATTACK_KILLS
 	cd tests && ../$(BIN)/python -m fuzz.readers $(ATTACK_FILES)

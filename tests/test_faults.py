@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -366,6 +367,7 @@ OUTPUTS = [
     *((f"set{ending}", CONVERT) for ending in (".gdlds", ".jsonl")),
     *((f"alerts{ending}", ["alerts", "t.gdlnn", "-o", "OUT"]) for ending in (".csv", ".json", ".smarts")),
     ("alerts.pkl", ["alerts", "t.gdlnn", "-o", "null.csv", "--catalog", "OUT"]),
+    ("demo.html", ["demo", "--graphs", "40", "-q", "-o", "OUT"]),
 ]
 
 
@@ -413,6 +415,44 @@ def test_without_room_a_study_keeps_its_tables_and_cells(
         after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
         assert {path: after[path] for path in before} == before
         assert not [path for path in after if path.name.endswith(".tmp")]
+
+
+MOTIFS_FIGURE = ["evaluate", "motifs", "--graphs", "20", "-o", "motifs.svg"]
+
+
+@pytest.mark.parametrize("drawn", [True, False], ids=["the figure", "its study"])
+def test_without_room_a_figure_of_motifs_stays(
+    tmp_path: Path, drawn: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no room for the figure, or not even for the temporary folder of its study."""
+    monkeypatch.chdir(tmp_path)
+    Path("motifs.svg").write_text("from before")
+    if drawn:
+        made = SimpleNamespace(figure=lambda: "<svg/>" * 100)
+        monkeypatch.setattr("gdlnn.studies.motifs.MotifStudy", lambda *_: made)
+    with little_room(100), pytest.raises(SystemExit) as end:
+        main(MOTIFS_FIGURE)
+    assert end.value.code == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert re.fullmatch(r"error: [\w.-]+: cannot be written: File too large.*", said)
+    assert said.startswith("error: motifs.svg: ") == drawn
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("motifs.svg", "from before")]
+
+
+def test_studies_do_not_begin_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gdlnn.studies.motifs.MotifStudy", lambda *_: pytest.fail("it began"))
+    monkeypatch.setattr("gdlnn.cli.evaluate._run", lambda *_: pytest.fail("it began"))
+    for words, says in (
+        ([*MOTIFS_FIGURE[:-1], "."], "is a folder; expected a file to write"),
+        (["evaluate", "accuracy", "--document", "missing.md"], "'missing.md' does not exist"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(words)
+        assert end.value.code == 2
+        assert says in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_without_room_a_tu_folder_and_a_checkpoint_of_predictions(

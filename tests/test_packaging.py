@@ -69,6 +69,10 @@ def test_the_citation_has_what_the_format_asks_for() -> None:
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
     assert all("name" in author or "family-names" in author for author in cited["authors"])
     assert cited["license"] == PROJECT["license"]
+    assert cited["authors"][0]["name"] in (ROOT / "LICENSE").read_text(encoding="utf-8")
+    (paper,) = cited["references"]
+    assert [author["family-names"] for author in paper["authors"]] == ["Jeon", "Park"]
+    assert paper["title"] in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 # --- dependencies -------------------------------------------------------------------------------------------

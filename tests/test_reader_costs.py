@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import tempfile
@@ -14,13 +15,18 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, GraphDataset, Program, mine
+from gdlnn.datasets.molecules import parse_smiles, read_molecule
+from gdlnn.graphs import molecule_limits
+from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
 from gdlnn.io.bounded_json import loads
 from gdlnn.io.bounded_zip import read_members
 from gdlnn.io.journal import record
 from gdlnn.mining.supports import Support, format_rows, parse_rows
 from reference.hostile_tables import hostile_parquet, hostile_sheets
+from reference.large_molecules import bipartite, ladder, smiles_of, straight, v2000, v3000
 from reference.mining_cases import random_trees
 from reference.reader_costs import MB, Cost, measured, most_memory
+from reference.server_models import MOLECULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,6 +250,10 @@ def growing_files(n: int) -> dict[str, tuple[str, str, bytes]]:
                 for i in range(n)))),
         "for the grammar": ("programs", "", program_file({}, bare_program(1, body=chain) + "node  z\n")),
         "lines": ("dataset", ".jsonl", tu_like),
+        "records": (
+            "dataset", ".sdf",
+            f"{v3000(['C'] * 1000, straight(1000))}$$$$\n".encode() * (n // 500)),
+        "atoms": ("dataset", ".sdf", v3000(["C"] * n, straight(n)).encode()),
     }  # fmt: skip
 
 
@@ -265,6 +275,53 @@ def test_twice_the_file_takes_less_than_three_times_the_time(tmp_path: Path) -> 
         small, large = (best[name, n] for n in sizes)
         assert large < 3 * small + 0.1, (name, small, large)
         assert large < 10, (name, large)
+
+
+def test_no_molecule_takes_long(tmp_path: Path) -> None:
+    """RDKit would take minutes to find these rings, and memory for each atom that is counted."""
+    hidden = bipartite(3, 300)
+    split = f"COUNTS {len(hidden) + 3000} -\nM  V30 {len(hidden)} -\nM  V30 0 0 0"
+    contents = {
+        "rings.sdf": v3000(["C"] * 5002, ladder(2500)),
+        "old rings.sdf": v2000(["*"] * 303, hidden),
+        "rings among atoms.sdf": v3000(["*"] * (len(hidden) + 3000), hidden, split),
+        "atoms.sdf": v3000(["C"] * 40_000, straight(40_000)),
+        "counted.sdf": v3000(["C"], [], "COUNTS 300000000 0 0 0 0"),
+        "rings.csv": f"smiles,y\n{smiles_of(ladder(1400))},1\n",
+    }
+    jobs = []
+    for name, content in contents.items():
+        (tmp_path / name).write_text(f"{content}$$$$\n" if name.endswith(".sdf") else content)
+        jobs.append(("dataset", tmp_path / name, most_memory(len(content), 1)))
+    costs = dict(zip(contents, measured(jobs), strict=True))
+    for (_, _, most), (name, cost) in zip(jobs, costs.items(), strict=True):
+        assert cost.end.startswith("refused"), (name, cost)
+        assert cost.memory < most, (name, cost)
+        assert cost.seconds < 2, (name, cost)
+
+
+def test_text_that_cannot_be_encoded_is_not_a_molecule() -> None:
+    assert parse_smiles("C\ud800") == (None, "not a SMILES")
+    assert read_molecule("\n\n\n\ud800") == (None, "not a molecule that RDKit accepts")
+
+
+def test_rings_are_counted_as_rdkit_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rdkit import Chem
+
+    with MOLECULES.open(encoding="utf-8") as file:
+        written = [row["smiles"] for row in csv.DictReader(file)]
+    written += [smiles_of(ladder(30)), "C1CC1.C1CC1", "[13CH3]C%10CC%10", "C%(123)CC%(123) |$1;2;$|"]
+    for text in written:
+        molecule = Chem.MolFromSmiles(text)
+        n_rings = len(Chem.GetSSSR(molecule))
+        for most in (n_rings, n_rings - 1):
+            monkeypatch.setattr(molecule_limits, "MAX_RINGS", most)
+            expected = "" if most == n_rings else f"expected at most {most} rings, got {n_rings}"
+            if most < 0:
+                continue
+            assert smiles_problem(text) == expected
+            for version in (True, False):
+                assert record_problem(Chem.MolToMolBlock(molecule, forceV3000=version)) == expected
 
 
 def test_a_large_program_is_told_in_time() -> None:

@@ -2,15 +2,19 @@
 
 ::
 
-    python tools/matrix.py [TESTS …]
+    python tools/matrix.py [--cells 3.13-gcc,3.11-clang] [TESTS …]
 
-Each combination has an environment of its own under build/matrix, with the known versions of constraints.txt.
-Ends with a table: passed, failed, or what is missing here. A missing combination does not count as a failure.
+Without --cells it runs every Python with gcc, and the oldest one that is here with clang as well. Each
+combination has an environment of its own under build/matrix, with the known versions of constraints.txt.
+Ends with a table: passed, failed, or what is missing here. A missing combination counts as a failure only
+if --cells names it.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,24 +75,49 @@ def run_cell(cell: Cell, tests: list[str]) -> str:
     if not prepare(cell, python):
         return "failed: could not be installed"
     command = [cell.python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "not long", *tests]
-    done = subprocess.run(command, cwd=ROOT)
-    return "passed" if done.returncode == 0 else f"failed: pytest ended with {done.returncode}"
+    last = ""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            last = line.strip("= \n") or last
+    counts = last if re.search(r"\d+ (passed|failed|error)", last) else "no test ran"
+    ended = f"failed: pytest ended with {process.returncode}"
+    return f"{'passed' if process.returncode == 0 else ended} ({counts})"
 
 
-def main(tests: list[str]) -> int:
-    """Run all cells: every Python with gcc, and the oldest that is here with clang as well."""
+def all_cells() -> list[Cell]:
+    """Return every Python with gcc, and the oldest one that is here with clang as well."""
     oldest = next((minor for minor in MINORS if find_python(minor)), MINORS[0])
-    cells = [*(Cell(minor, "gcc") for minor in MINORS), Cell(oldest, "clang")]
+    return [*(Cell(minor, "gcc") for minor in MINORS), Cell(oldest, "clang")]
+
+
+def read_cell(text: str) -> Cell:
+    """Return the cell of a text such as 3.13-gcc."""
+    found = re.fullmatch(rf"3\.(\d+)-({'|'.join(COMPILERS)})", text)
+    if found is None or int(found[1]) not in MINORS:
+        known = f"3.{MINORS[0]}-gcc to 3.{MINORS[-1]}-gcc, or clang in place of gcc"
+        raise argparse.ArgumentTypeError(f"expected {known}, got {text!r}")
+    return Cell(int(found[1]), found[2])
+
+
+def main(asked: list[Cell] | None, tests: list[str]) -> int:
+    """Run the tests in each cell, those that were asked for or all; print a table."""
     table = {}
-    for cell in cells:
+    for cell in asked or all_cells():
         print(f"== {cell}", flush=True)
         table[cell] = run_cell(cell, tests)
         print(f"   {table[cell]}", flush=True)
     print()
     for cell, result in table.items():
         print(f"{cell!s:24} {result}")
-    return int(any(result.startswith("failed") for result in table.values()))
+    bad = ("failed", "not run") if asked else ("failed",)
+    return int(any(result.startswith(bad) for result in table.values()))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or ["tests"]))
+    parser = argparse.ArgumentParser(description="Run tests on several Pythons and compilers.")
+    parser.add_argument("--cells", type=lambda text: [read_cell(one) for one in text.split(",") if one])
+    parser.add_argument("tests", nargs="*", default=["tests"])
+    chosen = parser.parse_args()
+    sys.exit(main(chosen.cells, chosen.tests))

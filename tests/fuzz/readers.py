@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fuzz.targets import CUT, TU_FILES, _dataset_file, _model_file, archive, members, seeds
+from fuzz.targets import CUT, EXAMPLES, TU_FILES, _dataset_file, _model_file, archive, seeds
 from gdlnn import GDLNNError, Graph, GraphDataset, ProgramSet, load_model, load_tu, make_ba_2motifs, mine
 from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
 from gdlnn.explain import Explanation
-from reference.hostile_tables import SHEET_MEMBERS, sheet_of
+from reference.hostile_tables import SHEET_MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOTIFS = make_ba_2motifs(6, seed=0)
-EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
 
 
 def reader(read: Callable[[Path], Any], name: str) -> Callable[[bytes], str]:
@@ -125,7 +124,7 @@ def sound_files(name: str) -> list[bytes]:
         path = Path(folder) / "file"
         if name in ("model", "dataset"):
             return [_model_file() if name == "model" else _dataset_file()]
-        if name in ("tu", "gdl"):
+        if name in ("tu", "gdl", "xlsx", "parquet", "sdf"):
             return seeds(name)
         if name == "programs":
             return [mine(MOTIFS, targets=3).to_text().encode()]
@@ -133,13 +132,6 @@ def sound_files(name: str) -> list[bytes]:
             save_jsonl(MOTIFS, path)
         elif name == "table":
             path.write_bytes(b"\n".join(EXAMPLES.read_bytes().splitlines()[:12]) + b"\n")
-        elif name == "xlsx":
-            whole = sheet_of([line.split(",") for line in EXAMPLES.read_text().splitlines()[:12]])
-            return [whole, CUT.join(members(whole).values())]
-        elif name == "parquet":
-            path.write_bytes(_parquet())
-        elif name == "sdf":
-            path.write_text(_sdf())
         elif name == "explanation":
             import json
 
@@ -147,24 +139,6 @@ def sound_files(name: str) -> list[bytes]:
         else:
             mine(MOTIFS, checkpoint=path, targets=3)
         return [path.read_bytes()]
-
-
-def _parquet() -> bytes:
-    import pyarrow
-    from pyarrow import parquet
-
-    header, *rows = (line.split(",") for line in EXAMPLES.read_text().splitlines()[:12])
-    buffer = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(list(map(list, zip(*rows, strict=True))), header), buffer)
-    return bytes(buffer.getvalue())
-
-
-def _sdf() -> str:
-    from rdkit import Chem
-
-    return "".join(
-        f"{Chem.MolToMolBlock(Chem.MolFromSmiles(smiles))}$$$$\n" for smiles in ("CCO", "c1ccccc1N")
-    )
 
 
 def _explanation() -> dict[str, Any]:

@@ -29,8 +29,9 @@ from gdlnn import (
     make_ba_2motifs,
     parse_programs,
 )
-from gdlnn.datasets import load_jsonl, load_smiles
+from gdlnn.datasets import load_jsonl, load_sdf, load_smiles
 from gdlnn.gdl.parser import parse_program
+from reference.hostile_tables import SHEET_MEMBERS, sheet_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +40,7 @@ CUT = b"\xff\x00\xff"
 """Between the files of a folder, or the members of an archive, in the bytes of one input."""
 TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
 DATA = Path(__file__).parent.parent / "fixtures" / "model-v1"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
 MAX_NODES = 200
 """Larger graphs than a fuzzer needs would only be slow."""
 
@@ -104,6 +106,25 @@ def table(data: bytes) -> None:
     _read_rows(lambda path: load_smiles(path, label="y", id="id", min_classes=1), "t.csv", data)
 
 
+def xlsx(data: bytes) -> None:
+    """Read a table of SMILES from an Excel file."""
+    _read_rows(_load_active, "t.xlsx", archive(data, SHEET_MEMBERS))
+
+
+def parquet(data: bytes) -> None:
+    """Read a table of SMILES from a Parquet file."""
+    _read_rows(_load_active, "t.parquet", data)
+
+
+def sdf(data: bytes) -> None:
+    """Read an SDF file."""
+    _read_rows(load_sdf, "m.sdf", data)
+
+
+def _load_active(path: Path) -> GraphDataset:
+    return load_smiles(path, label="active", min_classes=1)
+
+
 def _read_rows(read: Callable[[Path], GraphDataset], name: str, data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -121,6 +142,9 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "dataset": dataset,
     "jsonl": jsonl,
     "table": table,
+    "xlsx": xlsx,
+    "parquet": parquet,
+    "sdf": sdf,
 }
 
 
@@ -167,6 +191,13 @@ def seeds(target: str) -> list[bytes]:
         ]
     if target == "table":
         return [b"smiles,y,id\nCCO,0,a\nc1ccccc1N,1,b\n", b'id;y;smiles\n"x;1";1.0;C[N+](C)C\n']
+    if target == "parquet":
+        return [_parquet("snappy"), _parquet("none")]
+    if target == "sdf":
+        return [_sdf(v3000=False), _sdf(v3000=True)]
+    if target == "xlsx":
+        whole = sheet_of(_molecules())
+        return [whole, CUT.join(members(whole).values())]
     whole = _model_file() if target == "model" else _dataset_file()
     return [whole, CUT.join(members(whole).values())]
 
@@ -188,6 +219,31 @@ def _dataset_file() -> bytes:
             motifs.save(Path(name) / "d")
             _KEPT["dataset"] = (Path(name) / "d").read_bytes()
     return _KEPT["dataset"]
+
+
+def _molecules() -> list[list[str]]:
+    """Return a small table of SMILES with its header."""
+    return [line.split(",") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()[:12]]
+
+
+def _parquet(compression: str) -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    header, *rows = _molecules()
+    buffer = pyarrow.BufferOutputStream()
+    table = pyarrow.table(list(map(list, zip(*rows, strict=True))), header)
+    parquet.write_table(table, buffer, compression=compression)
+    return bytes(buffer.getvalue())
+
+
+def _sdf(*, v3000: bool) -> bytes:
+    from rdkit import Chem
+
+    blocks = (
+        Chem.MolToMolBlock(Chem.MolFromSmiles(smiles), forceV3000=v3000) for smiles in ("CCO", "c1ccccc1N")
+    )
+    return "".join(f"{block}>  <active>\n1\n\n$$$$\n" for block in blocks).encode()
 
 
 _KEPT: dict[str, bytes] = {}
@@ -214,6 +270,15 @@ WORDS = {
         *('"nodes": [', '"edges": [[', '"directed": true', '"label": ', '"schema"', "1e39", "NaN", "null"),
     ],
     "table": ["smiles", ",", ";", '"', "\n", "c1ccccc1", "[Na+]", "9223372036854775808", "1_0", "%99"],
+    "xlsx": [
+        *("<row>", "</row>", '<c t="s">', '<c r="XFD1">', "<v>", "</v>", "<si><t>", "&#x10FFFF;", "1e999"),
+        *('<c t="inlineStr"><is><t>', ' t="b"', ' s="1"', "<!DOCTYPE", 'numFmtId="14"', "date1904"),
+    ],
+    "parquet": ["PAR1", "smiles", "active", "\x15\x02", "\x7f\x7f\x7f\x7f"],
+    "sdf": [
+        *("$$$$\n", "M  END\n", "V3000", "V2000", "M  V30 ", "COUNTS 9999999 1", "BEGIN ATOM", "END CTAB"),
+        *(">  <active>\n", "M  CHG  1", "999999", "-\n", "R#", "*"),
+    ],
     "model": [
         json.dumps(word) for word in ("parameters", "hidden", "members", "classes", "pooled", "schema")
     ],

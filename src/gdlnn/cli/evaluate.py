@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from gdlnn.cli import options as opt
 from gdlnn.cli.app import INTERRUPTED
 from gdlnn.cli.terminal import echo
 from gdlnn.errors import GDLNNError
@@ -52,7 +53,13 @@ DataOption = Annotated[
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda: where networks are trained.")]
 DocumentOption = Annotated[
     Path | None,
-    typer.Option("--document", help="A Markdown file in which to update the tables, between its markers."),
+    typer.Option(
+        "--document",
+        exists=True,
+        dir_okay=False,
+        writable=True,
+        help="A Markdown file in which to update the tables, between its markers.",
+    ),
 ]
 TablesOption = Annotated[
     bool, typer.Option("--tables-only", help="Run nothing; write the tables from existing results.")
@@ -251,6 +258,7 @@ def motifs(
     from gdlnn.studies.motifs import MotifStudy
     from gdlnn.studies.tables import write_file
 
+    opt.check_output(output)
     with tempfile.TemporaryDirectory() as folder, _shown_progress() as report:
         study = MotifStudy(graphs, seed, _config(Path(folder), None, "cpu", jobs), report, max(1, count))
     write_file(output, study.figure())

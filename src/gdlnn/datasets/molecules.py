@@ -15,6 +15,7 @@ from gdlnn.datasets.text import MAX_LINE, open_bytes
 from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.dataset import SkippedRow
+from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
 from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize, chem
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ OnError = Literal["skip", "raise"]
 FIRST_RECORDS = 100
 """Records whose properties are the columns of an SDF file."""
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
-MAX_SMILES = 10_000
-"""Maximum length of a SMILES: RDKit takes quadratic time to find rings."""
+_OF_RDKIT = (ArithmeticError, LookupError, RuntimeError, ValueError)
+"""Errors that RDKit raises on text it cannot read, a lone surrogate in it included."""
 MAX_RECORD = 16 << 20
 """Maximum size of an SDF record, in bytes."""
 logger = logging.getLogger(__name__)
@@ -138,14 +139,17 @@ def parse_smiles(text: str) -> tuple[Any, str]:
     rd = chem("Reading SMILES")
     if not text:
         return None, "empty SMILES"
-    if len(text) > MAX_SMILES:
-        return None, f"expected a SMILES of at most {MAX_SMILES:,} characters, got {len(text):,}"
+    if problem := smiles_problem(text):
+        return None, problem
     if "\n" in text.strip():  # RDKit would read the rest as a name
         return None, "more than one line; is a quote not closed?"
     with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():
-        molecule = rd.MolFromSmiles(text)
-        if molecule is None:
-            return None, _why_not(rd, text)
+        try:
+            molecule = rd.MolFromSmiles(text)
+            if molecule is None:
+                return None, _why_not(rd, text)
+        except _OF_RDKIT:
+            return None, "not a SMILES"
     if molecule.GetNumAtoms() == 0:
         return None, "no atoms"
     return molecule, ""
@@ -228,12 +232,14 @@ def _text(molecule: Any, key: str | None) -> str:
 def read_molecule(text: str) -> tuple[Any, str]:
     """Return the RDKit molecule of a record with its properties, or None and the reason why there is none."""
     rd = chem("Reading SDF files")
+    if problem := record_problem(text):
+        return None, problem
     with require("rdkit.rdBase", "chem", "Reading SDF files").BlockLogs():
         supplier = rd.SDMolSupplier()
-        supplier.SetData(text)
         try:
+            supplier.SetData(text)
             molecule = supplier[0] if len(supplier) else None
-        except (RuntimeError, UnicodeDecodeError):
+        except _OF_RDKIT:
             molecule = None
     if molecule is None:
         return None, "not a molecule that RDKit accepts"

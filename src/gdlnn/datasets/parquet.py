@@ -2,7 +2,8 @@
 
 pyarrow unpacks a page to whatever size it declares, and a page of a few bytes may stand for a billion equal
 values. So the headers of all pages are added up before any is unpacked, rows are counted, and values that
-are repeated are kept once.
+are repeated are kept once. Where the pages are is read here too: pyarrow ends the process if it is asked
+about a column whose statistics are damaged.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ class ParquetTable:
         self.path = path
         self._parquet = require("pyarrow.parquet", "tables", "Reading Parquet files")
         arrow = require("pyarrow", "tables", "Reading Parquet files")
-        self._damaged = (arrow.ArrowException, OSError, ValueError, KeyError, IndexError, OverflowError)
+        # What Cython makes of exceptions in C++, and what pyarrow makes of them itself.
+        of_cython = (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+        self._damaged = (arrow.ArrowException, *of_cython)
         try:
             with self._opened() as file:
                 self.header = list(file.schema_arrow.names)
-                self._content = _checked_content(path, file.metadata)
+                self._content = _checked_content(path)
         except self._damaged as error:
             raise self._refused(error) from error
 
@@ -108,14 +111,14 @@ def _batch_size(schema: Any) -> int:
     return max(1, min(_BATCH, _BATCH_BYTES // max(1, longest)))
 
 
-def _checked_content(path: Path, metadata: Any) -> int:
+def _checked_content(path: Path) -> int:
     """Return how many bytes all pages unpack to, if neither these nor the values are too many."""
     size, content, values = path.stat().st_size, 0, Counter[int]()
     most, most_values = max(FREE_BYTES, MAX_RATIO * size), max(FREE_VALUES, MAX_TIMES * size)
     with path.open("rb") as file:
-        for group in map(metadata.row_group, range(metadata.num_row_groups)):
-            for place in range(group.num_columns):
-                for unpacked, count in _pages(file, group.column(place)):
+        for group in _footer(file, size).get(4, ()):
+            for place, column in enumerate(group[1]):
+                for unpacked, count in _pages(file, column[3]):
                     content += unpacked
                     values[place] += count
                     if content > most:
@@ -129,12 +132,20 @@ def _checked_content(path: Path, metadata: Any) -> int:
     return content
 
 
-def _pages(file: IO[bytes], column: Any) -> Iterator[tuple[int, int]]:
+def _footer(file: IO[bytes], size: int) -> dict[int, Any]:
+    """Return the description of the file: field 4 has its groups of rows, whose field 1 has the columns."""
+    file.seek(size - 8)
+    length = int.from_bytes(file.read(4), "little")
+    if not 0 < length <= min(size - 8, _MAX_METADATA):
+        raise ValueError(f"expected a description of at most {_MAX_METADATA:,} bytes, got {length:,}")
+    file.seek(size - 8 - length)
+    return _Compact(file.read(length)).structure()
+
+
+def _pages(file: IO[bytes], column: dict[int, Any]) -> Iterator[tuple[int, int]]:
     """Yield what each page of a column unpacks to and how many values it has, from its header."""
-    begin = column.data_page_offset
-    if column.has_dictionary_page:
-        begin = min(begin, column.dictionary_page_offset or begin)
-    place, end = begin, begin + column.total_compressed_size
+    begin = min(column[9], column.get(11) or column[9])  # a dictionary comes before the values
+    place, end = begin, begin + column[7]
     while place < end:
         file.seek(place)
         header = _Compact(file.read(_LONGEST_HEADER))
@@ -149,13 +160,13 @@ def _pages(file: IO[bytes], column: Any) -> Iterator[tuple[int, int]]:
 
 
 class _Compact:
-    """Thrift's compact encoding: structures with their whole numbers, everything else skipped."""
+    """Thrift's compact encoding: whole numbers, structures and lists of these; everything else is skipped."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.place = data, 0
 
     def structure(self, depth: int = 0) -> dict[int, Any]:
-        """Read a structure; return its whole numbers and structures by field."""
+        """Read a structure; return its whole numbers, structures and lists of structures by field."""
         if depth > _DEEPEST:
             raise ValueError("expected structures nested less deeply")
         found: dict[int, Any] = {}
@@ -166,6 +177,8 @@ class _Compact:
                 found[field] = self._zigzag()
             elif kind & 15 == 12:
                 found[field] = self.structure(depth + 1)
+            elif kind & 15 == 9 and self._data[self.place] & 15 == 12:
+                found[field] = [self.structure(depth + 1) for _ in range(self._count())]
             else:
                 self._skip(kind & 15, depth)
         return found
@@ -189,6 +202,11 @@ class _Compact:
         value = self._varint()
         return (value >> 1) ^ -(value & 1)
 
+    def _count(self) -> int:
+        """Read the head of a list; return how many items follow."""
+        head = self._byte()
+        return self._varint() if head >> 4 == 15 else head >> 4
+
     def _skip(self, kind: int, depth: int) -> None:
         if kind in (1, 2):  # true and false, which are in the kind
             return
@@ -200,11 +218,10 @@ class _Compact:
             length = self._varint()
             self.place += length
         elif kind in (9, 10):
-            head = self._byte()
-            count = self._varint() if head >> 4 == 15 else head >> 4
-            for _ in range(count):
+            item = self._data[self.place] & 15
+            for _ in range(self._count()):
                 # In a list even a truth value takes a byte.
-                self._byte() if head & 15 in (1, 2) else self._skip(head & 15, depth + 1)
+                self._byte() if item in (1, 2) else self._skip(item, depth + 1)
         elif kind == 12:
             self.structure(depth + 1)
         else:

@@ -14,6 +14,7 @@ from gdlnn.errors import GraphError, ProgramError, require
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern
 from gdlnn.gdl.chemical import is_chemical, read_pattern
 from gdlnn.gdl.phrases import is_exact
+from gdlnn.graphs.molecule_limits import smiles_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,7 +55,7 @@ def fragment_picture(
     else:
         smiles, atoms = example[0], [int(v) for v in example[1]]
         with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
-            molecule = chem.MolFromSmiles(smiles)
+            molecule = None if smiles_problem(smiles) else chem.MolFromSmiles(smiles)
         inside = molecule is not None and all(0 <= v < molecule.GetNumAtoms() for v in atoms)
         if not inside or len(atoms) != len(program.nodes):
             raise GraphError("example: expected a SMILES and an atom of it for every variable of the program")

@@ -12,6 +12,7 @@ from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses, score_map
 from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Picture, num, polyline
 from gdlnn.errors import GraphError, require
+from gdlnn.graphs.molecule_limits import smiles_problem
 from gdlnn.graphs.molecules import graph_molecule
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def graph_as_molecule(graph: Graph, smiles: str | None = None) -> Any:
 
 def _written(smiles: str, molecule: Any) -> Any:
     """Return the molecule of a SMILES if it has these atoms and bonds in this order; else None."""
+    if smiles_problem(smiles):
+        return None
     chem = require("rdkit.Chem", "chem", _PURPOSE)
     with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
         read = chem.MolFromSmiles(smiles)

@@ -14,6 +14,7 @@ import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
+from gdlnn.graphs.molecule_limits import smiles_problem
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
@@ -397,6 +398,8 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold", "chem", "A scaffold split")
     found = []
     for row, text in enumerate(smiles):
+        if problem := smiles_problem(text):
+            raise DatasetError(f"smiles, row {row}: {problem}")
         molecule = rd.MolFromSmiles(text)
         if molecule is None:
             raise DatasetError(f"smiles, row {row}: expected a SMILES, got {text!r}")
