@@ -31,7 +31,7 @@ from gdlnn.model.calibration import (
 )
 from gdlnn.model.conversion import Conversion
 from gdlnn.model.domain import Domain
-from gdlnn.model.head import MLPHead, class_weights
+from gdlnn.model.head import MLPHead, class_weights, linear_head
 from gdlnn.model.inputs import (
     MIN_VALIDATION,
     GraphsLike,
@@ -80,7 +80,7 @@ _MOVED = {
 }
 _HEADS: dict[str, Callable[[], Any]] = {
     "mlp": MLPHead,
-    "linear": lambda: MLPHead(hidden=(), ensemble_size=1, linear_share=0),
+    "linear": linear_head,
     "scorecard": ScorecardHead,
 }
 logger = logging.getLogger(__name__)

@@ -250,6 +250,11 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         return coef, bias - coef @ mean
 
 
+def linear_head(**options: Any) -> MLPHead:
+    """Return a head without hidden layers, whose attributions are exact: ``head="linear"``."""
+    return MLPHead(hidden=(), ensemble_size=1, linear_share=0, **options)
+
+
 def _shares(logs: FloatArray) -> FloatArray:
     """Return probabilities that sum to one."""
     values = np.exp(logs)

@@ -141,10 +141,10 @@ def default_classifier(**flat: Any) -> Any:
 
 def linear_classifier(**flat: Any) -> Any:
     """Return GDLNN with ``head="linear"``, with options as for `default_classifier`."""
-    from gdlnn.model import GDLNNClassifier, MLPHead
+    from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.head import linear_head
 
-    head = MLPHead(hidden=(), ensemble_size=1, linear_share=0)
-    return _with_options(GDLNNClassifier(head=head, decide=0.5), flat)
+    return _with_options(GDLNNClassifier(head=linear_head(), decide=0.5), flat)
 
 
 def scorecard_classifier(**flat: Any) -> Any:

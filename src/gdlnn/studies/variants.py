@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gdlnn.model import GDLNNClassifier, Mined, MLPHead, Neighbourhoods
+from gdlnn.model.head import linear_head
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.vocabulary import GENERAL_EPSILONS
 from gdlnn.studies.inputs import also_forget, data_fingerprint
@@ -96,5 +97,5 @@ def _head(kind: str, seed: int, options: dict[str, Any]) -> Any:
 
         return RandomForestClassifier(N_TREES, random_state=seed)
     if kind == "linear":
-        return MLPHead(hidden=(), ensemble_size=1, linear_share=0, **options)
+        return linear_head(**options)
     return MLPHead(**options)
