@@ -123,15 +123,15 @@ def test_metrics_where_they_are_not_defined() -> None:
     assert alone == {"n": 2, "accuracy": 1.0, "balanced_accuracy": 1.0, "roc_auc": None, "mcc": None}
 
 
-def test_summary_takes_the_most_searched_grid_and_keeps_reasons() -> None:
+def test_a_method_has_a_row_for_each_number_of_configurations() -> None:
     many: dict[str, Any] = {"grid": "paper-12", "n_configurations": 12}
     cells = [cell("gin", [1, 0]), cell("gin", [1, 1], seed=0, **many), cell("gin", [1, 0], seed=1, **many)]
     cells.append({**cell("gcn", [1]), "status": "failed", "reason": "MissingExtraError: no PyG"})
     entries = summarise(cells)
-    assert entries["MUTAG", "gin"].means["accuracy"] == 0.75
-    assert entries["MUTAG", "gin"].n_configurations == 12
+    assert entries["MUTAG", "gin"].means["accuracy"] == 0.5
+    assert entries["MUTAG", "gin:12"].means["accuracy"] == 0.75
     text = report(entries, "paper")
-    assert "GIN (12 configurations)" in text
+    assert text.index("| GIN | 50.0 |") < text.index("| GIN (12 configurations) | **75.0 ± ")
     assert "- GCN on MUTAG: MissingExtraError: no PyG" in text
     assert "*GIN in the paper* | 94.0 ± 5.1" in text
 
@@ -168,11 +168,23 @@ def test_tables() -> None:
     assert "0.500000" in lines[1]
 
 
+def test_fewer_splits_are_counted_and_not_the_best() -> None:
+    cells = [cell("gin", [1, 0], split=f"random-{i}") for i in range(3)]
+    cells += [cell("wl", [1, 1], split="random-0")]
+    table = metric_table(summarise(cells), "accuracy")
+    assert "| GIN | **50.0 ± 0.0** |" in table
+    assert "| WL | 100.0 (1) |" in table
+
+
 def test_failed_and_not_applicable_cells_are_told_apart() -> None:
     failed: dict[str, Any] = {"status": "failed", "reason": "ModelError: no"}
     impossible: dict[str, Any] = {"status": "n/a", "reason": "it needs molecules"}
     cells = [cell("gin", [1, 1]), cell("wl", [0], **failed), cell("ecfp-rf", [0], **impossible)]
     cells.append(cell("ecfp-rf", [0], seed=1, **failed))  # by a version that tried
+    chosen: dict[str, Any] = {"dataset": "BBBP", "n_configurations": 6}
+    assert "| ECFP4 + forest (6 configurations) | n/a | **100.0** |" in metric_table(
+        summarise([cell("ecfp-rf", [0], **impossible), cell("ecfp-rf", [1], **chosen)]), "accuracy"
+    )
     table = metric_table(summarise(cells), "accuracy")
     assert "| WL | failed |" in table
     assert "| ECFP4 + forest | n/a |" in table

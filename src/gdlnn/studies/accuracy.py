@@ -13,7 +13,7 @@ from gdlnn.datasets.registry import REGISTRY
 from gdlnn.model.metrics import METRICS, classification_scores, log_loss
 from gdlnn.studies.figures import draw_accuracy
 from gdlnn.studies.inputs import load_split, plan_splits
-from gdlnn.studies.methods import BASE, METHODS, VARIANTS, find_method, fit_model
+from gdlnn.studies.methods import BASE, METHODS, VARIANTS, find_method, fit_model, row_title
 from gdlnn.studies.statistics import TITLES, average_ranks, compare, summarise, wilcoxon
 from gdlnn.studies.store import NOT_APPLICABLE, Task, config_key
 from gdlnn.studies.study import Job, StudyPlan
@@ -228,28 +228,39 @@ def report(entries: Entries, protocol: Protocol, first: str = "gdlnn") -> str:
     return page(sections)
 
 
-def methods_of(entries: Entries) -> list[str]:
-    """Return the methods of a study in the order of the tables."""
+def rows_of(entries: Entries) -> list[str]:
+    """Return the rows of a study in the order of the tables."""
     return methods_in(entries, (*METHODS, *VARIANTS))
 
 
 def metric_table(entries: Entries, metric: str, paper: bool = False) -> str:
-    """Return methods × datasets of one metric, the best in bold; with `paper`, the paper's rows below."""
+    """Return methods × datasets of one metric; with `paper`, the paper's rows below.
+
+    Where a method has fewer splits than others, their number follows in brackets. The best is in bold, among
+    those with all splits.
+    """
     datasets = datasets_in(entries)
-    best = {}
+    most, best = {}, {}
     choose = min if metric == "log_loss" else max
     for dataset in datasets:
-        means = [entry.means.get(metric) for (name, _), entry in entries.items() if name == dataset]
+        there = [entry for (name, _), entry in entries.items() if name == dataset]
+        most[dataset] = max(entry.n_splits for entry in there)
+        means = [entry.means.get(metric) for entry in there if entry.n_splits == most[dataset]]
         best[dataset] = choose((round(mean, 4) for mean in means if mean is not None), default=None)
     rows = []
-    for method in methods_of(entries):
-        row = [_title(entries, method)]
+    for row in rows_of(entries):
+        shown = [row_title(row)]
         for dataset in datasets:
-            entry = entries.get((dataset, method))
+            entry = entries.get((dataset, row))
             text = _shown(entry, metric)
             mean = None if entry is None else entry.means.get(metric)
-            row.append(f"**{text}**" if mean is not None and round(mean, 4) == best[dataset] else text)
-        rows.append(row)
+            if entry is not None and mean is not None:
+                if entry.n_splits < most[dataset]:
+                    text = f"{text} ({entry.n_splits})"
+                elif round(mean, 4) == best[dataset]:
+                    text = f"**{text}**"
+            shown.append(text)
+        rows.append(shown)
     if paper and any(dataset in REGISTRY for dataset in datasets):
         for name, by_dataset in PAPER_ACCURACY.items():
             rows.append([f"*{name} in the paper*", *(by_dataset.get(dataset, "–") for dataset in datasets)])
@@ -258,7 +269,8 @@ def metric_table(entries: Entries, metric: str, paper: bool = False) -> str:
 
 def not_run(entries: Entries) -> str:
     """Name the methods that have no row in the tables; empty if there are none."""
-    missing = [method.title for name, method in METHODS.items() if name not in methods_of(entries)]
+    there = {row.partition(":")[0] for row in rows_of(entries)}
+    missing = [method.title for name, method in METHODS.items() if name not in there]
     return f"Not run under this protocol: {', '.join(missing)}." if missing else ""
 
 
@@ -280,47 +292,44 @@ def _scale(metric: str) -> tuple[int, int]:
     return (1, 3) if metric in ("mcc", "log_loss") else (100, 1)
 
 
-def _title(entries: Entries, method: str) -> str:
-    several = [entry for (_, name), entry in entries.items() if name == method and entry.cells]
-    counts = {entry.n_configurations for entry in several}
-    title = find_method(method).title
-    return title if counts <= {1} else f"{title} ({'/'.join(map(str, sorted(counts)))} configurations)"
-
-
 def failures(entries: Entries) -> str:
     """Return a list of what failed and why; empty if nothing did."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for dataset in datasets_in(entries):
-        for method in methods_of(entries):
-            entry = entries.get((dataset, method))
+        for row in rows_of(entries):
+            entry = entries.get((dataset, row))
             for reason in entry.reasons if entry is not None and not entry.cells else ():
-                reasons.setdefault((method, reason), []).append(dataset)
+                reasons.setdefault((row, reason), []).append(dataset)
     return "\n".join(
-        f"- {find_method(method).title} on {', '.join(names)}: {reason}"
-        for (method, reason), names in reasons.items()
+        f"- {row_title(row)} on {', '.join(names)}: {reason}" for (row, reason), names in reasons.items()
     )
 
 
 def cost_table(entries: Entries) -> str:
     """Return the cost of each method: seconds to mine, to choose, to fit, and to predict a graph."""
     rows = []
-    for method in methods_of(entries):
+    for name in rows_of(entries):
         for dataset in datasets_in(entries):
-            entry = entries.get((dataset, method))
+            entry = entries.get((dataset, name))
             if entry is None or not entry.cells:
                 continue
             times = [entry.mean_time(name) for name in ("mining_cpu", "selection", "fit")]
             predict = 1000 * entry.mean_time("predict") / max(1, entry.cells[0]["sizes"][2])
             gpu = any((cell.get("machine") or {}).get("gpu") for cell in entry.cells)
             row = ["–" if value == 0 else f"{value:.3g}" for value in times]
-            rows.append([find_method(method).title, dataset, *row, f"{predict:.2f}", "GPU" if gpu else "CPU"])
+            rows.append([row_title(name), dataset, *row, f"{predict:.2f}", "GPU" if gpu else "CPU"])
     header = ["", "dataset", "mining, CPU s", "choosing, s", "fit, s", "predict, ms a graph", "machine"]
     return markdown(header, rows)
 
 
 def comparison_table(entries: Entries, first: str, metric: str) -> str:
-    """Return the difference of one method to every other on every dataset, with corrected p-values."""
-    others = [name for name in methods_of(entries) if name != first]
+    """Return the difference of one method to every other on every dataset, with corrected p-values.
+
+    Of several rows of the method it is the one with the most configurations.
+    """
+    every = rows_of(entries)
+    first = next((row for row in reversed(every) if row.partition(":")[0] == first), first)
+    others = [row for row in every if row != first]
     found = {(c.second, c.dataset): c for c in compare(entries, first, others, metric)}
     datasets = datasets_in(entries)
     ranks = average_ranks(entries, metric)
@@ -334,7 +343,7 @@ def comparison_table(entries: Entries, first: str, metric: str) -> str:
         ahead, equal = sum(value > 0 for value in known), sum(value == 0 for value in known)
         rows.append(
             [
-                find_method(other).title,
+                row_title(other),
                 *("–" if cell is None else _difference(cell.difference, cell.corrected) for cell in cells),
                 f"{ahead}/{equal}/{len(known) - ahead - equal}",
                 "–" if p is None else f"{p:.3f}",
@@ -344,7 +353,7 @@ def comparison_table(entries: Entries, first: str, metric: str) -> str:
     if not rows:
         return ""
     own = f" (its own mean rank: {ranks[first]:.1f})" if first in ranks else ""
-    title = find_method(first).title
+    title = row_title(first)
     said = f"{title} less each other method{own}, in points; * where p < 0.05 after Holm's correction."
     header = ["", *datasets, "ahead/equal/behind", "Wilcoxon p", "mean rank"]
     return f"{said}\n\n{markdown(header, rows)}"
@@ -375,7 +384,7 @@ def ablation_report(entries: Entries) -> str:
 def ablation_table(entries: Entries, metric: str = "accuracy") -> str:
     """Return every variant's difference to the base on each dataset, and its mean over them."""
     datasets = datasets_in(entries)
-    variants = [name for name in methods_of(entries) if name in VARIANTS and name != BASE]
+    variants = [name for name in rows_of(entries) if name in VARIANTS and name != BASE]
     found = {(c.second, c.dataset): c for c in compare(entries, BASE, variants, metric)}
     rows = [[VARIANTS[BASE].title, *(_shown(entries.get((d, BASE)), metric) for d in datasets), ""]]
     factor, digits = _scale(metric)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import require
-from gdlnn.studies.methods import EXPLAINERS, METHODS, VARIANTS, find_method
+from gdlnn.studies.methods import EXPLAINERS, METHODS, VARIANTS, row_title
 from gdlnn.studies.statistics import TITLES
 from gdlnn.studies.tables import datasets_in, methods_in
 
@@ -52,26 +52,26 @@ def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> It
 
 
 def draw_accuracy(entries: Entries, metric: str) -> bytes:
-    """Return every method's mean and interval on every dataset.
+    """Return the mean and interval of every row of the tables on every dataset.
 
     Raises
     ------
     MissingExtraError
         If matplotlib is not installed; so do the other figures.
     """
-    datasets, methods = datasets_in(entries), methods_in(entries, (*METHODS, *VARIANTS))
+    datasets, rows = datasets_in(entries), methods_in(entries, (*METHODS, *VARIANTS))
     factor = 1 if metric == "mcc" else 100
     file = io.BytesIO()
     with _figure(max(6.0, 2.5 + 1.25 * len(datasets)), 3.8, 9, file) as (figure, _):
         axes = figure.add_subplot()
-        for number, method in enumerate(methods):
+        for number, row in enumerate(rows):
             x, y, half = [], [], []
             for place, dataset in enumerate(datasets):
-                entry = entries.get((dataset, method))
+                entry = entries.get((dataset, row))
                 mean = None if entry is None else entry.means.get(metric)
                 if entry is None or mean is None:
                     continue
-                x.append(place + 0.8 * ((number + 0.5) / len(methods) - 0.5))
+                x.append(place + 0.8 * ((number + 0.5) / len(rows) - 0.5))
                 y.append(factor * mean)
                 half.append(factor * (entry.intervals.get(metric) or 0.0))
             axes.errorbar(
@@ -82,7 +82,7 @@ def draw_accuracy(entries: Entries, metric: str) -> bytes:
                 color=COLOURS[number % len(COLOURS)],
                 markersize=4,
                 elinewidth=0.9,
-                label=find_method(method).title,
+                label=row_title(row),
             )
         axes.set_xticks(range(len(datasets)), datasets)
         axes.set_ylabel(TITLES[metric] + ("" if metric == "mcc" else ", %"))

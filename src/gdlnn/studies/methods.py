@@ -303,6 +303,13 @@ def find_method(name: str) -> Method:
     return known[name]
 
 
+def row_title(row: str) -> str:
+    """Return what a row of the tables is called: ``gin`` is GIN, ``gin:6`` is GIN (6 configurations)."""
+    name, _, several = row.partition(":")
+    title = find_method(name).title
+    return f"{title} ({several} configurations)" if several else title
+
+
 # --- the explainers ---------------------------------------------------------------------------------------
 
 N_FEATURES = (5, 10, 20, 50, 100, 200, 500, 1000)

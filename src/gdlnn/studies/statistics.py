@@ -117,12 +117,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A method on a dataset.
+    """A row of the tables on a dataset.
 
     Attributes
     ----------
+    row
+        See `row_of`.
     cells
-        The successful cells, of the grid with the most configurations.
+        The successful cells.
     means, intervals
         By metric; an interval is the half-width of the 95 % t-interval over the runs, None for a single one.
     reasons
@@ -132,7 +134,7 @@ class Entry:
     """
 
     dataset: str
-    method: str
+    row: str
     cells: list[Result]
     means: dict[str, float | None] = field(default_factory=dict)
     intervals: dict[str, float | None] = field(default_factory=dict)
@@ -140,9 +142,9 @@ class Entry:
     without_result: str = ""
 
     @property
-    def n_configurations(self) -> int:
-        """Number of configurations that the best one was chosen from."""
-        return int(self.cells[0]["n_configurations"]) if self.cells else 0
+    def n_splits(self) -> int:
+        """Number of splits with a result."""
+        return len({cell["split"] for cell in self.cells})
 
     def mean_time(self, name: str) -> float:
         """Return the mean of a time over the runs, in seconds."""
@@ -152,27 +154,46 @@ class Entry:
 
 
 Entries = dict[tuple[str, str], Entry]
-"""By dataset and method."""
+"""By dataset and row."""
+
+
+def row_of(cell: Result) -> str:
+    """Return the row of the tables that a cell belongs to.
+
+    This is its method, as in ``gin``, or ``gin:6`` where the configuration was chosen among six: a method may
+    have both.
+    """
+    several = int(cell["n_configurations"])
+    return str(cell["method"]) if several == 1 else f"{cell['method']}:{several}"
 
 
 def summarise(cells: Iterable[Result]) -> Entries:
-    """Return the entries of a study by dataset and method."""
+    """Return the entries of a study by dataset and row.
+
+    Where a method cannot be used, this holds for all its rows.
+    """
+    cells = list(cells)
+    rows: dict[str, set[str]] = defaultdict(set)
+    for cell in cells:
+        if cell["status"] != NOT_APPLICABLE:
+            rows[cell["method"]].add(row_of(cell))
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for cell in cells:
-        groups[cell["dataset"], cell["method"]].append(cell)
+        every = rows[cell["method"]] or {str(cell["method"])}
+        for row in sorted(every) if cell["status"] == NOT_APPLICABLE else [row_of(cell)]:
+            groups[cell["dataset"], row].append(cell)
     return {key: _entry(*key, group) for key, group in groups.items()}
 
 
-def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
+def _entry(dataset: str, row: str, group: list[Result]) -> Entry:
     fine = [cell for cell in group if cell["status"] == "ok"]
     reasons = tuple(dict.fromkeys(cell["reason"] for cell in group if cell["status"] != "ok"))
     if not fine:
         impossible = [cell["reason"] for cell in group if cell["status"] == NOT_APPLICABLE]
         if impossible:
-            return Entry(dataset, method, [], reasons=(impossible[0],), without_result=NOT_APPLICABLE)
-        return Entry(dataset, method, [], reasons=reasons, without_result="failed")
-    most = max(cell["n_configurations"] for cell in fine)
-    entry = Entry(dataset, method, [c for c in fine if c["n_configurations"] == most], reasons=reasons)
+            return Entry(dataset, row, [], reasons=(impossible[0],), without_result=NOT_APPLICABLE)
+        return Entry(dataset, row, [], reasons=reasons, without_result="failed")
+    entry = Entry(dataset, row, fine, reasons=reasons)
     for metric in TITLES:
         values = [cell["metrics"].get(metric) for cell in entry.cells]  # version 0.1 kept no log loss
         known = [value for value in values if value is not None]
@@ -183,7 +204,7 @@ def _entry(dataset: str, method: str, group: list[Result]) -> Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two methods on one dataset: the difference of a metric, and the p of it being chance.
+    """Two rows of the tables on one dataset: the difference of a metric, and the p of it being chance.
 
     Over several splits, `half` is the half-width of the difference's 95 % interval, with the variance of the
     corrected resampled t-test.
@@ -201,7 +222,7 @@ class Comparison:
 def compare(
     entries: Entries, first: str, others: Sequence[str], metric: str = "accuracy"
 ) -> list[Comparison]:
-    """Compare one method with others on every dataset they share; p-values are corrected over all."""
+    """Compare one row with others on every dataset they share; p-values are corrected over all."""
     found = []
     for dataset in dict.fromkeys(name for name, _ in entries):
         mine = entries.get((dataset, first))
@@ -241,7 +262,7 @@ def _compare(mine: Entry, theirs: Entry, metric: str) -> Comparison | None:
     elif metric == "accuracy":
         # The other metrics are not means over graphs, so flipping graphs does not apply to them.
         p = sign_flip_test(_share_right(mine.cells), _share_right(theirs.cells))
-    return Comparison(mine.dataset, mine.method, theirs.method, float(np.mean(differences)), p, half=half)
+    return Comparison(mine.dataset, mine.row, theirs.row, float(np.mean(differences)), p, half=half)
 
 
 def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:
@@ -251,16 +272,16 @@ def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:
 
 
 def average_ranks(entries: Entries, metric: str = "accuracy") -> dict[str, float]:
-    """Return the mean rank of every method over the datasets on which all of them ran; 1 is the best."""
+    """Return the mean rank of every row over the datasets on which all of them ran; 1 is the best."""
     from scipy.stats import rankdata
 
     datasets = list(dict.fromkeys(name for name, _ in entries))
     tables = {
-        method: [
-            entry.means.get(metric) if (entry := entries.get((dataset, method))) is not None else None
+        row: [
+            entry.means.get(metric) if (entry := entries.get((dataset, row))) is not None else None
             for dataset in datasets
         ]
-        for method in dict.fromkeys(name for _, name in entries)
+        for row in dict.fromkeys(name for _, name in entries)
     }
     ran = {name: values for name, values in tables.items() if any(v is not None for v in values)}
     shared = [i for i in range(len(datasets)) if all(values[i] is not None for values in ran.values())]

@@ -28,9 +28,9 @@ def datasets_in(keys: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def methods_in(keys: Iterable[tuple[str, str]], known: Iterable[str]) -> list[str]:
-    """Return the methods of keys (dataset, method) in the order of the known ones."""
-    names = {name for _, name in keys}
-    return [name for name in known if name in names]
+    """Return the rows of keys (dataset, row) in the order of the known methods; see `row_of`."""
+    rows = sorted({row for _, row in keys}, key=lambda row: (len(row), row))
+    return [row for name in known for row in rows if row.partition(":")[0] == name]
 
 
 def in_order(found: Mapping[tuple[str, str], T], known: Iterable[str]) -> list[T]:
