@@ -373,6 +373,19 @@ def test_everything_can_be_named(opened: Opened, molecule_file: Path) -> None:
     assert unnamed == []
 
 
+def test_printing_shows_all_that_is_chosen(opened: Opened, page_file: Path, report: dict[str, Any]) -> None:
+    page, graphs = opened(page_file), report["graphs"]
+    cards = page.locator("#gallery .graph")
+    counted = "document.querySelectorAll('#gallery .graph').length"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {counted}; }})")
+    page.pdf(format="A4")
+    assert page.evaluate("window.printed") == len(graphs) > 12
+    assert cards.count() == 12
+    page.locator("#graph-class").select_option(label="house")
+    page.pdf(format="A4")
+    assert page.evaluate("window.printed") == sum(g["truth"] == 1 for g in graphs)
+
+
 def test_a_scorecard_prints_as_one_page(opened: Opened, folder: Path) -> None:
     model, test = molecules("scorecard")
     report = build_report(model, test, ReportOptions(max_counterfactuals=0), title="Molecules")

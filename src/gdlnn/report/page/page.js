@@ -10,13 +10,16 @@
   const name = label => names.get(label) ?? String(label);
   const PATTERNS = 8, GRAPHS = 12;
   const GROUPS = [["", "all"], ["right", "sure and right"], ["wrong", "sure and wrong"], ["unsure", "unsure"], ["outside", "outside"]];
-  const state = {patterns: 0, graphs: 0, group: "", pattern: null};
+  const state = {patterns: 0, graphs: 0, group: "", pattern: null, printing: false};
 
   report.classes.forEach((c, i) => {
     for (const id of ["pattern-class", "graph-class"]) byId(id).append(element("option", {value: i}, c.name));
   });
   const chosen = id => byId(id).value === "" ? null : report.classes[+byId(id).value].label;
   const whole = value => `${(100 * value).toFixed(0)} %`;
+
+  // One page of what is chosen; on paper there is no turning over, so all of it.
+  const onPage = (some, page, size) => state.printing ? some : some.slice(page * size, (page + 1) * size);
 
   // Earlier, later, and which are shown; `show` shows the page that it is given.
   function pager(id, page, size, n, show) {
@@ -96,7 +99,7 @@
   function showPatterns(page = 0) {
     const some = chosenPatterns();
     state.patterns = page;
-    byId("pattern-list").replaceChildren(...some.slice(page * PATTERNS, (page + 1) * PATTERNS).map(patternCard));
+    byId("pattern-list").replaceChildren(...onPage(some, page, PATTERNS).map(patternCard));
     byId("pattern-count").textContent = `${some.length} of ${patterns.length} patterns; the model has ${report.model.n_programs} programs`;
     pager("pattern-pager", page, PATTERNS, some.length, showPatterns);
   }
@@ -128,7 +131,7 @@
   function showGraphs(page = 0) {
     const some = chosenGraphs();
     state.graphs = page;
-    byId("gallery").replaceChildren(...some.slice(page * GRAPHS, (page + 1) * GRAPHS).map(graphCard));
+    byId("gallery").replaceChildren(...onPage(some, page, GRAPHS).map(graphCard));
     byId("graph-count").textContent = `${some.length} of ${report.graphs.length} ${many}`;
     byId("graph-pattern").hidden = !state.pattern;
     if (state.pattern) byId("graph-pattern").textContent = `✕ with ${named(state.pattern.head.words)}`;
@@ -158,6 +161,11 @@
     const url = URL.createObjectURL(new Blob([JSON.stringify(report, null, 1)], {type: "application/json"}));
     element("a", {href: url, download: "report.json"}).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
+  });
+  for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => {
+    state.printing = printing;
+    showPatterns(state.patterns);
+    showGraphs(state.graphs);
   });
   showPatterns();
   showGraphs();
