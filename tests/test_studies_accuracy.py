@@ -95,6 +95,20 @@ def test_cells_hold_what_made_them_and_are_not_repeated(
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.json*")} == before
 
 
+def test_resumed_mining_counts_from_the_beginning(tmp_path: Path) -> None:
+    study(tmp_path, ["pl4xgl"])[0].run()
+    (file,) = (tmp_path / "programs").iterdir()
+    mined = load_programs(file)
+    # As if all but the last second had been spent before an interruption.
+    mined.stats = replace(mined.stats, cpu_seconds=1.0, descent_seconds=60.0)
+    save_programs(mined, file)
+    forget()
+    for cell in (tmp_path / "cells").iterdir():
+        cell.unlink()
+    study(tmp_path, ["pl4xgl"])[0].run()
+    assert [cell["times"]["mining_cpu"] for cell in cells(tmp_path).values()] == [60.0]
+
+
 def test_configurations_are_chosen_by_validation_alone(tmp_path: Path) -> None:
     options: dict[str, Any] = {"grid": "paper", "n_configurations": 3, "n_runs": 1}
     study(tmp_path, ["wl"], **options)[0].run()

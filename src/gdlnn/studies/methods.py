@@ -110,7 +110,9 @@ def fit_model(method: Method, task: Task, config: RunConfig) -> tuple[Any, dict[
     times = {"fit": wall, "fit_cpu": cpu}
     if sets:
         times["mining"] = float(sum(programs.stats.wall_seconds for programs in sets))
-        times["mining_cpu"] = float(sum(programs.stats.cpu_seconds for programs in sets))
+        # Where mining was resumed, only the descents are counted from the beginning.
+        spent = (max(programs.stats.cpu_seconds, programs.stats.descent_seconds) for programs in sets)
+        times["mining_cpu"] = float(sum(spent))
     return model, times
 
 
