@@ -51,6 +51,21 @@ def test_every_block_says_what_it_is(page: Path) -> None:
         assert not re.search(r"^(gdlnn|python|make|import|from) ", body, re.MULTILINE), body
 
 
+def test_the_figures_of_the_readme_are_those_of_the_results() -> None:
+    def rows(text: str) -> dict[str, list[str]]:
+        table = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+        # The mean and whether it is in bold, without interval and number of splits.
+        return {row[0]: [re.sub(r" [^*]*", "", cell) for cell in row[1:]] for row in table if len(row) == 10}
+
+    results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    full = rows(results.partition("accuracy-repeated-summary:begin")[2].partition("summary:end")[0])
+    short = rows((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(short) == 7
+    assert {name: full[name] for name in short if name.strip("-")} == {
+        name: cells for name, cells in short.items() if name.strip("-")
+    }
+
+
 def test_few_blocks_are_not_run() -> None:
     assert sum(len(blocks(page, *NOT_RUN)) for page in PAGES) <= MOST_NOT_RUN
 
