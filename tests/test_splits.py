@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from gdlnn.datasets import make_ba_2motifs
-from gdlnn.errors import GraphError
+from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset
 
 if TYPE_CHECKING:
@@ -115,6 +115,16 @@ def test_scaffolds_stay_together() -> None:
     assert sum(len(part) for part in split) == len(smiles)
     assert len(split.train) == 32
     assert split.test.split_source == "scaffold, seed 1"
+
+
+def test_a_scaffold_split_keeps_rdkit_quiet(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit")
+    # RDKit warns about a hydrogen without neighbours and about invalid SMILES.
+    split = make(4, smiles=["[H+].[Cl-]", "[H].c1ccccc1", "CCO", "C1CC1"]).split("scaffold")
+    assert sum(len(part) for part in split) == 4
+    with pytest.raises(DatasetError, match=r"row 1: expected a SMILES, got 'C1CC'"):
+        make(2, smiles=["CCO", "C1CC"]).split("scaffold")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_folds_are_even_and_stratified() -> None:

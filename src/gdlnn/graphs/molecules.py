@@ -397,11 +397,12 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     rd = chem("A scaffold split")
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold", "chem", "A scaffold split")
     found = []
-    for row, text in enumerate(smiles):
-        if problem := smiles_problem(text):
-            raise DatasetError(f"smiles, row {row}: {problem}")
-        molecule = rd.MolFromSmiles(text)
-        if molecule is None:
-            raise DatasetError(f"smiles, row {row}: expected a SMILES, got {text!r}")
-        found.append(str(murcko.MurckoScaffoldSmiles(mol=molecule)))
+    with require("rdkit.rdBase", "chem", "A scaffold split").BlockLogs():
+        for row, text in enumerate(smiles):
+            if problem := smiles_problem(text):
+                raise DatasetError(f"smiles, row {row}: {problem}")
+            molecule = rd.MolFromSmiles(text)
+            if molecule is None:
+                raise DatasetError(f"smiles, row {row}: expected a SMILES, got {text!r}")
+            found.append(str(murcko.MurckoScaffoldSmiles(mol=molecule)))
     return found
