@@ -113,22 +113,22 @@ def _layer(kind: Kind, hidden: int, edge_dim: int | None) -> nn.Module:
     if kind == "mlp":
         return nn.Linear(hidden, hidden)
     with warnings.catch_warnings():
-        # Its import compiles functions in a way that newer versions of torch advise against.
+        # Its import and its layers call functions that newer versions of torch and Python advise against.
         warnings.simplefilter("ignore")
         pyg: Any = require("torch_geometric.nn", "baselines", f"The baseline {kind}")
-    if kind == "gcn":
-        layer = pyg.GCNConv(hidden, hidden)
-    elif kind == "gat":
-        layer = pyg.GATConv(hidden, hidden // HEADS, heads=HEADS, edge_dim=edge_dim)
-    else:
-        inner = nn.Sequential(
-            nn.Linear(hidden, hidden), nn.BatchNorm1d(hidden), nn.ReLU(), nn.Linear(hidden, hidden)
-        )
-        # GINE is GIN whose messages carry the features of their edges.
-        if edge_dim is None:
-            layer = pyg.GINConv(inner, train_eps=True)
+        if kind == "gcn":
+            layer = pyg.GCNConv(hidden, hidden)
+        elif kind == "gat":
+            layer = pyg.GATConv(hidden, hidden // HEADS, heads=HEADS, edge_dim=edge_dim)
         else:
-            layer = pyg.GINEConv(inner, train_eps=True, edge_dim=edge_dim)
+            inner = nn.Sequential(
+                nn.Linear(hidden, hidden), nn.BatchNorm1d(hidden), nn.ReLU(), nn.Linear(hidden, hidden)
+            )
+            # GINE is GIN whose messages carry the features of their edges.
+            if edge_dim is None:
+                layer = pyg.GINConv(inner, train_eps=True)
+            else:
+                layer = pyg.GINEConv(inner, train_eps=True, edge_dim=edge_dim)
     module: nn.Module = layer
     return module
 
