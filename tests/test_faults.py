@@ -113,6 +113,7 @@ def test_whatever_the_path_looks_like_an_error_names_the_file(
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(WriteError, match=r"^loop: cannot be written: "), atomic_write(tmp_path / "loop"):
         pass
+    assert (tmp_path / "loop").is_symlink()
     (tmp_path / "a").mkdir()
     (tmp_path / "file").write_text("x")
     monkeypatch.chdir(tmp_path / "a")

@@ -203,6 +203,20 @@ def test_an_output_is_not_the_checkpoint(
     assert not Path("X.json").exists()
 
 
+def test_a_checkpoint_that_is_a_loop_of_links_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    TREES.save("d.gdlds")
+    Path("loop").symlink_to("loop")
+    with pytest.raises(SystemExit) as end:
+        main(["mine", "d.gdlds", "-o", "p.gdl", "--checkpoint", "loop"])
+    assert end.value.code == 2
+    said = "error: checkpoint loop: cannot be opened: Too many levels of symbolic links\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert not Path("p.gdl").exists()
+
+
 def test_a_library_that_cannot_be_loaded_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str) -> types.ModuleType:
         raise error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import tempfile
 from pathlib import Path
@@ -67,10 +66,9 @@ def _umask() -> int:
 
 def _target(link: Path) -> Path:
     """Return the final target of a link, whether it exists or not."""
-    try:
-        return link.resolve()
-    except RuntimeError as error:  # before Python 3.13
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(link)) from error
+    with contextlib.suppress(FileNotFoundError):
+        link.stat()  # refuses a loop of links, which resolve() returns as it is from Python 3.13 on
+    return link.resolve()
 
 
 def _is_about(error: OSError, path: Path, name: Path | None) -> bool:
