@@ -95,10 +95,6 @@ def test_commands_on_the_pages_exist() -> None:
     assert ("demo", "CHANGELOG.md") in told
 
 
-def test_the_gdl_of_the_readme_is_gdl() -> None:
-    assert [gdlnn.parse_programs(block) for block in blocks(ROOT / "README.md", "gdl")]
-
-
 # --- names ----------------------------------------------------------------------------------------------
 
 
