@@ -129,7 +129,8 @@ def dask(verb: str) -> Any:
 
 def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None) -> None:
     """Refuse an output that is a folder, an input, the checkpoint, or in a folder that cannot be written."""
-    if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(path):  # takes loops, too
+    # Path.resolve() raises on a loop of links before Python 3.13.
+    if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(path):
         raise WriteError(f"{path.name}: the output would overwrite the checkpoint; choose another --output")
     if path.is_dir():
         raise WriteError(f"{path.name} is a folder; expected a file to write")

@@ -17,7 +17,7 @@ from gdlnn.studies.methods import BASE, METHODS, VARIANTS, find_method, fit_mode
 from gdlnn.studies.statistics import TITLES, average_ranks, compare, summarise, wilcoxon
 from gdlnn.studies.store import NOT_APPLICABLE, Task, config_key
 from gdlnn.studies.study import Job, StudyPlan
-from gdlnn.studies.tables import csv_text, datasets_in, markdown, methods_in, page, write_results
+from gdlnn.studies.tables import csv_text, datasets_in, markdown, method_of, methods_in, page, write_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -269,7 +269,7 @@ def metric_table(entries: Entries, metric: str, paper: bool = False) -> str:
 
 def not_run(entries: Entries) -> str:
     """Name the methods that have no row in the tables; empty if there are none."""
-    there = {row.partition(":")[0] for row in rows_of(entries)}
+    there = set(map(method_of, rows_of(entries)))
     missing = [method.title for name, method in METHODS.items() if name not in there]
     return f"Not run under this protocol: {', '.join(missing)}." if missing else ""
 
@@ -308,16 +308,16 @@ def failures(entries: Entries) -> str:
 def cost_table(entries: Entries) -> str:
     """Return the cost of each method: seconds to mine, to choose, to fit, and to predict a graph."""
     rows = []
-    for name in rows_of(entries):
+    for row in rows_of(entries):
         for dataset in datasets_in(entries):
-            entry = entries.get((dataset, name))
+            entry = entries.get((dataset, row))
             if entry is None or not entry.cells:
                 continue
             times = [entry.mean_time(name) for name in ("mining_cpu", "selection", "fit")]
             predict = 1000 * entry.mean_time("predict") / max(1, entry.cells[0]["sizes"][2])
             gpu = any((cell.get("machine") or {}).get("gpu") for cell in entry.cells)
-            row = ["–" if value == 0 else f"{value:.3g}" for value in times]
-            rows.append([row_title(name), dataset, *row, f"{predict:.2f}", "GPU" if gpu else "CPU"])
+            shown = ["–" if value == 0 else f"{value:.3g}" for value in times]
+            rows.append([row_title(row), dataset, *shown, f"{predict:.2f}", "GPU" if gpu else "CPU"])
     header = ["", "dataset", "mining, CPU s", "choosing, s", "fit, s", "predict, ms a graph", "machine"]
     return markdown(header, rows)
 
@@ -328,7 +328,7 @@ def comparison_table(entries: Entries, first: str, metric: str) -> str:
     Of several rows of the method it is the one with the most configurations.
     """
     every = rows_of(entries)
-    first = next((row for row in reversed(every) if row.partition(":")[0] == first), first)
+    first = next((row for row in reversed(every) if method_of(row) == first), first)
     others = [row for row in every if row != first]
     found = {(c.second, c.dataset): c for c in compare(entries, first, others, metric)}
     datasets = datasets_in(entries)

@@ -12,6 +12,7 @@ import numpy as np
 from gdlnn.errors import GDLNNError
 from gdlnn.studies.inputs import MiningSpec, find_programs, load_programs, load_split
 from gdlnn.studies.pool import Clock
+from gdlnn.studies.tables import method_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -307,8 +308,7 @@ def find_method(name: str) -> Method:
 
 def row_title(row: str) -> str:
     """Return what a row of the tables is called: ``gin`` is GIN, ``gin:6`` is GIN (6 configurations)."""
-    name, _, several = row.partition(":")
-    title = find_method(name).title
+    title, several = find_method(method_of(row)).title, row.partition(":")[2]
     return f"{title} ({several} configurations)" if several else title
 
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from gdlnn.model.metrics import METRICS
 from gdlnn.studies.store import NOT_APPLICABLE
+from gdlnn.studies.tables import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -155,16 +156,6 @@ class Entry:
 
 Entries = dict[tuple[str, str], Entry]
 """By dataset and row."""
-
-
-def row_of(cell: Result) -> str:
-    """Return the row of the tables that a cell belongs to.
-
-    This is its method, as in ``gin``, or ``gin:6`` where the configuration was chosen among six: a method may
-    have both.
-    """
-    several = int(cell["n_configurations"])
-    return str(cell["method"]) if several == 1 else f"{cell['method']}:{several}"
 
 
 def summarise(cells: Iterable[Result]) -> Entries:

@@ -27,10 +27,25 @@ def datasets_in(keys: Iterable[tuple[str, str]]) -> list[str]:
     return [name for name in REGISTRY if name in names] + [name for name in names if name not in REGISTRY]
 
 
+def row_of(cell: Result) -> str:
+    """Return the row of the tables that a cell of an accuracy study belongs to.
+
+    This is its method, as in ``gin``, or ``gin:6`` where the configuration was chosen among six: a method may
+    have both.
+    """
+    several = int(cell["n_configurations"])
+    return str(cell["method"]) if several == 1 else f"{cell['method']}:{several}"
+
+
+def method_of(row: str) -> str:
+    """Return the method of a row."""
+    return row.partition(":")[0]
+
+
 def methods_in(keys: Iterable[tuple[str, str]], known: Iterable[str]) -> list[str]:
     """Return the rows of keys (dataset, row) in the order of the known methods; see `row_of`."""
     rows = sorted({row for _, row in keys}, key=lambda row: (len(row), row))
-    return [row for name in known for row in rows if row.partition(":")[0] == name]
+    return [row for name in known for row in rows if method_of(row) == name]
 
 
 def in_order(found: Mapping[tuple[str, str], T], known: Iterable[str]) -> list[T]:
