@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from gdlnn.datasets.tables import NOT_UTF8, UTF8, open_table
 from gdlnn.datasets.text import MAX_LINE, open_bytes
-from gdlnn.errors import DatasetError, GraphError, require
+from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.dataset import SkippedRow
 from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
-from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize, chem
+from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize
 
 if TYPE_CHECKING:
     import os
@@ -143,7 +144,7 @@ def parse_smiles(text: str) -> tuple[Any, str]:
         return None, problem
     if "\n" in text.strip():  # RDKit would read the rest as a name
         return None, "more than one line; is a quote not closed?"
-    with require("rdkit.rdBase", "chem", "Reading SMILES").BlockLogs():
+    with without_messages("Reading SMILES"):
         try:
             molecule = rd.MolFromSmiles(text)
             if molecule is None:
@@ -234,7 +235,7 @@ def read_molecule(text: str) -> tuple[Any, str]:
     rd = chem("Reading SDF files")
     if problem := record_problem(text):
         return None, problem
-    with require("rdkit.rdBase", "chem", "Reading SDF files").BlockLogs():
+    with without_messages("Reading SDF files"):
         supplier = rd.SDMolSupplier()
         try:
             supplier.SetData(text)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.drawing.molecule_picture import draw_molecule, with_coordinates
-from gdlnn.errors import GraphError, ProgramError, require
+from gdlnn.errors import GraphError, ProgramError
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern
 from gdlnn.gdl.chemical import is_chemical, read_pattern
 from gdlnn.gdl.phrases import is_exact
+from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.molecule_limits import smiles_problem
 
 if TYPE_CHECKING:
@@ -46,20 +47,20 @@ def fragment_picture(
     GraphError
         Where there is nothing that a chemist could draw.
     """
-    chem = require("rdkit.Chem", "chem", _PURPOSE)
+    rd = chem(_PURPOSE)
     if not program.nodes or not is_chemical(schema) or schema is None:
         raise GraphError("expected a program over molecules, got another")
     if example is None:
-        molecule = _built(chem, program, schema)
+        molecule = _built(rd, program, schema)
         atoms: Sequence[int] = range(len(program.nodes))
     else:
         smiles, atoms = example[0], [int(v) for v in example[1]]
-        with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
-            molecule = None if smiles_problem(smiles) else chem.MolFromSmiles(smiles)
+        with without_messages(_PURPOSE):
+            molecule = None if smiles_problem(smiles) else rd.MolFromSmiles(smiles)
         inside = molecule is not None and all(0 <= v < molecule.GetNumAtoms() for v in atoms)
         if not inside or len(atoms) != len(program.nodes):
             raise GraphError("example: expected a SMILES and an atom of it for every variable of the program")
-    piece, number = _cut(chem, with_coordinates(molecule), set(atoms))
+    piece, number = _cut(rd, with_coordinates(molecule), set(atoms))
     matched = {number[v] for v in atoms}
     return draw_molecule(piece, faded=set(range(piece.GetNumAtoms())) - matched)
 
@@ -67,7 +68,7 @@ def fragment_picture(
 # --- what is drawn ----------------------------------------------------------------------------------------
 
 
-def _cut(chem: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, int]]:
+def _cut(rd: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, int]]:
     """Return the matched atoms with what is around them, and the new number of every atom that is left."""
     kept = set(matched)
     for ring in molecule.GetRingInfo().AtomRings():
@@ -75,19 +76,19 @@ def _cut(chem: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, in
             kept |= set(ring)
     kept |= set(_around(molecule, matched))
     ends = set(_around(molecule, kept)) - kept
-    piece = chem.RWMol(molecule)
+    piece = rd.RWMol(molecule)
     for atom in piece.GetAtoms():  # what is cut off must not become hydrogens
         atom.SetNumExplicitHs(atom.GetTotalNumHs())
         atom.SetNoImplicit(True)
-        atom.SetChiralTag(chem.ChiralType.CHI_UNSPECIFIED)
+        atom.SetChiralTag(rd.ChiralType.CHI_UNSPECIFIED)
     for v in ends:
         atom = piece.GetAtomWithIdx(v)
         atom.SetAtomicNum(0)
         atom.SetFormalCharge(0)
         atom.SetNumExplicitHs(0)
     for bond in list(piece.GetBonds()):
-        bond.SetStereo(chem.BondStereo.STEREONONE)
-        bond.SetBondDir(chem.BondDir.NONE)
+        bond.SetStereo(rd.BondStereo.STEREONONE)
+        bond.SetBondDir(rd.BondDir.NONE)
         if {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= ends:
             piece.RemoveBond(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
     left = [v for v in range(molecule.GetNumAtoms()) if v in kept or v in ends]
@@ -96,7 +97,7 @@ def _cut(chem: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, in
             piece.RemoveAtom(v)
     result = piece.GetMol()
     result.UpdatePropertyCache(strict=False)
-    chem.FastFindRings(result)
+    rd.FastFindRings(result)
     return result, {v: i for i, v in enumerate(left)}
 
 
@@ -107,7 +108,7 @@ def _around(molecule: Any, atoms: Iterable[int]) -> list[int]:
 # --- without an example -----------------------------------------------------------------------------------
 
 
-def _built(chem: Any, program: Program, schema: Schema) -> Any:
+def _built(rd: Any, program: Program, schema: Schema) -> Any:
     """Build the molecule that a program describes: all atoms and bonds must be known, and RDKit accept it."""
     try:
         pattern = read_pattern(program, schema)
@@ -117,28 +118,28 @@ def _built(chem: Any, program: Program, schema: Schema) -> Any:
     exact = all(is_exact(atom, known[v]) for v, atom in enumerate(pattern.atoms))
     if not pattern.strict or not exact or any(len(bond.types) > 1 for bond in pattern.bonds.values()):
         raise GraphError("expected a program with all atoms and bonds known, got another")
-    molecule = chem.RWMol()
+    molecule = rd.RWMol()
     for atom, ranges in zip(pattern.atoms, known, strict=True):
-        new = chem.Atom(atom.element)
+        new = rd.Atom(atom.element)
         new.SetFormalCharge(int(ranges["charge"][0]))
         new.SetNumExplicitHs(int(ranges["hydrogens"][0]))
         new.SetNoImplicit(True)
         new.SetIsAromatic(ranges["aromatic"][0] == 1)
         molecule.AddAtom(new)
-    _join(chem, molecule, pattern)
+    _join(rd, molecule, pattern)
     for v, ranges in enumerate(known):  # neighbours outside the program
         for _ in range(int(ranges["degree"][0]) - len(pattern.neighbours[v])):
-            molecule.AddBond(v, molecule.AddAtom(chem.Atom(0)), chem.BondType.SINGLE)
-    with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
+            molecule.AddBond(v, molecule.AddAtom(rd.Atom(0)), rd.BondType.SINGLE)
+    with without_messages(_PURPOSE):
         try:
-            chem.SanitizeMol(molecule)
+            rd.SanitizeMol(molecule)
         except (RuntimeError, ValueError) as error:
             raise GraphError(f"expected a molecule that RDKit accepts, got another: {error}") from error
     return molecule.GetMol()
 
 
-def _join(chem: Any, molecule: Any, pattern: Pattern) -> None:
-    types = chem.BondType
+def _join(rd: Any, molecule: Any, pattern: Pattern) -> None:
+    types = rd.BondType
     orders = {SINGLE: types.SINGLE, DOUBLE: types.DOUBLE, TRIPLE: types.TRIPLE, AROMATIC: types.AROMATIC}
     for (u, v), bond in pattern.bonds.items():
         if u == v:

@@ -12,6 +12,7 @@ from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses, score_map
 from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Picture, num, polyline
 from gdlnn.errors import GraphError, require
+from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.molecule_limits import smiles_problem
 from gdlnn.graphs.molecules import graph_molecule
 
@@ -75,9 +76,9 @@ def _written(smiles: str, molecule: Any) -> Any:
     """Return the molecule of a SMILES if it has these atoms and bonds in this order; else None."""
     if smiles_problem(smiles):
         return None
-    chem = require("rdkit.Chem", "chem", _PURPOSE)
-    with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
-        read = chem.MolFromSmiles(smiles)
+    rd = chem(_PURPOSE)
+    with without_messages(_PURPOSE):
+        read = rd.MolFromSmiles(smiles)
     if read is None or read.GetNumAtoms() != molecule.GetNumAtoms():
         return None
 
@@ -90,19 +91,19 @@ def _written(smiles: str, molecule: Any) -> Any:
 
 def with_coordinates(molecule: Any) -> Any:
     """Return a molecule with Kekulé bonds as far as there are any, coordinates, and wedges."""
-    chem = require("rdkit.Chem", "chem", _PURPOSE)
+    rd = chem(_PURPOSE)
     depict = require("rdkit.Chem.rdDepictor", "chem", _PURPOSE)
-    with require("rdkit.rdBase", "chem", _PURPOSE).BlockLogs():
-        chem.FastFindRings(molecule)
+    with without_messages(_PURPOSE):
+        rd.FastFindRings(molecule)
         try:
-            kekulised = chem.Mol(molecule)
-            chem.Kekulize(kekulised, clearAromaticFlags=True)
+            kekulised = rd.Mol(molecule)
+            rd.Kekulize(kekulised, clearAromaticFlags=True)
             molecule = kekulised
         except (RuntimeError, ValueError):
             pass  # a piece of a ring: its bonds are drawn as aromatic ones
         try:
             depict.Compute2DCoords(molecule, canonOrient=True)
-            chem.WedgeMolBonds(molecule, molecule.GetConformer())
+            rd.WedgeMolBonds(molecule, molecule.GetConformer())
         except (RuntimeError, ValueError) as error:
             raise GraphError(f"expected a molecule that RDKit can draw, got another: {error}") from error
     return molecule

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
+from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.molecule_limits import smiles_problem
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from types import ModuleType
 
 ELEMENTS = tuple(
     (  # noqa: SIM905 - a list of 118 strings reads worse
@@ -180,18 +180,13 @@ def _largest(molecule: Any) -> Any:
 
 def _parent(molecule: Any) -> Any:
     standardize = require("rdkit.Chem.MolStandardize.rdMolStandardize", "chem", "Standardising molecules")
-    with require("rdkit.rdBase", "chem", "Standardising molecules").BlockLogs():
+    with without_messages("Standardising molecules"):
         try:
             return standardize.ChargeParent(molecule)
         except (RuntimeError, ValueError) as error:
             raise GraphError(
                 f"standardize: RDKit cannot find the parent of this molecule: {error}"
             ) from error
-
-
-def chem(purpose: str) -> ModuleType:
-    """Return RDKit's Chem module, or raise an error that says how to install it."""
-    return require("rdkit.Chem", "chem", purpose)
 
 
 @lru_cache(maxsize=1)
@@ -270,7 +265,7 @@ def _typed_bonds(molecule: Any) -> _Bonds:
     """
     if molecule.GetNumAtoms() <= MOST_IN_MATRIX:
         try:
-            with require("rdkit.rdBase", "chem", "Reading molecules").BlockLogs():
+            with without_messages("Reading molecules"):
                 orders = chem("Reading molecules").GetAdjacencyMatrix(molecule, useBO=True)
         except RuntimeError:  # a kind of bond without an order
             orders = np.zeros((0, 0))
@@ -397,7 +392,7 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     rd = chem("A scaffold split")
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold", "chem", "A scaffold split")
     found = []
-    with require("rdkit.rdBase", "chem", "A scaffold split").BlockLogs():
+    with without_messages("A scaffold split"):
         for row, text in enumerate(smiles):
             if problem := smiles_problem(text):
                 raise DatasetError(f"smiles, row {row}: {problem}")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.errors import GraphError, MissingExtraError, require
+from gdlnn.errors import GraphError, MissingExtraError
 from gdlnn.gdl.chemical import is_chemical
-from gdlnn.graphs.molecules import chem, graph_molecule
+from gdlnn.graphs.chem import chem, without_messages
+from gdlnn.graphs.molecules import graph_molecule
 from gdlnn.mining.program_set import Example
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _as_smiles(graph: Graph) -> tuple[str, dict[int, int]]:
     molecule = graph_molecule(graph)
     if graph.schema is not None and all(feature.name != "charge" for feature in graph.schema.node):
         _charge_nitro(molecule)
-    with require("rdkit.rdBase", "chem", "Drawing a molecule").BlockLogs():
+    with without_messages("Drawing a molecule"):
         try:
             rd.SanitizeMol(molecule)
         except (RuntimeError, ValueError) as error:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import GraphError, ModelError, require
+from gdlnn.graphs.chem import chem
 from gdlnn.graphs.molecules import graph_molecule
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import GraphEstimator
@@ -214,7 +215,6 @@ def fingerprints(
             "fingerprints: expected molecules (a schema with domain 'molecule'), got other graphs"
         )
     purpose = "The baseline ecfp-rf"
-    chem: Any = require("rdkit.Chem", "chem", purpose)
     generators: Any = require("rdkit.Chem.rdFingerprintGenerator", "chem", purpose)
     generator = generators.GetMorganGenerator(radius=radius, fpSize=n_bits)
     rows = np.zeros((len(graphs), n_bits), dtype=np.uint8)
@@ -223,6 +223,6 @@ def fingerprints(
             molecule = graph_molecule(graph, schema)
         except GraphError as error:
             raise ModelError(f"fingerprints: graph {index}: {error}") from error
-        chem.FastFindRings(molecule)
+        chem(purpose).FastFindRings(molecule)
         rows[index] = generator.GetFingerprintAsNumPy(molecule)
     return rows
