@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +103,9 @@ def test_reasons_name_figures_and_what_is_usual(data: GraphDataset, model: GDLNN
     for where, graph in told:
         assert where.similarity is not None
         if where.domain == "edge" and where.similarity < usual.edge:
-            assert f"shares {100 * where.similarity:.0f} % of its patterns" in where.reason
+            shared, needed = re.findall(r"shares ([0-9.]+) %", where.reason)
+            assert float(shared) == pytest.approx(100 * where.similarity, abs=0.5)
+            assert float(shared) < float(needed)
             assert "95 % of the training molecules" in where.reason
         if "surroundings" in where.reason:
             assert where.coverage is not None

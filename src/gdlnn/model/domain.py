@@ -207,9 +207,12 @@ class Domain:
         if similarity is None or usual is None or usual.judge(similarity) == "inside":
             return []
         verdict = usual.judge(similarity)
+        limit = _limit(usual, verdict)
+        # As many decimals as tell the two apart: "35 %, where 35 % is usual" would explain nothing.
+        digits = next((d for d in range(3) if _percent(similarity, d) != _percent(limit, d)), 3)
         told = (
-            f"its nearest {self._one} shares {_percent(similarity)} of its patterns; "
-            f"{self._usually(verdict)} have one that shares {_percent(_limit(usual, verdict))} or more"
+            f"its nearest {self._one} shares {_percent(similarity, digits)} of its patterns; "
+            f"{self._usually(verdict)} have one that shares {_percent(limit, digits)} or more"
         )
         return [(verdict, told)]
 
@@ -363,5 +366,5 @@ def _limit(usual: Usual, verdict: DomainName) -> float:
     return usual.edge if verdict == "edge" else usual.outside
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
