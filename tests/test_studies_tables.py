@@ -162,6 +162,9 @@ def test_tables() -> None:
     assert "| GIN | **100.0** | not run |" in table
     assert "| GCN | 50.0 | **50.0** |" in table
     assert "| GIN | MUTAG | – | 2 | 1 | 50.00 | CPU |" in cost_table(entries)
+    on_a_gpu = [cell(name, [1], machine={"gpu": "H200"}) for name in ("gin", "wl")]
+    costs = cost_table(summarise(on_a_gpu)).splitlines()
+    assert [line.split(" | ")[-1] for line in costs[2:]] == ["GPU |", "CPU |"]  # a kernel cannot use it
     lines = cells_csv([cell("gin", [1, 0])]).splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("dataset,protocol,split,method")

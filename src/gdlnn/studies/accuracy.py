@@ -315,7 +315,8 @@ def cost_table(entries: Entries) -> str:
                 continue
             times = [entry.mean_time(name) for name in ("mining_cpu", "selection", "fit")]
             predict = 1000 * entry.mean_time("predict") / max(1, entry.cells[0]["sizes"][2])
-            gpu = any((cell.get("machine") or {}).get("gpu") for cell in entry.cells)
+            can_use_gpu = "device" in find_method(method_of(row)).options
+            gpu = can_use_gpu and any((cell.get("machine") or {}).get("gpu") for cell in entry.cells)
             shown = ["–" if value == 0 else f"{value:.3g}" for value in times]
             rows.append([row_title(row), dataset, *shown, f"{predict:.2f}", "GPU" if gpu else "CPU"])
     header = ["", "dataset", "mining, CPU s", "choosing, s", "fit, s", "predict, ms a graph", "machine"]
