@@ -80,7 +80,7 @@ def test_the_model_as_a_whole(
     assert shown == f"{explain_model(motif_model(), motif_data()[1]).describe()}\n"
     assert run("explain", *files, "--global", "-o", tmp_path / "out.html") == 0
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert "graphs covered" in page
+    assert "of which the programs below cover" in page
     assert "<svg" in page
     capsys.readouterr()
     assert run("explain", *files, "--global", "--json") == 0

@@ -125,7 +125,7 @@ def test_a_prediction_without_a_reason_says_so() -> None:
     assert not e.has_reason
     assert e.nodes == ()
     words = e.describe()
-    assert "No pattern speaks for it: without any pattern the model says" in words
+    assert "No pattern speaks strongly for it: without any pattern the model says" in words
     assert "of the training graphs are of this class" in words
     assert "Nothing is highlighted" in words
 

@@ -425,7 +425,7 @@ def test_where_no_pattern_speaks_nothing_is_outlined() -> None:
     e = nitro_explanation(baseline_probability=0.9, added=0.1, scores=(-0.1,) * 10, nodes=())
     assert not e.has_reason
     page = explanation_page([e]).replace("\u00a0", " ")
-    assert "No pattern speaks for it: without any pattern the model says 90 %" in page
+    assert "No pattern speaks strongly for it: without any pattern the model says 90 %" in page
     assert "o1'" not in page
     assert "methyl group" in page  # what came nearest to the other class
     assert "nitro" not in page

@@ -76,6 +76,9 @@ MOLECULES = {
     "piperazine ring": "CN1CCNCC1",
     "morpholine ring": "CN1CCOCC1",
     "quaternary ammonium nitrogen": "C[N+](C)(C)C",
+    "tertiary ammonium group": "C[NH+](C)C",
+    "secondary ammonium group": "C[NH2+]Cc1ccccc1",
+    "primary ammonium group": "CC[NH3+]",
     "tertiary amine": "CN(C)C",
     "secondary amine": "CNC",
     "primary amine": "CN",
@@ -110,6 +113,18 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
     assert name.removesuffix(" group") in program.describe(MOLECULE_SCHEMA)
 
 
+def test_atoms_are_numbered_as_chemists_do() -> None:
+    labels = {group.name: [group.label(v) for v in range(group.n)] for group in groups()}
+    assert labels["indole ring"] == ["N", "C2", "C3", "C3a", "C4", "C5", "C6", "C7", "C7a"]
+    assert labels["purine ring"] == ["N1", "C2", "N3", "C4", "N9", "C8", "N7", "C5", "C6"]
+    assert labels["beta-lactam ring"] == ["N", "C4", "C3", "C2", "O"]
+    assert labels["urea group"] == ["C", "O", "N", "N\u2032"]
+    assert labels["ester group"] == ["C", "O", "O"]  # one of them cannot have a further neighbour
+    for group in groups():
+        told = [group.label(v) for v in group.room]
+        assert len(set(told)) == len(told), group.name
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -127,6 +142,11 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
                 "edge (c, o) <bond = double>"
             ),
             "a carbonyl group next to a ring nitrogen.",
+        ),
+        # The oxo group of a quinolone is no ketone between two aromatic rings.
+        (
+            "node c <atom = C, aromatic = yes> node o <atom = O> edge (c, o) <bond = double>",
+            "an aromatic ring carbonyl.",
         ),
         # An oxygen that may have no hydrogen is no acid.
         (
@@ -156,7 +176,7 @@ ATOM = re.compile(r"\[[^\]]*\]|\{[^}]*\}|Cl|[A-Z]|[a-z]")
 
 def line_of(found: Found) -> str:
     lines = zip(TABLE.strip().splitlines(), groups(), strict=True)
-    return next(line.partition(": ")[2] for line, group in lines if group is found.group)
+    return next(line.partition(": ")[2].partition(" @ ")[0] for line, group in lines if group is found.group)
 
 
 def smarts_of(found: Found) -> Any:

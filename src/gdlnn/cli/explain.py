@@ -43,8 +43,9 @@ def explain(
         bool,
         typer.Option(
             "--global",
-            help="Explain the model instead: for each class, a few programs that cover most of its graphs. "
-            "Use graphs the model was not trained on: --part test, or another dataset.",
+            help="Explain the model instead: for each class, a few programs with high precision, and how "
+            "many of its graphs they cover. Use graphs the model was not trained on: --part test, or "
+            "another dataset.",
         ),
     ] = False,
     technique: opt.Technique = None,

@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -185,11 +186,13 @@ def read_as_trained(
     *,
     split: str | None,
     seed: int | None,
-    part: Part,
+    part: Part | None,
     with_labels: bool = True,
     **given: Any,
 ) -> GraphDataset:
     """Read a dataset as in training, split it the same way, and return one part.
+
+    Without a part: the test set of the training table, or all of another dataset.
 
     Given options override those stored in the model: columns, missing labels, threshold, duplicates, split,
     seed. To repeat the split of training, the dataset must be complete, so labels are read even if unused.
@@ -209,7 +212,18 @@ def read_as_trained(
         data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
     if part != "all" and known.get("duplicates") and data.provenance.get("label"):
         data = without_duplicates(data, known["duplicates"])
+    if part is None:
+        part = "test" if split == "none" or _is_training_table(data, split, seed, model) else "all"
     return part_of(data, split, part, seed)
+
+
+def _is_training_table(data: GraphDataset, split: str, seed: int, model: Any) -> bool:
+    """Say whether the training part has as many graphs of each class as the model was trained on."""
+    try:
+        labels = data.split(split, seed)[0].y
+    except DatasetError:  # too few graphs of a class to split
+        return False
+    return labels is not None and Counter(labels.tolist()) == dict(model.programs_.info.label_counts)
 
 
 def split_columns(split: str) -> list[str]:

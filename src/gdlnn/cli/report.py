@@ -23,8 +23,9 @@ def report(
     ] = None,
     split: opt.SplitAsTrained = None,
     part: Annotated[
-        opt.Part, typer.Option(help="Which part to report on; all where the data is none of the training's.")
-    ] = "test",
+        opt.Part | None,
+        typer.Option(help="Which part to report on.", show_default="test of the training table, else all"),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Seed of the split and of the technique.", show_default="as in training"),
@@ -47,8 +48,8 @@ def report(
 ) -> None:
     """Write an HTML report: the model's programs, its scores and explanations of its predictions.
 
-    The data is read and split as in training by default, so the report is about held-out graphs. For a folder
-    of models, one report each and an index are written.
+    The training table is read and split as in training, so the report is about held-out graphs; of another
+    dataset all graphs are used. For a folder of models, one report each and an index are written.
     """
     from gdlnn.explain.techniques import make_technique
     from gdlnn.model.model_folder import load_models

@@ -182,7 +182,7 @@ class Explanation(NodeSubset):
 
     @property
     def has_reason(self) -> bool:
-        """Whether a present program supports the target; False if the baseline alone gives it.
+        """Whether a present program speaks strongly for the target; False if the baseline alone gives it.
 
         That is so where the baseline gives the target, no listed program lies where the nodes add
         `LEAST_REASON`, and neither pooled features nor all programs together add as much.
@@ -259,12 +259,12 @@ class Explanation(NodeSubset):
         )
         if self.has_reason:
             return f"{start}{prior}."
-        return f"No pattern speaks for it: {start[0].lower()}{start[1:]}{prior}."
+        return f"No pattern speaks strongly for it: {start[0].lower()}{start[1:]}{prior}."
 
     def subgraph_line(self) -> str:
         """Say how large the subgraph is, or why there is none."""
         if self.baseline_probability is not None and not self.nodes:
-            return "Nothing is highlighted: no listed program speaks for the class."
+            return "Nothing is highlighted: no listed program speaks strongly for the class."
         if not self.programs:
             return "No program matters here, so there is no subgraph."
         if not any(self.matched):

@@ -136,11 +136,14 @@ class GlobalExplanation:
         return "\n".join(lines)
 
     def headline(self, item: GlobalClass) -> str:
-        """Say how many graphs of a class are covered."""
+        """Say how many graphs a class has, and how many of them are covered."""
         name = (self.schema or Schema()).class_name(item.label)
         how = "" if self.labelled else " predicted"
         covered = item.n_graphs - len(item.uncovered)
-        return f"{name}: {covered} of {item.n_graphs}{how} graphs covered ({item.share:.0%} of all graphs)"
+        return (
+            f"{name}: {item.n_graphs}{how} graphs ({item.share:.0%} of all), of which the programs below "
+            f"cover {covered} ({item.coverage:.0%})"
+        )
 
     def words(self, item: GlobalProgram) -> str:
         """Return a program in words."""

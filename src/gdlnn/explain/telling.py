@@ -70,14 +70,13 @@ def told_programs(explanation: Explanation) -> tuple[Told, ...]:
     """Return the programs of an explanation in the order of texts and pages.
 
     With a baseline these are the present ones, for the target first. Those that are tiny compared with the
-    largest are left out; where no pattern is a reason, only what speaks against the target is listed.
+    largest are left out.
     """
     place = explanation.places
     order = [i for i, weight in enumerate(explanation.weights) if weight]
     if explanation.baseline_probability is not None:
         least = LEAST_TOLD * max((abs(weight) for weight in explanation.weights), default=0.0)
         order = [i for i in order if explanation.matched[i] and abs(explanation.weights[i]) >= least]
-        order = [i for i in order if explanation.weights[i] < 0 or explanation.has_reason]
         order.sort(key=lambda i: explanation.weights[i] < 0)
     return tuple(
         Told(

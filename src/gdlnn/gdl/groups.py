@@ -4,7 +4,8 @@ The table has the groups of RDKit's functional group hierarchy and more. Its not
 SMARTS: ``D`` neighbours, ``X`` neighbours and hydrogens, ``H`` hydrogens, ``R`` and ``R0`` rings; a bond
 without a sign is aromatic between aromatic atoms and single elsewhere. An atom in braces must be there but is
 no part of the group. Atoms are neutral unless they have a charge in the table, and aromatic carbons have
-three connections; names are also used where a program leaves that open.
+three connections; names are also used where a program leaves that open. After ``@`` come the locants of a
+ring whose atoms are not numbered in the order of its SMARTS.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
     from gdlnn.gdl.atoms import Ranges
 
 TABLE = """
-indole ring: [nX3]1ccc2ccccc21
-benzimidazole ring: [nX3]1c[nX2]c2ccccc21
-benzofuran ring: o1ccc2ccccc21
-benzothiophene ring: [sX2]1ccc2ccccc21
-quinoline ring: [nX2]1cccc2ccccc21
-isoquinoline ring: c1[nX2]ccc2ccccc21
-purine ring: [nX2]1c[nX2]c2[nX3]c[nX2]c2c1
-purine ring: [nX2]1c[nX2]c2[nX2]c[nX3]c2c1
-naphthalene ring: c1cccc2ccccc21
+indole ring: [nX3]1ccc2ccccc21 @ 1 2 3 3a 4 5 6 7 7a
+benzimidazole ring: [nX3]1c[nX2]c2ccccc21 @ 1 2 3 3a 4 5 6 7 7a
+benzofuran ring: o1ccc2ccccc21 @ 1 2 3 3a 4 5 6 7 7a
+benzothiophene ring: [sX2]1ccc2ccccc21 @ 1 2 3 3a 4 5 6 7 7a
+quinoline ring: [nX2]1cccc2ccccc21 @ 1 2 3 4 4a 5 6 7 8 8a
+isoquinoline ring: c1[nX2]ccc2ccccc21 @ 1 2 3 4 4a 5 6 7 8 8a
+purine ring: [nX2]1c[nX2]c2[nX3]c[nX2]c2c1 @ 1 2 3 4 9 8 7 5 6
+purine ring: [nX2]1c[nX2]c2[nX2]c[nX3]c2c1 @ 1 2 3 4 9 8 7 5 6
+naphthalene ring: c1cccc2ccccc21 @ 1 2 3 4 4a 5 6 7 8 8a
 phenyl group: c1[cH][cH][cH][cH][cH]1
 para-phenylene ring: c1[cH][cH]c[cH][cH]1
 meta-phenylene ring: c1[cH]c[cH][cH][cH]1
@@ -56,10 +57,10 @@ isoxazole ring: o1[nX2]ccc1
 thiadiazole ring: [sX2]1c[nX2][nX2]c1
 oxadiazole ring: o1c[nX2][nX2]c1
 1,2,4-triazole ring: [nX3]1[nX2]c[nX2]c1
-1,2,4-triazole ring: [nX3]1c[nX2][nX2]c1
+1,2,4-triazole ring: [nX3]1c[nX2][nX2]c1 @ 4 3 2 1 5
 1,2,3-triazole ring: [nX3]1[nX2][nX2]cc1
 tetrazole ring: [nX3]1[nX2][nX2][nX2]c1
-tetrazole ring: [nX3]1[nX2][nX2]c[nX2]1
+tetrazole ring: [nX3]1[nX2][nX2]c[nX2]1 @ 2 3 4 5 1
 piperidine ring: [NX3]1[CX4][CX4][CX4][CX4][CX4]1
 piperazine ring: [NX3]1[CX4][CX4][NX3][CX4][CX4]1
 morpholine ring: O1[CX4][CX4][NX3][CX4][CX4]1
@@ -72,7 +73,7 @@ tetrahydrofuran ring: O1[CX4][CX4][CX4][CX4]1
 1,3-dioxolane ring: O1[CX4]O[CX4][CX4]1
 oxetane ring: O1[CX4][CX4][CX4]1
 epoxide: O1[CX4][CX4]1
-beta-lactam ring: N1[CX4][CX4]C1=O
+beta-lactam ring: N1[CX4][CX4]C1=O @ 1 4 3 2 2
 cyclohexane ring: [CX4]1[CX4][CX4][CX4][CX4][CX4]1
 cyclopentane ring: [CX4]1[CX4][CX4][CX4][CX4]1
 cyclobutane ring: [CX4]1[CX4][CX4][CX4]1
@@ -146,6 +147,7 @@ disulfide: [SX2][SX2]
 sulfoxide group: [SH0D3]=O
 phosphoryl group: [PH0]=O
 thiocarbonyl group: C=[SX1]
+aromatic ring carbonyl: c=O
 carbonyl group: [#6]=O
 imine: [CX3]=[NX2]
 methoxy group: [OD2H0][CH3]
@@ -155,9 +157,12 @@ vinyl group: [CH]=[CH2]
 alkene: [CX3]=[CX3]
 terminal alkyne: C#[CH]
 alkyne: C#C
-quaternary ammonium nitrogen: [ND4+]
-primary aromatic amine: [NH2]{c}
-primary amine: [NH2]{CX4}
+quaternary ammonium nitrogen: [ND4+]({#6})({#6})({#6}){#6}
+tertiary ammonium group: [NHD3+]({#6})({#6}){#6}
+secondary ammonium group: [NH2D2+]({#6}){#6}
+primary ammonium group: [NH3D1+]{#6}
+primary aromatic amine: [NH2D1]{c}
+primary amine: [NH2D1]{CX4}
 secondary amine: [NHD2]({CX4}){CX4}
 tertiary amine: [ND3H0]({CX4})({CX4}){CX4}
 phenolic hydroxyl: [OH]{c}
@@ -171,6 +176,7 @@ halogen: [F,Cl,Br,I]
 
 _PIECE = re.compile(r"\[[^\]]*\]|\{[^}]*\}|[A-Z][a-z]?|[a-z]|[-=#:]|[()]|\d")
 _WORD = re.compile(r"#(\d+)|([HDX])(\d?)|(R0?)|([+-]\d?)|([A-Z][a-z]?|[a-z])")
+PRIMES = ("", "\u2032", "\u2033", "\u2034")
 _AROMATIC_SYMBOLS = {"b", "c", "n", "o", "p", "s"}
 
 
@@ -189,6 +195,8 @@ class Group:
         Atoms that can have further neighbours.
     alike
         Whether these are the same up to symmetry.
+    locants
+        The numbers of the atoms of a ring; empty if the group is none.
     """
 
     name: str
@@ -198,17 +206,29 @@ class Group:
     room: tuple[int, ...]
     alike: bool
     kinds: Counter[tuple[int, bool]]
+    locants: tuple[str, ...]
 
     def label(self, v: int) -> str:
-        """Return the name of an atom of the group: its element, with its position if there are several."""
+        """Return the name of an atom of the group: its element, and which one if there are several.
+
+        Atoms of rings have their locants. In other groups carbons are numbered, and of other elements only
+        atoms that can have further neighbours are told apart: N, N\u2032 and N\u2033.
+        """
         element = self.pattern.atoms[v].element
-        same = [u for u in range(self.n) if self.pattern.atoms[u].element == element]
         symbol = ELEMENTS[element - 1] if element else "X"
-        return symbol if len(same) == 1 else f"{symbol}{v + 1}"
+        same = [u for u in range(self.n) if self.pattern.atoms[u].element == element]
+        if len(same) == 1:
+            return symbol
+        if self.locants:
+            return f"{symbol}{self.locants[v]}"
+        if symbol == "C":
+            return f"C{1 + same.index(v)}"
+        return symbol + PRIMES[sum(u < v for u in same if u in self.room)]
 
 
 def _read(line: str) -> Group:
-    name, _, text = line.partition(": ")
+    name, _, rest = line.partition(": ")
+    text, _, numbers = rest.partition(" @ ")
     atoms: list[Atom] = []
     outside: list[bool] = []
     ends: dict[tuple[int, int], Bond] = {}
@@ -243,6 +263,8 @@ def _read(line: str) -> Group:
     place = {v: i for i, v in enumerate(order)}
     bonds = {(min(place[u], place[v]), max(place[u], place[v])): bond for (u, v), bond in ends.items()}
     n = outside.count(False)
+    is_ring = any(piece.isdigit() for piece in _PIECE.findall(text))
+    locants = tuple(numbers.split() or (str(v + 1) for v in range(n) if is_ring))
     charged = Pattern([atoms[v] for v in order], bonds)
     neutral = [Atom(a.elements, _usual(a) | a.stated) for a in charged.atoms[:n]]
     pattern = Pattern(neutral + charged.atoms[n:], bonds)
@@ -257,6 +279,7 @@ def _read(line: str) -> Group:
         room,
         set(room) <= images,
         kinds_of(pattern, [pattern.closed(v) for v in range(len(atoms))]),
+        locants,
     )
 
 

@@ -81,7 +81,8 @@ def article(words: str) -> str:
     """Return words after "a" or "an"; a formula is read letter by letter."""
     first = words.split(" ")[0]
     spelled = first[:1].isupper() and (len(first) == 1 or not first[1:2].islower())
-    vowel = first.startswith(_SPELLED) if spelled else first[:1].lower() in "aeiou"
+    heard = not first.startswith("urea") and (first[:1].lower() in "aeiou" or first in ("sp2", "sp3"))
+    vowel = first.startswith(_SPELLED) if spelled else heard  # "an sp2 CH2", "a urea group"
     return f"{'an' if vowel else 'a'} {words}"
 
 

@@ -188,7 +188,9 @@ class Domain:
             if feature.name in hidden:
                 continue
             name = feature.value_name(value)
-            if self._is_molecule and feature.name == "atom":
+            if self._is_molecule and feature.name == "atom" and value == 0:
+                told = "contains a placeholder (*) in place of an atom"
+            elif self._is_molecule and feature.name == "atom":
                 told = f"contains an element that no training molecule has: {name}"
             else:
                 told = f"has a value that no {self._one} has: {of} feature {feature.name!r} = {name}"

@@ -335,5 +335,9 @@ def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None)
     console = Console(width=120, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
         console.print(table)
-    intercept = np.asarray(model.head_.intercept_)
-    return f"{capture.get()}constant: {', '.join(f'{value:+.2f}' for value in intercept)}\n"
+    names = [printable(schema.class_name(label)) for label in model.classes_]
+    constants = dict(zip(names, np.asarray(model.head_.intercept_).tolist(), strict=True))
+    if len(names) == 2:  # as in the rows: the log odds of one class against the other
+        constants = {names[1]: constants[names[1]] - constants[names[0]]}
+    told = ", ".join(f"{value:+.2f} for {name}" for name, value in constants.items())
+    return f"{capture.get()}constant: {told}\n"

@@ -50,13 +50,14 @@ class Counts(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return the counts with the precision and the odds ratio, each with its 95 % interval."""
         ratio, *bounds = odds_ratio(*self)
+        tells = 0 < self.matched < self.n_own + self.n_others  # else the ratio shows class sizes alone
         return {
             "matched": self.matched,
             "of_class": self.own,
             "precision": self.precision,
             "precision_interval": list(wilson(self.own, self.matched)) if self.matched else None,
-            "odds_ratio": ratio,
-            "odds_interval": bounds,
+            "odds_ratio": ratio if tells else None,
+            "odds_interval": bounds if tells else None,
         }
 
 
@@ -228,7 +229,11 @@ def alerts_csv(alerts: Sequence[Alert]) -> str:
             low, high = told["precision_interval"] or ("", "")
             precision = "" if told["precision"] is None else told["precision"]
             cells += [told["matched"], told["of_class"], precision, low, high]
-            cells += [told["odds_ratio"], *told["odds_interval"]]
+            cells += (
+                [""] * len(odds)
+                if told["odds_ratio"] is None
+                else [told["odds_ratio"], *told["odds_interval"]]
+            )
         writer.writerow([*cells, alert.contribution, alert.programs, "; ".join(alert.examples)])
     return text.getvalue()
 

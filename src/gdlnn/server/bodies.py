@@ -261,7 +261,7 @@ class ExplainAnswer(BaseModel):
     threshold: float = Field(description="The probability of the target above which it is predicted.")
     baseline: float | None = Field(description="The probability of the target without any program.")
     baseline_line: str | None = Field(description="The same in words.")
-    has_reason: bool = Field(description="False: no pattern speaks for the class.")
+    has_reason: bool = Field(description="False: no pattern speaks strongly for the class.")
     further: list[str] = Field(description="What absent programs and pooled features add, in words.")
     nodes_word: Literal["atoms", "nodes"]
     n_nodes: int
