@@ -74,6 +74,17 @@ def test_bonds_from_the_matrix_and_one_by_one_are_the_same(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [("CS(C)=O", "C[S+](C)[O-]"), ("CS(C)(=O)=O", "C[S+2](C)([O-])[O-]"), ("CS(C)(=O)=O", "C[S+](C)(=O)[O-]"),
+     ("CS(=O)(=O)[O-]", "C[S+](=O)([O-])[O-]"), ("CP(C)(C)=O", "C[P+](C)(C)[O-]"),
+     ("CO", "[2H]C([2H])([2H])O")],
+)  # fmt: skip
+def test_charges_in_double_bonds_and_isotopes_make_no_difference(usual: str, other: str) -> None:
+    one, same = (molecule_graph(parse_smiles(smiles)[0]) for smiles in (usual, other))
+    assert GraphDataset([one, same]).duplicates().n_extra == 1
+
+
 def test_how_molecules_are_read_is_kept(tmp_path: Path) -> None:
     table = write(tmp_path / "drugs.csv", TABLE)
     dataset = load_smiles(table, label="toxic", fragments="largest", standardize="parent")

@@ -225,7 +225,7 @@ def molecule(smiles: str) -> Graph:
         ("OC(=O)CN", {"O", "OH", "H₂N"}),
         ("[NH3+]CC(=O)[O-]", {"⁺H₃N", "O", "O⁻"}),
         ("[13CH4]", {"¹³CH₄"}),
-        ("[2H]O", {"HO", "D"}),
+        ("[2H]O", {"H₂O"}),
         ("[Fe+3]", {"Fe³⁺"}),
         ("c1cc[nH]c1", {"HN"}),
         ("c1ccc2[nH]ccc2c1", {"N", "H"}),
@@ -400,14 +400,14 @@ def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
     none = nitro_explanation(
         baseline_probability=0.9, added=0.1, weights=(-0.4, 0.2, 0.3, 0.001), nodes=(), scores=(0.0,) * 10
     )
-    assert [told.number for told in none.told] == [1]
-    assert "P1 against" in none.describe()
+    assert [told.side for told in none.told] == ["for", "against"]  # also what adds too little
+    assert "No pattern speaks strongly for it" in none.describe()
 
 
 def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
     e = nitro_explanation()
     page = explanation_page([e]).replace("\u00a0", " ")
-    assert "1 (39.4 %, decided at 31 %)" in page
+    assert "1 (39.4 %, predicted from 31 % on)" in page
     assert (
         "Without any pattern the model says 12 %, and 20 % of the training graphs are of this class." in page
     )
@@ -415,7 +415,7 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
     assert "log odds that each atom adds" in page
     assert re.search(r"class='o p1 o1' data-nodes='7 8 9'", page)
     assert re.search(r"class='o p2' data-nodes='0'", page)  # against: it lights up, and has no line
-    assert "decided at" not in explanation_page([replace(e, threshold=0.5)])
+    assert "predicted from" not in explanation_page([replace(e, threshold=0.5)])
     for changed in (e, replace(e, threshold=0.5)):
         assert "Without any pattern" in changed.draw()
         assert "Without any pattern" in changed._repr_html_()
@@ -428,7 +428,7 @@ def test_where_no_pattern_speaks_nothing_is_outlined() -> None:
     assert "No pattern speaks strongly for it: without any pattern the model says 90 %" in page
     assert "o1'" not in page
     assert "methyl group" in page  # what came nearest to the other class
-    assert "nitro" not in page
+    assert "nitro group" in page  # what is for it, but lies where nothing adds up
 
 
 def test_pages_allow_nothing_inline() -> None:

@@ -52,6 +52,29 @@ def test_report_writes_a_page_and_says_so(
     assert page.read_bytes() == first
 
 
+def test_a_report_on_other_data_is_about_all_of_it(
+    model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.gdlds"
+    gdlnn.make_ba_2motifs(20, 5).save(other)
+    page = tmp_path / "r.html"
+    given = [
+        "report",
+        str(model_file),
+        str(other),
+        "-o",
+        str(page),
+        "--counterfactuals",
+        "0",
+        "--json",
+        "--quiet",
+    ]
+    assert run(*given) == 0
+    assert json.loads(capsys.readouterr().out)["graphs"] == 20
+    assert run(*given, "--part", "test") == 0
+    assert json.loads(capsys.readouterr().out)["graphs"] == 2
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

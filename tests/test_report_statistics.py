@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import contingency
 
 from gdlnn.model.scores import wilson
+from gdlnn.report.alerts import Counts
 from gdlnn.report.statistics import (
     brier,
     calibration,
@@ -42,6 +43,12 @@ def test_odds_ratio_is_that_of_the_table_with_halves() -> None:
 def test_odds_ratio_of_empty_cells_is_finite() -> None:
     assert all(math.isfinite(value) for value in odds_ratio(5, 5, 0, 7))
     assert odds_ratio(0, 0, 0, 0)[0] == 1.0
+
+
+def test_an_alert_that_matches_nothing_or_everything_has_no_odds_ratio() -> None:
+    for own, others, known in ((0, 0, False), (5, 7, False), (4, 1, True)):
+        told = Counts(own, 5, others, 7).to_json()
+        assert (told["odds_ratio"] is not None, told["odds_interval"] is not None) == (known, known)
 
 
 def test_confusion_counts_rows_by_truth() -> None:

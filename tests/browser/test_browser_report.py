@@ -172,13 +172,13 @@ def test_the_baseline_and_the_threshold_are_always_shown(
     opened: Opened, nitro_file: Path, molecule_file: Path
 ) -> None:
     text = opened(nitro_file).locator("body").inner_text().replace("\u00a0", " ")
-    assert "yes (39.4 %, decided at 31 %)" in text
+    assert "yes (39.4 %, predicted from 31 % on)" in text
     assert "Without any pattern the model says 12 %" in text
     page = opened(molecule_file)
     for card in page.locator("#gallery .graph").all():
         words = card.inner_text().replace("\u00a0", " ").lower()
         assert re.search(r"without any pattern the model says \d+ %", words)
-        assert re.search(r"\d %, decided at (30|70) %", words)
+        assert re.search(r"\d %, predicted from (30|70) % on", words)
 
 
 @pytest.mark.parametrize("which", ["molecule_file", "page_file", "nitro_file"])

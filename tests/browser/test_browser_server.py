@@ -134,7 +134,9 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     told = card.locator(".told").inner_text()
     assert "the model was trained on it" in told
     assert "inside what was learnt" in told
-    assert model.decision_ is None or f"decided at {model.decision_.threshold:.1%}"[:-1] in card.inner_text()
+    assert (
+        model.decision_ is None or f"predicted from {model.decision_.threshold:.1%}"[:-1] in card.inner_text()
+    )
 
 
 def test_pointing_at_a_pattern_lights_its_atoms(page: Any) -> None:

@@ -307,6 +307,9 @@ class PredictionTable:
             counts = ((said, count) for said, count in self._labels[label].items() if count)
             told = ", ".join(f"{schema.class_name(said)} {count}" for said, count in sorted(counts, key=str))
             yield f"{name}: {label}: {told}" if label else f"{name}: {counted(self.n_rows, 'row')}: {told}"
+            if decision := model.decision_:
+                rare = schema.class_name(model.classes_.tolist()[decision.code])
+                yield f"{rare} is predicted from a probability of {decision.threshold:.0%} on"
         rate = (self.n_rows - before) / max(seconds, 1e-9)
         resumed = f" ({were(before, 'row')} already done)" if before else ""
         yield f"{seconds:.1f} s, {rate:,.0f} rows per second{resumed}"

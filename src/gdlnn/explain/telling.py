@@ -123,7 +123,7 @@ def describe(explanation: Explanation) -> str:
             words = told.program.describe(explanation.schema, directed=explanation.graph.directed)
             lines.append(f"  P{told.number} {told.weight:+.4f} {state}: {words}")
         return "\n".join([*lines, explanation.subgraph_line()])
-    lines.append(f"  {explanation.baseline_line()}")
+    lines.append(f"  {explanation.baseline_line()}{' In log odds:' if explanation.told else ''}")
     for told in explanation.told:
         figures = f"{told.weight:+.2f}, its {nodes} {told.figure:+.2f}"
         lines.append(f"  P{told.number} {told.side} {figures}: {told.words}")
@@ -147,7 +147,7 @@ def chance_text(explanation: Explanation) -> str:
     threshold = explanation.threshold
     if explanation.target != explanation.prediction:
         threshold = 1 - threshold  # of two classes; with more there is no other than one half
-    return told if abs(threshold - 0.5) < 0.005 else f"{told}, decided at {threshold:.0%}"
+    return told if abs(threshold - 0.5) < 0.005 else f"{told}, predicted from {threshold:.0%} on"
 
 
 def plain_number(value: float) -> str:

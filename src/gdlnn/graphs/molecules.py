@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -287,6 +288,9 @@ def _typed_bonds(molecule: Any) -> _Bonds:
 def _default_rows(molecule: Any) -> _Rows:
     atoms = _atoms(molecule)
     elements = [atom.GetAtomicNum() for atom in atoms]
+    if 15 in elements or 16 in elements:
+        molecule = _with_double_bonds_to_oxygen(molecule)
+        atoms = _atoms(molecule)
     if 1 in elements:
         molecule = _without_hydrogens(molecule)
         atoms = _atoms(molecule)
@@ -333,11 +337,37 @@ def _ogb_rows(molecule: Any) -> _Rows:
     return atoms, _ordered(bonds, 3)
 
 
+def _with_double_bonds_to_oxygen(molecule: Any) -> Any:
+    """Return the molecule with S=O and P=O where they are written with charges, as in [S+][O-]."""
+    found = [
+        bond.GetIdx()
+        for bond in _bonds(molecule)
+        for oxygen, other in permutations((bond.GetBeginAtom(), bond.GetEndAtom()))
+        if other.GetAtomicNum() in (15, 16) and other.GetFormalCharge() > 0 and not other.GetIsAromatic()
+        if oxygen.GetAtomicNum() == 8 and oxygen.GetFormalCharge() == -1
+    ]
+    if not found:
+        return molecule
+    rd = chem("Reading molecules")
+    changed = rd.Mol(molecule)
+    for bond in map(changed.GetBondWithIdx, found):
+        ends = bond.GetBeginAtom(), bond.GetEndAtom()
+        charges = [end.GetFormalCharge() for end in ends]
+        if 0 in charges:  # more such oxygens than charges
+            continue
+        bond.SetBondType(rd.BondType.DOUBLE)
+        for end, charge in zip(ends, charges, strict=True):
+            end.SetFormalCharge(charge - 1 if charge > 0 else 0)
+    changed.UpdatePropertyCache(strict=False)
+    return changed
+
+
 def _without_hydrogens(molecule: Any) -> Any:
     rd = chem("Reading molecules")
     options = rd.RemoveHsParameters()
     options.removeDefiningBondStereo = True  # stereo is not a feature, and hydrogens may be written or not
     options.removeWithWedgedBond = True
+    options.removeIsotopes = True  # isotopes are not a feature either: deuterium is a hydrogen
     options.showWarnings = False
     try:
         return rd.RemoveHs(molecule, options)

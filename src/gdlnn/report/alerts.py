@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,11 @@ class Counts(NamedTuple):
     def precision(self) -> float | None:
         """Share of the class among the matched graphs; None where nothing matches."""
         return self.own / self.matched if self.matched else None
+
+    @property
+    def ratio(self) -> float:
+        """How much the odds of a match rise in the class."""
+        return odds_ratio(*self)[0]
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts with the precision and the odds ratio, each with its 95 % interval."""
@@ -119,6 +125,8 @@ def find_alerts(
 ) -> list[Alert]:
     """Return the programs that raise the odds of a class most, each substructure once.
 
+    Those that are less frequent in their class than in others are left out.
+
     Parameters
     ----------
     model
@@ -135,8 +143,10 @@ def find_alerts(
     if held_out is not None and held_out.y is None:
         raise ExplanationError("alerts: expected held-out molecules with labels, got none; name their column")
     matches = None if held_out is None else model.represent(held_out).matches
-    groups = list(_told_once(model, label))[:most]
-    return [_alert(model, group, held_out, matches) for group in groups]
+    alerts = (_alert(model, group, held_out, matches) for group in _told_once(model, label))
+    # A program may speak for a class only beside others: alone, it would be an alert for the wrong one.
+    true_alone = (alert for alert in alerts if alert.training is None or alert.training.ratio > 1)
+    return list(islice(true_alone, most))
 
 
 class _Group(NamedTuple):

@@ -297,7 +297,6 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int | None) ->
             "conflicting": len(twins.conflicting),
         },
         "directed": info.directed,
-        "skipped_rows": len(held_out.skipped),
     }
 
 

@@ -25,12 +25,12 @@ function larger(svg) {
   return svg;
 }
 
-// Where the predicted class is decided, if that is not one half.
+// From which probability on the class is predicted, if that is not one half.
 function decided(found, model) {
   const decision = model.decision;
   if (!decision || Math.abs(decision.threshold - 0.5) < 0.005) return "";
   const own = model.classes[decision.code].label === found.prediction;
-  return `, decided at ${percent(own ? decision.threshold : 1 - decision.threshold)}`;
+  return `, predicted from ${percent(own ? decision.threshold : 1 - decision.threshold)} on`;
 }
 
 function answerHead(found, model, name, link) {
