@@ -288,7 +288,8 @@ def _typed_bonds(molecule: Any) -> _Bonds:
 def _default_rows(molecule: Any) -> _Rows:
     atoms = _atoms(molecule)
     elements = [atom.GetAtomicNum() for atom in atoms]
-    if 15 in elements or 16 in elements:
+    pairs = zip(atoms, elements, strict=True)
+    if any(element in (15, 16) and atom.GetFormalCharge() > 0 for atom, element in pairs):
         molecule = _with_double_bonds_to_oxygen(molecule)
         atoms = _atoms(molecule)
     if 1 in elements:
