@@ -213,7 +213,7 @@ def explain_model(
     n_examples: int = 3,
     background: Sequence[Graph] | None = None,
 ) -> GlobalExplanation:
-    """Explain a model: return for each class a few programs that cover most of its held-out graphs.
+    """Explain a model: return for each class a few precise programs that cover many of its held-out graphs.
 
     A program is listed if it was found for the class, supports it in the model (on average it adds to the log
     odds where it is present), and has a precision on these graphs that is better than chance. Programs are
