@@ -218,7 +218,7 @@ def read_as_trained(
 
 
 def _is_training_table(data: GraphDataset, split: str, seed: int, model: Any) -> bool:
-    """Say whether the training part has as many graphs of each class as the model was trained on."""
+    """Say whether the training set has as many graphs of each class as the model was trained on."""
     try:
         labels = data.split(split, seed)[0].y
     except DatasetError:  # too few graphs of a class to split

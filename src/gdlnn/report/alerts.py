@@ -144,7 +144,7 @@ def find_alerts(
         raise ExplanationError("alerts: expected held-out molecules with labels, got none; name their column")
     matches = None if held_out is None else model.represent(held_out).matches
     alerts = (_alert(model, group, held_out, matches) for group in _told_once(model, label))
-    # A program may speak for a class only beside others: alone, it would be an alert for the wrong one.
+    # A program may speak for a class only together with others; alone it would be an alert for another one.
     true_alone = (alert for alert in alerts if alert.training is None or alert.training.ratio > 1)
     return list(islice(true_alone, most))
 
