@@ -250,9 +250,8 @@ import os, sys, time
 from pathlib import Path
 from gdlnn.io.folder_lock import claimed
 with claimed(Path(sys.argv[1]), ["a"]):
-    child = os.fork()
-    if child:
-        print(child, flush=True)
+    if not os.fork():  # the child says that it runs: until then it has the lock as well
+        print(os.getpid(), flush=True)
     time.sleep(60)
 """
     command = [sys.executable, "-c", code, str(tmp_path)]
