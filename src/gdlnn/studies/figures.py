@@ -129,9 +129,10 @@ def _panels(
 
     `scale` is that of the vertical axis, `limits` are those of the horizontal one.
     """
+    shown = methods_in(found, EXPLAINERS)
 
     def look(method: str) -> dict[str, Any]:
-        number = list(EXPLAINERS).index(method)
+        number = shown.index(method)  # of those shown, so that no colour repeats before there are too many
         colour = COLOURS[number % len(COLOURS)]
         return {"marker": SHAPES[number], "color": colour, "label": EXPLAINERS[method].title}
 
@@ -157,6 +158,6 @@ def _panels(
                 axes.spines[side].set_visible(False)
         for axes in grid[len(datasets) :]:
             axes.set_visible(False)
-        handles = [line_2d([], [], markersize=4, **look(method)) for method in methods_in(found, EXPLAINERS)]
+        handles = [line_2d([], [], markersize=4, **look(method)) for method in shown]
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return file.getvalue()
