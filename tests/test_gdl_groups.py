@@ -16,6 +16,7 @@ from gdlnn.gdl.chemical import read_pattern
 from gdlnn.gdl.conjugation import Alternative
 from gdlnn.gdl.groups import TABLE, groups
 from gdlnn.gdl.naming import Found, find_groups
+from gdlnn.gdl.phrases import article
 from gdlnn.gdl.smarts import _written
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
@@ -111,6 +112,11 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
     program = whole(smiles)
     assert name in {found.group.name for found in found_in(program)}
     assert name.removesuffix(" group") in program.describe(MOLECULE_SCHEMA)
+
+
+def test_articles_follow_the_sound() -> None:
+    words = ("urea group", "unsaturated O", "sp2 CH2", "chain O", "OH", "NH2", "CH2")
+    assert [article(word).split()[0] for word in words] == ["a", "an", "an", "a", "an", "an", "a"]
 
 
 def test_atoms_are_numbered_as_chemists_do() -> None:

@@ -89,6 +89,8 @@ def test_elements_and_shapes_of_no_drug_lie_outside(model: GDLNNClassifier) -> N
     assert model.reading_ is not None
     graphs = [model.reading_.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
     helium, uranium, buckyball = model.domain(graphs)
+    (open_end,) = model.domain([model.reading_.graph(Chem.MolFromSmiles("*c1ccccc1"))])
+    assert "placeholder (*)" in open_end.reason
     assert helium.reason == "contains an element that no training molecule has: He"
     assert uranium.reason == "contains an element that no training molecule has: U"
     assert [where.domain for where in (helium, uranium, buckyball)] == ["outside"] * 3

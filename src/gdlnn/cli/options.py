@@ -212,18 +212,22 @@ def read_as_trained(
         data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
     if part != "all" and known.get("duplicates") and data.provenance.get("label"):
         data = without_duplicates(data, known["duplicates"])
-    if part is None:
-        part = "test" if split == "none" or _is_training_table(data, split, seed, model) else "all"
-    return part_of(data, split, part, seed)
+    return _held_out(data, split, seed, model) if part is None else part_of(data, split, part, seed)
 
 
-def _is_training_table(data: GraphDataset, split: str, seed: int, model: Any) -> bool:
-    """Say whether the training set has as many graphs of each class as the model was trained on."""
+def _held_out(data: GraphDataset, split: str, seed: int, model: Any) -> GraphDataset:
+    """Return the test set of the training table, or all of another dataset.
+
+    It is the training table if its training set has as many graphs of each class as the model was trained on.
+    """
+    if split == "none":
+        return data
     try:
-        labels = data.split(split, seed)[0].y
+        train, _, test = data.split(split, seed)
     except DatasetError:  # too few graphs of a class to split
-        return False
-    return labels is not None and Counter(labels.tolist()) == dict(model.programs_.info.label_counts)
+        return data
+    counts = Counter(() if train.y is None else train.y.tolist())
+    return test if counts == dict(model.programs_.info.label_counts) else data
 
 
 def split_columns(split: str) -> list[str]:

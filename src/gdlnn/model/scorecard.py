@@ -335,9 +335,13 @@ def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None)
     console = Console(width=120, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
         console.print(table)
-    names = [printable(schema.class_name(label)) for label in model.classes_]
-    constants = dict(zip(names, np.asarray(model.head_.intercept_).tolist(), strict=True))
-    if len(names) == 2:  # as in the rows: the log odds of one class against the other
-        constants = {names[1]: constants[names[1]] - constants[names[0]]}
-    told = ", ".join(f"{value:+.2f} for {name}" for name, value in constants.items())
+    constants = scorecard_constants(model)
+    names = [printable(schema.class_name(label)) for label in model.classes_[-len(constants) :]]
+    told = ", ".join(f"{value:+.2f} for {name}" for name, value in zip(names, constants, strict=True))
     return f"{capture.get()}constant: {told}\n"
+
+
+def scorecard_constants(model: GDLNNClassifier) -> list[float]:
+    """Return the log odds without any program: of two classes those of the last, else those of each."""
+    constants = np.asarray(model.head_.intercept_, dtype=float)
+    return [float(constants[1] - constants[0])] if len(constants) == 2 else constants.tolist()

@@ -25,7 +25,7 @@ from gdlnn.explain.explainer import with_smiles
 from gdlnn.explain.explanation import log_odds, plain
 from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.model.scorecard import ScorecardHead, scorecard_rows
+from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card, program_rows
 from gdlnn.report.patterns import mean_contributions, pattern_cards
 from gdlnn.report.performance import performance
@@ -270,9 +270,7 @@ def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[s
                     "n_matched": matched,
                 }
             )
-    coef = np.asarray(model.head_.intercept_, dtype=float)
-    constant = [float(coef[1] - coef[0])] if len(coef) == 2 else coef.tolist()
-    return {"rows": listed, "constant": constant, "points": bool(model.head_.points)}
+    return {"rows": listed, "constant": scorecard_constants(model), "points": bool(model.head_.points)}
 
 
 def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int | None) -> dict[str, Any]:
