@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gdlnn import GDLNNClassifier, load_model, load_smiles
-from gdlnn.cli import main
+from gdlnn.cli import main, options
 from gdlnn.model.model_folder import load_models
 
 if TYPE_CHECKING:
@@ -290,6 +290,28 @@ def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFi
     supports = {item.support_key for item in load_model(model).programs_ if item.n_matched > 1}
     assert len(rows) <= len(supports)
     assert "ends in .csv, .json or .smarts" in failing(capsys, "alerts", model, "-o", out.with_suffix(".txt"))
+
+
+def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_other_molecules(
+    model: Path,
+) -> None:
+    mine, out = model.with_name("mine.csv"), model.with_name("counted.csv")
+    lines = mine.read_text().splitlines()
+    other = model.with_name("other.csv")
+    other.write_text("\n".join([*lines[:25], *lines[5:15]]) + "\n")
+
+    def counts(table: Path, *part: str) -> list[str]:
+        run("alerts", model, "--data", table, *part, "-o", out, "-n", 0, "-j", 1, "-q")
+        return [row["held_out_matched"] for row in rows_of(out)]
+
+    assert counts(mine) == counts(mine, "--part", "test") != counts(mine, "--part", "all")
+    assert counts(other) == counts(other, "--part", "all")
+    fitted = load_model(model)
+    fitted.provenance_["duplicates"] = (
+        "drop-conflicting"  # a rule for training; in other tables all rows count
+    )
+    read = options.read_as_trained(str(other), fitted, split=None, seed=None, part=None)
+    assert len(read) == 24 - 1 + 10  # one value is missing
 
 
 def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:

@@ -25,7 +25,7 @@ def alerts(
         typer.Option(
             "--data",
             metavar="DATASET",
-            help="The training table, whose test set is counted; for other molecules add --part all.",
+            help="The training table, whose test set is counted, or other molecules with labels.",
         ),
     ] = None,
     catalog: Annotated[
@@ -34,7 +34,7 @@ def alerts(
     most: Annotated[int, typer.Option("-n", "--most", min=0, help="Number of alerts; 0 for all.")] = 100,
     target: Annotated[str | None, typer.Option(help="Only alerts for this class (label or name).")] = None,
     split: opt.SplitAsTrained = None,
-    part: Annotated[opt.Part, typer.Option(help="Which part of the split to count on.")] = "test",
+    part: opt.HeldOutPart = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the split.", show_default="as in training")
     ] = None,

@@ -83,6 +83,10 @@ SplitAsTrained = Annotated[
     typer.Option(metavar="SPLIT", help=f"How to split: {SPLIT_HELP}.", show_default="as in training"),
 ]
 Part = Literal["train", "val", "test", "all"]
+HeldOutPart = Annotated[
+    Part | None,
+    typer.Option(help="Which part to use.", show_default="test of the training table, else all"),
+]
 Smarts = Annotated[bool, typer.Option("--smarts", help="Mine only programs that can be written as SMARTS.")]
 Technique = Annotated[
     str | None,
@@ -210,24 +214,30 @@ def read_as_trained(
     data = resolve_dataset(dataset, reading=model.reading_, **given)
     if model.schema_ is not None and data.schema is not None and not data.schema.classes:
         data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
-    if part != "all" and known.get("duplicates") and data.provenance.get("label"):
-        data = without_duplicates(data, known["duplicates"])
-    return _held_out(data, split, seed, model) if part is None else part_of(data, split, part, seed)
+    if part == "all":
+        return data
+    kept = data
+    if known.get("duplicates") and data.provenance.get("label"):
+        kept = without_duplicates(data, known["duplicates"])
+    if part is not None:
+        return part_of(kept, split, part, seed)
+    test = _test_set(kept, split, seed, model)
+    return data if test is None else test
 
 
-def _held_out(data: GraphDataset, split: str, seed: int, model: Any) -> GraphDataset:
-    """Return the test set of the training table, or all of another dataset.
+def _test_set(data: GraphDataset, split: str, seed: int, model: Any) -> GraphDataset | None:
+    """Return the test set of the training table, or None for another dataset.
 
     It is the training table if its training set has as many graphs of each class as the model was trained on.
     """
     if split == "none":
-        return data
+        return None
     try:
         train, _, test = data.split(split, seed)
     except DatasetError:  # too few graphs of a class to split
-        return data
+        return None
     counts = Counter(() if train.y is None else train.y.tolist())
-    return test if counts == dict(model.programs_.info.label_counts) else data
+    return test if counts == dict(model.programs_.info.label_counts) else None
 
 
 def split_columns(split: str) -> list[str]:

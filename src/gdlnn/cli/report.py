@@ -22,10 +22,7 @@ def report(
         opt.output("The .html file to write, report.html if not given; of a folder of models, a folder."),
     ] = None,
     split: opt.SplitAsTrained = None,
-    part: Annotated[
-        opt.Part | None,
-        typer.Option(help="Which part to report on.", show_default="test of the training table, else all"),
-    ] = None,
+    part: opt.HeldOutPart = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Seed of the split and of the technique.", show_default="as in training"),
