@@ -210,6 +210,14 @@ def test_ablation_shows_what_a_change_brings() -> None:
     assert f"| linear head | +0.0 ± {half:.1f} | +0.0 |" in table
 
 
+def test_ablation_shows_no_accuracy_where_differences_are_expected() -> None:
+    cells = [cell("ablation-base", [1, 0]), cell("ablation-linear", [1, 1])]
+    cells.append(cell("ablation-linear", [1, 1], dataset="BBBP"))  # its base is not finished
+    table = ablation_table(summarise(cells))
+    assert "| linear head | +50.0 | – | +50.0 |" in table
+    assert "| 50.0 | not run |  |" in table
+
+
 def test_figure_is_svg_and_repeats_itself() -> None:
     pytest.importorskip("matplotlib")
     cells = [cell("gin", [1, 1], seed=0), cell("gin", [1, 0], seed=1), cell("gcn", [0, 1], dataset="BBBP")]

@@ -394,7 +394,10 @@ def ablation_table(entries: Entries, metric: str = "accuracy") -> str:
         for dataset in datasets:
             cell = found.get((variant, dataset))
             if cell is None:
-                row.append(_shown(entries.get((dataset, variant)), metric))
+                entry = entries.get((dataset, variant))
+                # Without the base there is no difference, and an accuracy would read as one.
+                alone = entry is not None and metric in entry.means
+                row.append("–" if alone else _shown(entry, metric))
                 continue
             # Comparisons are base less variant; the table shows the effect of the change.
             differences.append(-cell.difference)
