@@ -22,7 +22,7 @@ from gdlnn.studies.accuracy import (
 )
 from gdlnn.studies.curves import Curve, Point
 from gdlnn.studies.figures import COLOURS, draw_accuracy, draw_curves
-from gdlnn.studies.methods import EXPLAINERS, METHODS
+from gdlnn.studies.methods import EXPLAINERS, METHODS, row_title
 from gdlnn.studies.statistics import (
     average_ranks,
     compare,
@@ -195,6 +195,11 @@ def test_failed_and_not_applicable_cells_are_told_apart() -> None:
         "- WL on MUTAG: ModelError: no",
         "- ECFP4 + forest on MUTAG: it needs molecules",
     ]
+
+
+def test_a_row_has_one_pair_of_brackets() -> None:
+    assert row_title("gin:6") == "GIN (6 configurations)"
+    assert row_title("gdlnn-paper:72") == "GDLNN (paper's recipe, 72 configurations)"
 
 
 def test_ablation_shows_what_a_change_brings() -> None:

@@ -309,7 +309,10 @@ def find_method(name: str) -> Method:
 def row_title(row: str) -> str:
     """Return what a row of the tables is called: ``gin`` is GIN, ``gin:6`` is GIN (6 configurations)."""
     title, several = find_method(method_of(row)).title, row.partition(":")[2]
-    return f"{title} ({several} configurations)" if several else title
+    if not several:
+        return title
+    start = f"{title[:-1]}, " if title.endswith(")") else f"{title} ("
+    return f"{start}{several} configurations)"
 
 
 # --- the explainers ---------------------------------------------------------------------------------------
