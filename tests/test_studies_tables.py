@@ -150,9 +150,11 @@ def test_comparison_pairs_what_ran_on_the_same_graphs() -> None:
     assert found.p == pytest.approx(corrected_t_test(differences, 80, 3))
 
 
-def test_ranks_count_shared_data_sets_only() -> None:
-    cells = [cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("gin", [0, 0], dataset="BBBP")]
-    assert average_ranks(summarise(cells)) == {"gin": 1.0, "gcn": 2.0}
+def test_ranks_are_over_all_data_sets_among_methods_that_ran_on_all() -> None:
+    cells = [cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("wl", [0, 1])]
+    cells += [cell("gin", [0, 0], dataset="BBBP"), cell("gcn", [0, 1], dataset="BBBP")]
+    assert average_ranks(summarise(cells)) == {"gin": 1.5, "gcn": 1.5}
+    assert average_ranks(summarise(cells[2:4])) == {}
 
 
 def test_tables() -> None:

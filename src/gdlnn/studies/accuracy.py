@@ -353,7 +353,7 @@ def comparison_table(entries: Entries, first: str, metric: str) -> str:
         )
     if not rows:
         return ""
-    own = f" (its own mean rank: {ranks[first]:.1f})" if first in ranks else ""
+    own = f" (its own mean rank: {ranks[first]:.1f} of {len(ranks)})" if first in ranks else ""
     title = row_title(first)
     said = f"{title} less each other method{own}, in points; * where p < 0.05 after Holm's correction."
     header = ["", *datasets, "ahead/equal/behind", "Wilcoxon p", "mean rank"]

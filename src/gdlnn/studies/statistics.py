@@ -263,7 +263,10 @@ def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:
 
 
 def average_ranks(entries: Entries, metric: str = "accuracy") -> dict[str, float]:
-    """Return the mean rank of every row over the datasets on which all of them ran; 1 is the best."""
+    """Return the mean rank over all datasets of the rows that ran on all of them; 1 is the best.
+
+    A row that cannot be run on a dataset has no rank, so that it does not restrict the others to fewer.
+    """
     from scipy.stats import rankdata
 
     datasets = list(dict.fromkeys(name for name, _ in entries))
@@ -274,9 +277,9 @@ def average_ranks(entries: Entries, metric: str = "accuracy") -> dict[str, float
         ]
         for row in dict.fromkeys(name for _, name in entries)
     }
-    ran = {name: values for name, values in tables.items() if any(v is not None for v in values)}
-    shared = [i for i in range(len(datasets)) if all(values[i] is not None for values in ran.values())]
-    if not shared:
+    ran = {name: [-v for v in values if v is not None] for name, values in tables.items()}
+    full = {name: values for name, values in ran.items() if len(values) == len(datasets)}
+    if len(full) < 2:
         return {}
-    ranks = np.mean([rankdata([-float(ran[name][i] or 0) for name in ran]) for i in shared], axis=0)
-    return dict(zip(ran, ranks.tolist(), strict=True))
+    ranks = np.mean(rankdata(list(full.values()), axis=0), axis=1)
+    return dict(zip(full, ranks.tolist(), strict=True))
