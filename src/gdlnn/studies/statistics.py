@@ -265,21 +265,30 @@ def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:
 def average_ranks(entries: Entries, metric: str = "accuracy") -> dict[str, float]:
     """Return the mean rank over all datasets of the rows that ran on all of them; 1 is the best.
 
-    A row that cannot be run on a dataset has no rank, so that it does not restrict the others to fewer.
+    Ranks are by the mean over the splits that all of these rows have. A row that cannot be run on a dataset
+    has no rank, so that it does not restrict the others to fewer datasets.
     """
     from scipy.stats import rankdata
 
     datasets = list(dict.fromkeys(name for name, _ in entries))
-    tables = {
-        row: [
-            entry.means.get(metric) if (entry := entries.get((dataset, row))) is not None else None
-            for dataset in datasets
-        ]
-        for row in dict.fromkeys(name for _, name in entries)
-    }
-    ran = {name: [-v for v in values if v is not None] for name, values in tables.items()}
-    full = {name: values for name, values in ran.items() if len(values) == len(datasets)}
-    if len(full) < 2:
+    known = {key: _by_split(entry, metric) for key, entry in entries.items()}
+    rows = dict.fromkeys(name for _, name in entries)
+    full = [row for row in rows if all(known.get((dataset, row)) for dataset in datasets)]
+    shared = [set.intersection(*(set(known[dataset, row]) for row in full)) for dataset in datasets if full]
+    if len(full) < 2 or not all(shared):
         return {}
-    ranks = np.mean(rankdata(list(full.values()), axis=0), axis=1)
+    means = [
+        [round(-float(np.mean([known[dataset, row][split] for split in sorted(splits)])), 12) for row in full]
+        for dataset, splits in zip(datasets, shared, strict=True)
+    ]
+    ranks = np.mean(rankdata(means, axis=1), axis=0)
     return dict(zip(full, ranks.tolist(), strict=True))
+
+
+def _by_split(entry: Entry, metric: str) -> dict[str, float]:
+    """Return the mean of a metric over the runs of each split."""
+    values: dict[str, list[float]] = {}
+    for cell in entry.cells:
+        if cell["metrics"][metric] is not None:
+            values.setdefault(cell["split"], []).append(cell["metrics"][metric])
+    return {split: float(np.mean(several)) for split, several in values.items()}
