@@ -307,11 +307,9 @@ def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_othe
     assert counts(mine) == counts(mine, "--part", "test") != counts(mine, "--part", "all")
     assert counts(other) == counts(other, "--part", "all")
     fitted = load_model(model)
-    fitted.provenance_["duplicates"] = (
-        "drop-conflicting"  # a rule for training; in other tables all rows count
-    )
+    fitted.provenance_["duplicates"] = "drop-conflicting"
     read = options.read_as_trained(str(other), fitted, split=None, seed=None, part=None)
-    assert len(read) == 24 - 1 + 10  # one value is missing
+    assert len(read) == 24 - 1 + 10  # one value is missing; duplicates are dropped for training only
 
 
 def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:

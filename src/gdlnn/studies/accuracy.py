@@ -396,7 +396,7 @@ def ablation_table(entries: Entries, metric: str = "accuracy") -> str:
             if cell is None:
                 entry = entries.get((dataset, variant))
                 # Without the base there is no difference, and an accuracy would read as one.
-                alone = entry is not None and metric in entry.means
+                alone = entry is not None and entry.means.get(metric) is not None
                 row.append("–" if alone else _shown(entry, metric))
                 continue
             # Comparisons are base less variant; the table shows the effect of the change.

@@ -230,18 +230,16 @@ def compare(
 def _compare(mine: Entry, theirs: Entry, metric: str) -> Comparison | None:
     """Compare on the splits that both have; None if there are none, or if the data differ."""
     splits = sorted({cell["split"] for cell in mine.cells} & {cell["split"] for cell in theirs.cells})
+    ours, others = _by_split(mine, metric), _by_split(theirs, metric)
     differences, sizes = [], (1, 1)
     for split in splits:
         a = [cell for cell in mine.cells if cell["split"] == split]
         b = [cell for cell in theirs.cells if cell["split"] == split]
         if {cell["fingerprint"] for cell in a} != {cell["fingerprint"] for cell in b}:
             return None
-        values = [
-            [c["metrics"][metric] for c in cells if c["metrics"][metric] is not None] for cells in (a, b)
-        ]
-        if not all(values):
+        if split not in ours or split not in others:
             continue
-        differences.append(float(np.mean(values[0]) - np.mean(values[1])))
+        differences.append(ours[split] - others[split])
         sizes = (a[0]["sizes"][0], a[0]["sizes"][2])
     if not differences:
         return None
@@ -289,6 +287,7 @@ def _by_split(entry: Entry, metric: str) -> dict[str, float]:
     """Return the mean of a metric over the runs of each split."""
     values: dict[str, list[float]] = {}
     for cell in entry.cells:
-        if cell["metrics"][metric] is not None:
-            values.setdefault(cell["split"], []).append(cell["metrics"][metric])
+        value = cell["metrics"].get(metric)
+        if value is not None:
+            values.setdefault(cell["split"], []).append(value)
     return {split: float(np.mean(several)) for split, several in values.items()}
