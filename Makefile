@@ -13,6 +13,7 @@ FUZZ_TARGETS ?= gdl tu model dataset jsonl table xlsx parquet sdf
 ATTACK_FILES ?= 5000
 ATTACK_REQUESTS ?= 50000
 ATTACK_KILLS ?= 100
+GOLDEN_BASE ?= HEAD
 QUICK_DATASETS ?= MUTAG,PTC_MR,ENZYMES
 QUICK_OUT ?= build/results-quick
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -23,7 +24,7 @@ WHEEL_BIN = $(WHEEL_VENV)/bin
 MATRIX_TESTS ?= tests
 MATRIX_CELLS ?=
 
-.PHONY: help setup demo test test-browser test-long test-matrix test-wheel lint format docs results-quick bench fuzz attack sanitize wheel clean
+.PHONY: help setup demo test test-browser test-long test-matrix test-wheel golden coverage lint format docs results-quick bench fuzz attack sanitize wheel clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -65,6 +66,18 @@ test-browser: setup ## The report and the server's page in a browser: installs p
 
 test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers
 	GDLNN_TEST_LONG=1 $(PYTEST)
+
+golden: setup ## Train the golden cases at GOLDEN_BASE and here, and compare every bit of their answers
+	$(BIN)/python tools/compare_commits.py $(GOLDEN_BASE)
+
+coverage: setup ## Which share of its lines the quick tests run, by package, and the core's own tests
+	@$(BIN)/python -c 'import pytest_cov' 2> /dev/null || $(PIP) -c constraints.txt pytest-cov
+	@$(BIN)/cmake -S . -B build/coverage -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_CXX_FLAGS=--coverage -DGDLNN_BUILD_TESTS=ON -DGDLNN_BUILD_BINDINGS=OFF > build/coverage.log || { cat build/coverage.log; exit 1; }
+	@$(BIN)/cmake --build build/coverage > build/coverage.log || { cat build/coverage.log; exit 1; }
+	GDLNN_CASES=300 build/coverage/core/core_tests
+	-$(PYTEST) -m 'not long' --cov --cov-report=json:build/coverage.json
+	$(BIN)/python tools/coverage_table.py build/coverage.json build/coverage
 
 results-quick: setup ## A part of docs/results.md (under ten minutes on two cores), into build/results-quick
 	$(BIN)/gdlnn evaluate accuracy --protocol repeated --runs 3 --datasets $(QUICK_DATASETS) \

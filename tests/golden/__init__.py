@@ -1,0 +1,1 @@
+"""Answers of stored models, kept to see that a change leaves them as they were."""

@@ -1,0 +1,56 @@
+"""Stored models answer as they did when they were stored: labels, nodes and text exactly, floats to 1e-9."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from gdlnn import load_model
+from golden.cases import (
+    CASES,
+    OPENAPI,
+    TRAINED,
+    answer_file,
+    answers,
+    differences,
+    model_file,
+    trained_on_mutag,
+)
+from reference.live_server import live_server
+
+PUBLIC = [name for name, case in CASES.items() if case.public]
+OWN = [name for name, case in CASES.items() if not case.public]
+
+
+def assert_as_stored(name: str, folder: Path) -> None:
+    case = CASES[name]
+    _, inputs = case.data(folder)
+    found = json.loads(json.dumps(answers(case, load_model(model_file(name)), inputs)))
+    stored = json.loads(gzip.decompress(answer_file(name).read_bytes()))
+    assert differences(found, stored) == []
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", PUBLIC)
+def test_stored_models_answer_the_same_about_public_data(name: str, data_dir: Path) -> None:
+    assert_as_stored(name, data_dir)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_stored_models_answer_the_same_about_made_graphs(name: str) -> None:
+    assert_as_stored(name, Path())
+
+
+@pytest.mark.data
+def test_the_papers_recipe_and_pl4xgl_train_to_the_same_predictions(data_dir: Path) -> None:
+    assert differences(trained_on_mutag(data_dir), json.loads(TRAINED.read_text())) == []
+
+
+def test_the_server_describes_itself_the_same() -> None:
+    with live_server(model_file("bbbp-scorecard")) as server:
+        status, found = server.ask_json("/openapi.json")
+    assert status == 200
+    assert differences(found, json.loads(OPENAPI.read_text())) == []
