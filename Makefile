@@ -80,10 +80,10 @@ coverage: setup ## Which share of its lines the quick tests run, by package, and
 	$(BIN)/python tools/coverage_table.py build/coverage.json build/coverage
 
 results-quick: setup ## A part of docs/results.md (under ten minutes on two cores), into build/results-quick
-	$(BIN)/gdlnn evaluate accuracy --protocol repeated --runs 3 --datasets $(QUICK_DATASETS) \
+	$(BIN)/python -m repro accuracy --protocol repeated --runs 3 --datasets $(QUICK_DATASETS) \
 	  --methods majority,wl,pooled-rf,gdlnn,gdlnn-linear,gdlnn-scorecard --device cpu --out $(QUICK_OUT)
-	$(BIN)/gdlnn evaluate explain --datasets MUTAG --methods gdlnn,gdlnn-smallest,pl4xgl --sample 20 --device cpu --out $(QUICK_OUT)
-	$(BIN)/gdlnn evaluate cost --datasets MUTAG --methods gdlnn,pl4xgl --sample 5 --out $(QUICK_OUT)
+	$(BIN)/python -m repro explain --datasets MUTAG --methods gdlnn,gdlnn-smallest,pl4xgl --sample 20 --device cpu --out $(QUICK_OUT)
+	$(BIN)/python -m repro cost --datasets MUTAG --methods gdlnn,pl4xgl --sample 5 --out $(QUICK_OUT)
 	@cat $(QUICK_OUT)/accuracy-repeated.md $(QUICK_OUT)/explain.md $(QUICK_OUT)/cost.md > $(QUICK_OUT)/results.md
 	@echo "All tables: $(QUICK_OUT)/results.md"
 
@@ -127,7 +127,7 @@ lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile, E
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/clang-format --dry-run --Werror $$(find core -name '*.cpp' -o -name '*.hpp')
-	$(BIN)/codespell *.md docs src core tools benchmarks examples tests Makefile Dockerfile
+	$(BIN)/codespell *.md docs src repro core tools benchmarks examples tests Makefile Dockerfile
 	$(BIN)/python tools/prose.py
 
 format: setup ## Put all sources into the house style

@@ -18,9 +18,9 @@ import numpy as np
 from gdlnn import load_dataset, mine
 from gdlnn.drawing import write_text
 from gdlnn.explain import Explanation, Lime, explain
-from gdlnn.explain.metrics import fidelity, sparsity, stability
 from gdlnn.model import GDLNNClassifier
-from gdlnn.studies.tables import replace_part
+from repro.metrics import fidelity, sparsity, stability
+from repro.tables import replace_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

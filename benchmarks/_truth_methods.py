@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gdlnn.model import GDLNNClassifier
-from gdlnn.studies.baselines import GINClassifier, GNNExplainer, NodeIntegratedGradients, SubgraphX
-from gdlnn.studies.methods import GNN_QUICK
+from repro.baselines import GINClassifier, GNNExplainer, NodeIntegratedGradients, SubgraphX
+from repro.methods import GNN_QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -37,8 +37,8 @@ from gdlnn.graphs.structure import wants_structure
 from gdlnn.model import GDLNNClassifier, Mined, MLPHead
 from gdlnn.model.metrics import classification_scores
 from gdlnn.model.vocabulary import AUTO_EPSILONS, RunOptions, listed_epsilons
-from gdlnn.studies.methods import first_classifier
-from gdlnn.studies.statistics import t_interval
+from repro.methods import first_classifier
+from repro.statistics import t_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

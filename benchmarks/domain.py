@@ -16,7 +16,7 @@ import numpy as np
 from gdlnn import GDLNNClassifier, load_smiles
 from gdlnn.model.domain import DomainName
 from gdlnn.model.metrics import classification_scores
-from gdlnn.studies.tables import replace_part
+from repro.tables import replace_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

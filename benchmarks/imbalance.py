@@ -23,9 +23,9 @@ import numpy as np
 from benchmarks.domain import DATA
 from gdlnn import GDLNNClassifier, GraphDataset, load_smiles
 from gdlnn.model.metrics import classification_scores, log_loss
-from gdlnn.studies.baselines import FingerprintForestClassifier
-from gdlnn.studies.inputs import FIRST_SPLIT
-from gdlnn.studies.statistics import t_interval
+from repro.baselines import FingerprintForestClassifier
+from repro.inputs import FIRST_SPLIT
+from repro.statistics import t_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -36,7 +36,7 @@ from benchmarks._training_curve import report as training_report
 from gdlnn import _core, mine
 from gdlnn.datasets import load_dataset
 from gdlnn.io.journal import payload
-from gdlnn.mining import objective, random_programs
+from repro.comparison import objective, random_programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

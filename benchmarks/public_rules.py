@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdlnn import Graph, GraphDataset, PL4XGLClassifier, Program, load_dataset, match, mine
+from gdlnn import Graph, GraphDataset, Program, load_dataset, match, mine
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
 from gdlnn.mining import MinedProgram, ProgramSet
+from repro.pl4xgl import PL4XGLClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

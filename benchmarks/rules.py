@@ -1,7 +1,7 @@
 """How well explanations find the truth, where it is known.
 
 Labels are planted on the molecules of BBBP by rules of groups, and on made graphs by motifs (see
-`gdlnn.studies.planted`); Mutagenicity and BA-2Motifs have a truth of their own. A rule is learnt from
+`repro.planted`); Mutagenicity and BA-2Motifs have a truth of their own. A rule is learnt from
 labels alone; nothing is chosen on the test set.
 """
 
@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks._truth_methods import DEFAULT, METHODS, MODELS, Effort, TruthMethod
 from gdlnn import GraphDataset, load_dataset
 from gdlnn.drawing import write_text
-from gdlnn.explain.metrics import overlap
-from gdlnn.studies.planted import RULES, plant, renumbered
-from gdlnn.studies.tables import markdown, replace_part
+from repro.metrics import overlap
+from repro.planted import RULES, plant, renumbered
+from repro.tables import markdown, replace_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

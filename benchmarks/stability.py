@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gdlnn import GDLNNClassifier, GraphDataset, load_dataset
-from gdlnn.explain.metrics import jaccard
+from repro.metrics import jaccard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

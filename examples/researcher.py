@@ -12,7 +12,6 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
 import gdlnn
-from gdlnn.explain.metrics import sparsity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +25,7 @@ def main(folder: str | Path, n_folds: int = 10) -> list[float]:
     for fold, (train, test) in enumerate(data.folds(n_folds, seed=0), start=1):
         model = gdlnn.GDLNNClassifier(gdlnn.Mined(epsilon=1.0, merge_equal=True), progress=False).fit(train)
         explained = model.explain(list(test)[:20], technique="lime_present")
-        left_out = sparsity([len(e.nodes) for e in explained], [e.graph.n_nodes for e in explained])
+        left_out = mean(1 - len(e.nodes) / e.graph.n_nodes for e in explained)
         accuracies.append(model.score(test))
         print(f"{fold:4}  {accuracies[-1]:8.1%}  {len(model.programs_):8}  {left_out:8.2f}")
     print(f"accuracy {mean(accuracies):.1%} ± {stdev(accuracies):.1%} over {n_folds} folds")

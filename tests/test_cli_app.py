@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 import gdlnn
 from gdlnn.cli import app, main
 from gdlnn.errors import GDLNNError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -103,16 +99,3 @@ def test_verbose_tells_on_standard_error_what_is_done(
 def test_a_fault_of_the_program_is_not_hidden() -> None:
     with pytest.raises(RuntimeError, match="what and where"):
         main(["fail", "bug"])
-
-
-def test_a_study_whose_cells_failed_is_exit_code_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "nothing").mkdir()
-    words = f"--datasets {tmp_path / 'nothing'} --methods majority --runs 1 --jobs 1 --out {tmp_path / 'out'}"
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "accuracy", *words.split()])
-    shown = capsys.readouterr()
-    assert ended.value.code == 1
-    assert "failed; the reasons are listed below the tables" in shown.err
-    assert "Tables, figure and cells" in shown.out

@@ -138,17 +138,6 @@ def test_training_tells_scores_beside_the_majority(
     assert model.read_bytes() == again.read_bytes()
 
 
-def test_the_recipe_of_the_paper_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--split", "random", "--paper", "--epsilon", "0.1", "--k", "0.5"]
-    options += ["--checkpoint", str(tmp_path / "done")]
-    for name in ("one", "two"):
-        output = str(tmp_path / f"{name}.gdlnn")
-        run(["train", "synthetic:ba-2motifs:30:1", "-o", output, *options])
-        assert "learning_rate = " in capsys.readouterr().out
-    assert len(list((tmp_path / "done").glob("cell-*.json"))) == 3
-    assert (tmp_path / "one.gdlnn").read_bytes() == (tmp_path / "two.gdlnn").read_bytes()
-
-
 def test_bad_words_end_with_one_line(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = table.parent
     output = ["-o", str(folder / "m.gdlnn")]
@@ -157,7 +146,6 @@ def test_bad_words_end_with_one_line(table: Path, capsys: pytest.CaptureFixture[
     assert "--epsilon: expected numbers" in failing([*train, *output, "--epsilon", "much"], capsys)
     assert "--k: expected all" in failing([*train, *output, "--k", "many"], capsys)
     assert "is a folder" in failing([*train, "-o", str(folder)], capsys)
-    assert "validation set" in failing([*train, *output, "--paper", "--split", "none"], capsys)
     foreign = folder / "foreign.gdlnn"
     foreign.write_bytes(b"what is this")
     error = failing(["predict", str(foreign), str(table), "-o", str(folder / "o.csv")], capsys)

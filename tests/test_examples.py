@@ -24,7 +24,7 @@ LONGEST = 120
 SAID = {
     "chemist": ["held-out molecules:", "held-out precision", "report.html"],
     "graph_engineer": ["fraud 100% of the graphs contain it", "payments.gdlnn", "kind person"],
-    "researcher": ["0 failed cells", "| GDLNN |", "sparsity"],
+    "researcher": ["scorecard", "sparsity"],
 }
 
 

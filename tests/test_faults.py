@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -307,7 +305,6 @@ COMMANDS = {
         "gdlnn.model.head.MLPHead.fit",
         ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q"],
     ),
-    "tune": ("gdlnn.model.head.MLPHead.fit", ["train", "d.gdlds", "--split", "random", "--paper", "-q"]),
     "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),
     "explain": ("gdlnn.explain.streaming.explain", ["explain", "m.gdlnn", "d.gdlds", "--all"]),
     "load": ("gdlnn.cli.mine.resolve_dataset", ["mine", "d.gdlds"]),
@@ -393,68 +390,6 @@ def test_no_output_is_half_written(
     out.unlink()
 
 
-def test_without_room_a_study_keeps_its_tables_and_cells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    study = ["evaluate", "accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--jobs", "1", "--out", "out"]
-    for words, room in (
-        (["--methods", "majority", "--runs", "1"], None),
-        (["--methods", "majority", "--runs", "1", "--tables-only"], 100),
-        (["--methods", "majority", "--runs", "2"], 100),
-    ):
-        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        with little_room(room or 10**9), pytest.raises(SystemExit) as end:
-            main([*study, *words])
-        said = capsys.readouterr().err.strip().splitlines()[-1]
-        if room is None:
-            assert end.value.code == 0
-            continue
-        assert end.value.code == 2
-        assert re.fullmatch(r"error: [\w.-]+: cannot be written: File too large.*", said)
-        after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        assert {path: after[path] for path in before} == before
-        assert not [path for path in after if path.name.endswith(".tmp")]
-
-
-MOTIFS_FIGURE = ["evaluate", "motifs", "--graphs", "20", "-o", "motifs.svg"]
-
-
-@pytest.mark.parametrize("drawn", [True, False], ids=["the figure", "its study"])
-def test_without_room_a_figure_of_motifs_stays(
-    tmp_path: Path, drawn: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """There is no room for the figure, or not even for the temporary folder of its study."""
-    monkeypatch.chdir(tmp_path)
-    Path("motifs.svg").write_text("from before")
-    if drawn:
-        made = SimpleNamespace(figure=lambda: "<svg/>" * 100)
-        monkeypatch.setattr("gdlnn.studies.motifs.MotifStudy", lambda *_: made)
-    with little_room(100), pytest.raises(SystemExit) as end:
-        main(MOTIFS_FIGURE)
-    assert end.value.code == 2
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert re.fullmatch(r"error: [\w.-]+: cannot be written: File too large.*", said)
-    assert said.startswith("error: motifs.svg: ") == drawn
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("motifs.svg", "from before")]
-
-
-def test_studies_do_not_begin_where_nothing_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gdlnn.studies.motifs.MotifStudy", lambda *_: pytest.fail("it began"))
-    monkeypatch.setattr("gdlnn.cli.evaluate._run", lambda *_: pytest.fail("it began"))
-    for words, says in (
-        ([*MOTIFS_FIGURE[:-1], "."], "is a folder; expected a file to write"),
-        (["evaluate", "accuracy", "--document", "missing.md"], "'missing.md' does not exist"),
-    ):
-        with pytest.raises(SystemExit) as end:
-            main(words)
-        assert end.value.code == 2
-        assert says in capsys.readouterr().err.replace("\n", " ")
-
-
 def test_without_room_a_tu_folder_and_a_checkpoint_of_predictions(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -531,7 +466,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("command", ["train", "tune", "predict", "explain"])
+@pytest.mark.parametrize("command", ["train", "predict", "explain"])
 def test_a_stopped_command_goes_on_to_the_same_bytes(tmp_path: Path, command: str, number: int) -> None:
     """Each command in a process of its own, stopped when its checkpoint has something to go on from."""
     motifs = make_ba_2motifs(60, seed=8)
@@ -541,7 +476,6 @@ def test_a_stopped_command_goes_on_to_the_same_bytes(tmp_path: Path, command: st
         make_ba_2motifs(8000 if command == "predict" else 300, seed=9).save(tmp_path / "d.gdlds")
     words = {
         "train": ["train", "d.gdlds", "--split", "random", "-o", "out.gdlnn"],
-        "tune": ["train", "d.gdlds", "--split", "random", "--paper", "--k", "0.5", "-o", "out.gdlnn"],
         "predict": ["predict", "m.gdlnn", "d.gdlds", "-j", "1", "-o", "out.csv"],
         "explain": ["explain", "m.gdlnn", "d.gdlds", "--all", "-o", "out.json"],
     }[command]

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
-from gdlnn import GraphDataset, PL4XGLClassifier, ProgramSet, __version__, load_model, mine
-from gdlnn.cli import app
+from gdlnn import GraphDataset, ProgramSet, __version__, load_model, mine
 from gdlnn.explain.explainer import Explainer
+from repro.pl4xgl import PL4XGLClassifier
 
 V01 = Path(__file__).parent / "fixtures" / "v0.1"
 EXPECTED = json.loads((V01 / "expected.json").read_text())
@@ -127,30 +126,3 @@ def test_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
     shutil.copy(V01 / "greedy.ckpt", tmp_path / "run.ckpt")
     mined("greedy", checkpoint=tmp_path / "run.ckpt").save(tmp_path / "now.gdl")
     assert without_words(tmp_path / "now.gdl") == without_words(V01 / "greedy.gdl")
-
-
-@pytest.mark.parametrize(
-    ("study", "folder", "written"),
-    [
-        ("accuracy", "results", "accuracy-paper"),
-        ("ablation", "results", "ablation-repeated"),
-        ("explain", "results-explain", "explain"),
-    ],
-)
-def test_results_are_still_read(study: str, folder: str, written: str, tmp_path: Path) -> None:
-    shutil.copytree(V01 / folder, tmp_path / folder)
-    shutil.copy(V01 / "motifs.gdlds", tmp_path)
-    out = tmp_path / folder
-    # What was called gdlnn is version 0.1's default, gdlnn-v1 today.
-    before = (out / f"{written}.csv").read_text().replace(",gdlnn,", ",gdlnn-v1,")
-    (out / f"{written}.csv").unlink()
-    options = {
-        "accuracy": ["--methods", "majority,mlp,wl,pl4xgl,gdlnn-v1,gdlnn-paper", "--runs", "2"],
-        "ablation": ["--runs", "1"],
-        "explain": ["--methods", "gdlnn-v1,pl4xgl,gdlnn-paper", "--sample", "2"],
-    }[study]
-    data = str(V01 / "motifs.gdlds")
-    command = ["evaluate", study, "--datasets", data, *options, "--out", str(out), "--tables-only"]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
-    assert (out / f"{written}.csv").read_text() == before

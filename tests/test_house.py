@@ -88,11 +88,12 @@ def test_commands_on_the_pages_exist() -> None:
     told = {
         (command, name_of(page))
         for page in PAGES
+        if page.name != "CHANGELOG.md"  # it names commands of earlier versions too
         for text in [page.read_text(encoding="utf-8")]
         for command in re.findall(r"(?:^|`)gdlnn ([a-z]+)", text, re.MULTILINE)
     }
     assert {(command, page) for command, page in told if command not in known} == set()
-    assert ("demo", "CHANGELOG.md") in told
+    assert ("train", "README.md") in told
 
 
 # --- names ----------------------------------------------------------------------------------------------

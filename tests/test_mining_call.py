@@ -19,9 +19,10 @@ from rich.console import Console
 
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, Schema, mine, progress, workers
 from gdlnn.matching import match
-from gdlnn.mining import miner, objective, random_programs
+from gdlnn.mining import miner
 from gdlnn.mining.tasks import Plan, Tally
 from reference.mining_cases import random_trees
+from repro.comparison import objective, random_programs
 
 TREES = random_trees(40)
 MANY = random_trees(400, nodes=24)

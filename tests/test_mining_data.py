@@ -11,7 +11,7 @@ import pytest
 from gdlnn import GraphDataset, ProgramSet, mine
 from gdlnn.datasets import load_dataset
 from gdlnn.matching import match
-from gdlnn.mining import objective, random_programs
+from repro.comparison import objective, random_programs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,12 @@ from gdlnn import (
     Graph,
     GraphDataset,
     ModelError,
-    PL4XGLClassifier,
     load_model,
 )
 from gdlnn.graphs import interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
+from repro.pl4xgl import PL4XGLClassifier
 
 Chem = pytest.importorskip("rdkit.Chem")
 SMILES = [f"{'C' * n}{end}" for n in range(2, 8) for end in ("O", "N", "OC", "NC", "Cl", "F")]

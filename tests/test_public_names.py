@@ -21,7 +21,7 @@ DATASETS = "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs
 MATCHING = "match"
 MINING = "MinedProgram ProgramSet mine neighbourhoods"
 EXPLANATIONS = "Explanation"
-MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined Neighbourhoods PL4XGLClassifier load_model tune"
+MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined Neighbourhoods load_model"
 MEANT = {
     *f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING} {MODEL} {EXPLANATIONS}".split(),
     "__version__",

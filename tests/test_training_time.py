@@ -17,12 +17,12 @@ from gdlnn import (
     Neighbourhoods,
     make_ba_2motifs,
     progress,
-    tune,
 )
 from gdlnn.cli import main
 from gdlnn.model.classifier import GDLNNClassifier as Fitted
 from gdlnn.model.training_time import training_time
 from gdlnn.progress import moved, portion, progress_bar, stage, staged_bar
+from repro.tuning import tune
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,8 +112,6 @@ def test_the_command_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
     assert run_cli(["train", str(table), "--label", "active"]) == 2
     assert "or --estimate" in capsys.readouterr().err
-    assert run_cli(["train", str(table), "--label", "active", "--estimate", "--paper"]) == 2
-    assert "--paper" in capsys.readouterr().err
 
 
 # --- the bar ------------------------------------------------------------------------------------------------

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
         Mined,
         MLPHead,
         Neighbourhoods,
-        PL4XGLClassifier,
         load_model,
-        tune,
     )
 
     __version__: str
@@ -70,7 +68,6 @@ _HOMES = {
     "ModelError": "gdlnn.errors",
     "NamedProgram": "gdlnn.gdl",
     "Neighbourhoods": "gdlnn.model",
-    "PL4XGLClassifier": "gdlnn.model",
     "Program": "gdlnn.gdl",
     "ProgramError": "gdlnn.errors",
     "ProgramSet": "gdlnn.mining",
@@ -91,7 +88,6 @@ _HOMES = {
     "mine": "gdlnn.mining",
     "neighbourhoods": "gdlnn.mining",
     "parse_programs": "gdlnn.gdl",
-    "tune": "gdlnn.model",
 }
 
 __all__ = [
@@ -117,7 +113,6 @@ __all__ = [
     "ModelError",
     "NamedProgram",
     "Neighbourhoods",
-    "PL4XGLClassifier",
     "Program",
     "ProgramError",
     "ProgramSet",
@@ -139,7 +134,6 @@ __all__ = [
     "mine",
     "neighbourhoods",
     "parse_programs",
-    "tune",
 ]
 
 

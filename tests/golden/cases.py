@@ -21,7 +21,6 @@ from gdlnn import (
     Graph,
     GraphDataset,
     MLPHead,
-    PL4XGLClassifier,
     Schema,
     load_dataset,
     load_smiles,
@@ -29,6 +28,7 @@ from gdlnn import (
 from gdlnn.explain import counterfactual, explain, explain_model
 from gdlnn.report.alerts import alerts_json, find_alerts
 from gdlnn.report.build import ReportOptions, build_report
+from repro.pl4xgl import PL4XGLClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
-from gdlnn.model import GDLNNClassifier, PL4XGLClassifier
+from gdlnn.model import GDLNNClassifier
+from repro.pl4xgl import PL4XGLClassifier
 
 if TYPE_CHECKING:
     from gdlnn import ProgramSet

@@ -49,11 +49,6 @@ Commands.late = (
         "Serve a model, or a folder of models: a web page and a JSON API.",
         "Example: gdlnn serve model.gdlnn, then open the address it prints",
     ),
-    LateCommand(
-        "evaluate",
-        "Run studies: compare methods on datasets by accuracy, explanations and cost.",
-        "Example: gdlnn evaluate accuracy --datasets MUTAG",
-    ),
 )
 
 __all__ = ["app", "main"]

@@ -78,12 +78,6 @@ def train(
     pooled: Annotated[
         bool | None, typer.Option("--pooled/--no-pooled", help="Add pooled features to the programs.")
     ] = None,
-    tuned: Annotated[
-        bool,
-        typer.Option(
-            "--paper", help="Train as in the paper: tune ε, k and the learning rate on the validation set."
-        ),
-    ] = False,
     smarts: opt.Smarts = False,
     restarts: Annotated[
         int, typer.Option(help="Additional descents per graph, with ties broken at random.")
@@ -162,8 +156,7 @@ def train(
     check_weights(sets, weight_column)
     sets = {name: told_of_twins(data, duplicates, say) for name, data in sets.items()}
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
-    if not tuned:
-        options |= {"class_weight": class_weight, "decide": checked_rule(decide), "calibrate": calibrate}
+    options |= {"class_weight": class_weight, "decide": checked_rule(decide), "calibrate": calibrate}
     if pooled is not None:
         options["pooled"] = pooled
     search: dict[str, Any] = {}
@@ -177,17 +170,13 @@ def train(
         search["k"] = _number_of_programs(k)
 
     if estimate or output is None:
-        if tuned:
-            raise ModelError("--estimate does not work with --paper, which trains many models")
         model = _unfitted(vocabulary, search, head, options, checkpoint)
         tell_time(sets, model, split, seed, cv, as_json=as_json)
         return
 
     def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:
         def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:
-            return _fit(
-                parts, vocabulary, dict(search), head, options, finished, tuned=tuned, weights=weight_column
-            )
+            return _fit(parts, vocabulary, search, head, options, finished, weight_column)
 
         model = _trained(data, split, seed, cv, fit, say)
         model.save(model_file)
@@ -262,37 +251,12 @@ def _fit(
     head: str,
     options: dict[str, Any],
     checkpoint: Path | None,
-    *,
-    tuned: bool,
-    weights: str | None = None,
+    weights: str | None,
 ) -> GDLNNClassifier:
-    """Train a model; `tuned` chooses ε, k and learning rate on the validation set, as the paper does.
-
-    `weights` is the column with the sample weights.
-    """
-    from gdlnn.model import GDLNNClassifier, tune
-
-    if weights is not None and tuned:
-        raise ModelError("--weight-column does not work with --paper, which has no sample weights")
-    if not tuned:
-        model = _unfitted(vocabulary, search, head, options, checkpoint)
-        weight = None if weights is None else row_weights(parts["train"], weights)
-        return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
-    if "val" not in parts:
-        raise ModelError("--paper needs a validation set; choose another --split than none")
-    grid: dict[str, Any] = {}
-    if "epsilon" in search:
-        grid["epsilons"] = search.pop("epsilon")
-    if "k" in search:
-        grid["ks"] = (search.pop("k") or 1.0,)
-    base = GDLNNClassifier.paper(**options)
-    base.set_params(**{f"vocabulary__{name}": value for name, value in search.items()})
-    if head == "linear":
-        base.set_params(head__hidden=())
-    found = tune(
-        parts["train"], parts["val"], base, directory=checkpoint, progress=options["progress"], **grid
-    )
-    return found.best_estimator
+    """Train a model; `weights` is the column with the sample weights."""
+    model = _unfitted(vocabulary, search, head, options, checkpoint)
+    weight = None if weights is None else row_weights(parts["train"], weights)
+    return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
 
 
 def _told_parts(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:

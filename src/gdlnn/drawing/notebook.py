@@ -59,11 +59,11 @@ def model_html(model: Any) -> str:
 
 def _strongest(model: Any) -> list[tuple[MinedProgram, Any, str]]:
     """Return programs with the class each speaks for, and how strongly in words."""
-    if not hasattr(model, "head_"):  # PL4XGL: the score is what decides
-        best = model.programs_.top(MOST_PROGRAMS)
-        return [(mined, mined.label, f"score {mined.score:.3f}") for mined in best]
+    from gdlnn.model.base import SelfExplaining
     from gdlnn.model.program_effects import strongest_programs
 
+    if isinstance(model, SelfExplaining):
+        return model.strongest(MOST_PROGRAMS)
     return [
         (mined, label, f"log odds +{strength:.2f}, in {mined.n_matched} training graphs")
         for _, mined, label, strength in strongest_programs(model, MOST_PROGRAMS)

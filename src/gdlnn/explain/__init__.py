@@ -1,7 +1,6 @@
 """Explanations: which programs decided, where they match in the graph, and how good the explanation is."""
 
 from gdlnn.explain.attribution import Attribution, Technique
-from gdlnn.explain.closed_form import closed_form, closed_forms, with_closed_forms
 from gdlnn.explain.context import Background, Context
 from gdlnn.explain.contribution import IntegratedGradients, LinearWeights
 from gdlnn.explain.counterfactual import Counterfactual, counterfactual
@@ -18,6 +17,7 @@ from gdlnn.explain.kernel_shap import KernelShap
 from gdlnn.explain.lime import Lime
 from gdlnn.explain.subgraph import Shrunk, shrink
 from gdlnn.explain.techniques import DEFAULT_TECHNIQUE, TECHNIQUES
+from gdlnn.model.base import SelfExplaining
 
 __all__ = [
     "DEFAULT_TECHNIQUE",
@@ -35,13 +35,11 @@ __all__ = [
     "KernelShap",
     "Lime",
     "LinearWeights",
+    "SelfExplaining",
     "Shrunk",
     "Technique",
-    "closed_form",
-    "closed_forms",
     "counterfactual",
     "explain",
     "explain_model",
     "shrink",
-    "with_closed_forms",
 ]

@@ -22,6 +22,7 @@ from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.matching import as_graph_set
 from gdlnn.mining.settings import FINAL_BUDGET
+from gdlnn.model.base import SelfExplaining
 from gdlnn.model.conversion import Conversion, is_alone
 from gdlnn.model.inputs import as_graphs
 from gdlnn.model.representation import Representation
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from gdlnn.explain.attribution import Attribution, Technique
     from gdlnn.gdl.program import Program
-    from gdlnn.model import GDLNNClassifier, PL4XGLClassifier
+    from gdlnn.model import GDLNNClassifier
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -79,8 +80,8 @@ def explain(
     Parameters
     ----------
     model
-        A fitted GDLNNClassifier, or a PL4XGLClassifier, which explains itself: `technique`, `n_features`,
-        `target` and `seed` are then ignored.
+        A fitted GDLNNClassifier, or a model that explains itself, see `SelfExplaining`: `technique`,
+        `n_features`, `target` and `seed` are then ignored.
     graphs
         One graph or molecule, or several: a list gives a list, and shares one pass. SMILES, RDKit molecules,
         PyG Data and NetworkX graphs are converted as in training. A `Representation` is not matched again.
@@ -103,10 +104,10 @@ def explain(
         raise ExplanationError(f"seed: expected a whole number of at least 0, got {seed}")
     if not hasattr(model, "represent"):
         kind = type(model).__name__
-        raise ExplanationError(f"model: expected a fitted GDLNNClassifier or PL4XGLClassifier, got a {kind}")
+        raise ExplanationError(f"model: expected a fitted GDLNNClassifier, got a {kind}")
     seen = represented(model, graphs)
-    if hasattr(model, "deciding_programs"):
-        found = explain_pl4xgl(model, seen)
+    if isinstance(model, SelfExplaining):
+        found = model.explanations(seen)
     else:
         from gdlnn.explain.sufficient import explain_enough, explain_smallest
 
@@ -382,37 +383,3 @@ def _with_schema(graph: Graph, schema: Any) -> Graph:
     return Graph._trusted(
         graph.node_features, graph.edges, graph.edge_features, graph.directed, schema, graph.name
     )
-
-
-def explain_pl4xgl(model: PL4XGLClassifier, seen: Representation) -> list[Explanation]:
-    """Explain predictions of a PL4XGLClassifier by the program that decided.
-
-    That is the best-scoring one of the predicted label, its weight is its score, and the subgraph is its
-    witness. A graph that no program matches has the default label and an empty explanation.
-    """
-    results = []
-    for row, column in enumerate(model.deciding_columns(seen)):
-        graph, columns = seen.graphs[row], () if column is None else (column,)
-        deciding = [model.programs_[column] for column in columns]
-        (left,) = shrink([graph], [item.program for item in deciding], step_budget=FINAL_BUDGET)
-        label = plain(seen.labels[row])
-        chance = float(seen.probabilities[row].max())
-        results.append(
-            Explanation(
-                graph=graph,
-                prediction=label,
-                probability=chance,
-                target=label,
-                target_probability=chance,
-                programs=tuple(item.program for item in deciding),
-                weights=tuple(float(item.score) for item in deciding),
-                matched=left.matched,
-                witnesses=left.witnesses,
-                indices=columns,
-                labels=tuple(plain(item.label) for item in deciding),
-                nodes=left.nodes,
-                technique="pl4xgl",
-                complete=left.complete,
-            )
-        )
-    return results

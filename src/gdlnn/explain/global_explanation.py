@@ -16,6 +16,7 @@ from gdlnn.explain.explainer import GraphsLike, represented
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.subgraph import shrink
 from gdlnn.graphs import Graph, GraphDataset, Schema
+from gdlnn.model.base import SelfExplaining
 from gdlnn.model.scores import wilson
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def explain_model(
     Parameters
     ----------
     model
-        A fitted GDLNNClassifier or PL4XGLClassifier.
+        A fitted GDLNNClassifier, or a model that explains itself: its programs have no contributions.
     graphs
         Held-out graphs: a test or validation set that the model was not trained on, or its `Representation`.
         On training graphs every precision is too high.
@@ -271,7 +272,7 @@ def _mean_contributions(
     background: Sequence[Graph] | None,
 ) -> npt.NDArray[np.float64] | None:
     """Return what each program adds to the log odds of a class, where a graph of the class has it."""
-    if hasattr(model, "deciding_programs"):
+    if isinstance(model, SelfExplaining):
         return None
     rows = np.flatnonzero(inside)
     total, n_present = np.zeros(len(model.programs_)), seen.matches[rows].sum(axis=0)

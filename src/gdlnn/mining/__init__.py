@@ -4,7 +4,6 @@ The descent itself is in the core. This package lists and runs descents, writes 
 and saves programs.
 """
 
-from gdlnn.mining.comparison import objective, random_programs
 from gdlnn.mining.estimate import Estimate, estimate
 from gdlnn.mining.miner import mine
 from gdlnn.mining.neighbourhood_programs import neighbourhoods
@@ -19,6 +18,4 @@ __all__ = [
     "estimate",
     "mine",
     "neighbourhoods",
-    "objective",
-    "random_programs",
 ]

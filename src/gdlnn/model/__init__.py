@@ -1,4 +1,4 @@
-"""The model: programs as features, a head that classifies, tuning, and the model file.
+"""The model: programs as features, a head that classifies, and the model file.
 
 Everything is imported on first use: torch and scikit-learn take seconds.
 """
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.model_file import load_model, save_model
     from gdlnn.model.network import GDLLayer
-    from gdlnn.model.pl4xgl import PL4XGLClassifier
     from gdlnn.model.pooling import PooledFeatures
     from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
-    from gdlnn.model.tuning import TuneResult, tune
     from gdlnn.model.vocabulary import Mined, Neighbourhoods
 
 _HOMES = {
@@ -27,15 +25,12 @@ _HOMES = {
     "MLPHead": "gdlnn.model.head",
     "Mined": "gdlnn.model.vocabulary",
     "Neighbourhoods": "gdlnn.model.vocabulary",
-    "PL4XGLClassifier": "gdlnn.model.pl4xgl",
     "PooledFeatures": "gdlnn.model.pooling",
     "ScorecardHead": "gdlnn.model.scorecard",
-    "TuneResult": "gdlnn.model.tuning",
     "load_model": "gdlnn.model.model_file",
     "save_model": "gdlnn.model.model_file",
     "scorecard_rows": "gdlnn.model.scorecard",
     "scorecard_text": "gdlnn.model.scorecard",
-    "tune": "gdlnn.model.tuning",
 }
 
 __all__ = [
@@ -45,15 +40,12 @@ __all__ = [
     "MLPHead",
     "Mined",
     "Neighbourhoods",
-    "PL4XGLClassifier",
     "PooledFeatures",
     "ScorecardHead",
-    "TuneResult",
     "load_model",
     "save_model",
     "scorecard_rows",
     "scorecard_text",
-    "tune",
 ]
 
 

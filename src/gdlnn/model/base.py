@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from gdlnn.model.conversion import Conversion
 from gdlnn.model.inputs import as_labelled
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from gdlnn.mining import MinedProgram
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.inputs import GraphsLike
     from gdlnn.model.representation import Representation
@@ -118,3 +119,17 @@ class GraphClassifier(GraphEstimator):
         if get_config()["display"] == "diagram":
             shown["text/html"] = self._html_repr()
         return shown
+
+
+@runtime_checkable
+class SelfExplaining(Protocol):
+    """A classifier that names the programs that decided by itself, without a technique.
+
+    `gdlnn.explain` and notebooks ask it for its own reasons.
+    """
+
+    def explanations(self, representation: Representation) -> list[Any]:
+        """Return an `Explanation` for each graph."""
+
+    def strongest(self, n_programs: int) -> list[tuple[MinedProgram, Any, str]]:
+        """Return a few programs with the class each speaks for, and how strongly in words."""

@@ -179,8 +179,7 @@ class GDLNNClassifier(GraphClassifier):
     ) -> Self:
         """Return a classifier with the paper's recipe: one ε, the k best programs, one perceptron.
 
-        `tune` chooses ε, k and the learning rate on a validation set. Other parameters of the classifier
-        may be given too.
+        Other parameters of the classifier may be given too.
         """
         known = cls().get_params(deep=False)
         for name in parameters:

@@ -1,0 +1,280 @@
+"""Intervals, tests of significance, metrics, tables and the figure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gdlnn.model.metrics import classification_scores, log_loss
+from repro.accuracy import (
+    PAPER_ACCURACY,
+    ablation_table,
+    cells_csv,
+    cost_table,
+    failures,
+    metric_table,
+    report,
+)
+from repro.curves import Curve, Point
+from repro.figures import COLOURS, draw_accuracy, draw_curves
+from repro.methods import EXPLAINERS, METHODS, row_title
+from repro.statistics import (
+    average_ranks,
+    compare,
+    corrected_t_test,
+    holm,
+    sign_flip_test,
+    summarise,
+    t_interval,
+    wilcoxon,
+)
+
+
+def cell(
+    method: str, right: list[int], split: str = "paper", seed: int = 0, dataset: str = "MUTAG", **changes: Any
+) -> dict[str, Any]:
+    accuracy = float(np.mean(right))
+    return {
+        "dataset": dataset, "protocol": "paper", "split": split, "method": method, "grid": "quick",
+        "n_configurations": 1, "configuration": {}, "seed": seed, "status": "ok", "fingerprint": split,
+        "sizes": [80, 10, len(right)], "truth": [1] * len(right), "predicted": right,
+        "times": {"fit": 1.0, "fit_cpu": 1.0, "predict": 0.1, "mining_cpu": 0.0}, "selection_seconds": 2.0,
+        "metrics": {"accuracy": accuracy, "balanced_accuracy": accuracy, "roc_auc": None, "mcc": 0.5},
+        "machine": {"processor": "x", "cpus": 2, "gpu": None}, "finished": "2026-01-01", **changes,
+    }  # fmt: skip
+
+
+def test_t_interval() -> None:
+    values = [0.8, 0.9, 1.0, 0.7, 0.85]
+    low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
+    assert t_interval(values) == pytest.approx((high - low) / 2)
+    assert t_interval([1.0]) is None
+
+
+def test_corrected_t_test_is_more_careful_than_the_plain_one() -> None:
+    differences = [0.02, 0.03, 0.01, 0.025, 0.015]
+    plain = stats.ttest_1samp(differences, 0).pvalue
+    assert corrected_t_test(differences, 10**9, 1) == pytest.approx(plain, rel=1e-6)
+    careful = corrected_t_test(differences, 80, 10)
+    assert careful is not None
+    assert careful > plain
+    # The formula of Nadeau and Bengio, written out.
+    statistic = np.mean(differences) / np.sqrt((1 / 5 + 10 / 80) * np.var(differences, ddof=1))
+    assert careful == pytest.approx(2 * stats.t.sf(statistic, 4))
+    assert corrected_t_test([0.1], 80, 10) is None
+    assert corrected_t_test([0.0, 0.0], 80, 10) == 1.0
+    assert corrected_t_test([0.1, 0.1], 80, 10) == 0.0
+
+
+def test_sign_flips_are_mcnemar_for_one_run_and_agree_with_enumeration() -> None:
+    a = np.array([1] * 9 + [0] * 2 + [1] * 5)
+    b = np.array([0] * 9 + [1] * 2 + [1] * 5)
+    assert sign_flip_test(a, b) == pytest.approx(stats.binomtest(9, 11).pvalue)
+    assert sign_flip_test(a, a) == 1.0
+    first, second = np.array([1.0, 0.8, 0.6, 1.0, 0.2, 0.9]), np.array([0.2, 0.6, 0.6, 0.4, 0.6, 0.0])
+    differences = first - second
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T
+    exact = np.mean(np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9)
+    assert sign_flip_test(first, second) == pytest.approx(exact, abs=0.02)
+
+
+def test_holm_and_wilcoxon() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+    assert wilcoxon([1, 2, 3, 4], [0, 0, 0, 0]) is None
+    p = wilcoxon([1, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 0])
+    assert p is not None
+    assert p < 0.05
+
+
+def test_metrics_against_sklearn() -> None:
+    from sklearn import metrics
+
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 4):
+        truth = rng.integers(0, n_classes, 80)
+        proba = rng.dirichlet(np.ones(n_classes), 80)
+        predicted = proba.argmax(axis=1)
+        found = classification_scores(truth, proba, np.arange(n_classes), predicted)
+        assert found["accuracy"] == metrics.accuracy_score(truth, predicted)
+        assert found["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(truth, predicted))
+        assert found["mcc"] == pytest.approx(metrics.matthews_corrcoef(truth, predicted))
+        area = metrics.roc_auc_score(truth, proba[:, 1] if n_classes == 2 else proba, multi_class="ovr")
+        assert found["roc_auc"] == pytest.approx(area)
+        assert log_loss(truth, proba, np.arange(n_classes)) == pytest.approx(metrics.log_loss(truth, proba))
+
+
+def test_metrics_where_they_are_not_defined() -> None:
+    proba = np.array([[0.9, 0.1], [0.2, 0.8]])
+    found = classification_scores(np.array([0, 0]), proba, np.array([0, 1]), np.array([0, 1]))
+    assert found == {"n": 2, "accuracy": 0.5, "balanced_accuracy": 0.5, "roc_auc": None, "mcc": None}
+    unseen = classification_scores(np.array(["a", "c"]), proba, np.array(["a", "b"]), np.array(["a", "b"]))
+    assert unseen["accuracy"] == 0.5
+    # That all predictions are the same leaves no metric undefined.
+    same = classification_scores(np.array([0, 1]), proba[:1].repeat(2, axis=0), np.array([0, 1]))
+    assert same == {"n": 2, "accuracy": 0.5, "balanced_accuracy": 0.5, "roc_auc": 0.5, "mcc": 0.0}
+    # With a single class there is nothing to rank.
+    alone = classification_scores(np.array([3, 3]), np.ones((2, 1)), np.array([3]))
+    assert alone == {"n": 2, "accuracy": 1.0, "balanced_accuracy": 1.0, "roc_auc": None, "mcc": None}
+
+
+def test_a_method_has_a_row_for_each_number_of_configurations() -> None:
+    many: dict[str, Any] = {"grid": "paper-12", "n_configurations": 12}
+    cells = [cell("gin", [1, 0]), cell("gin", [1, 1], seed=0, **many), cell("gin", [1, 0], seed=1, **many)]
+    cells.append({**cell("gcn", [1]), "status": "failed", "reason": "MissingExtraError: no PyG"})
+    entries = summarise(cells)
+    assert entries["MUTAG", "gin"].means["accuracy"] == 0.5
+    assert entries["MUTAG", "gin:12"].means["accuracy"] == 0.75
+    text = report(entries, "paper")
+    assert text.index("| GIN | 50.0 |") < text.index("| GIN (12 configurations) | **75.0 ± ")
+    assert "- GCN on MUTAG: MissingExtraError: no PyG" in text
+    assert "*GIN in the paper* | 94.0 ± 5.1" in text
+
+
+def test_comparison_pairs_what_ran_on_the_same_graphs() -> None:
+    cells = [cell("gdlnn", [1] * 20, seed=s) for s in range(2)] + [cell("gin", [0] * 12 + [1] * 8)]
+    cells.append(cell("wl", [0] * 20, fingerprint="of other data"))
+    (found,) = compare(summarise(cells), "gdlnn", ["gin", "wl", "gdlnn", "gcn"])
+    assert found.difference == pytest.approx(0.6)
+    assert found.p == pytest.approx(stats.binomtest(12, 12).pvalue)
+    splits = [f"random-{i}" for i in range(5)]
+    by_split = [cell("gdlnn", [1, 1, i % 2], split=name) for i, name in enumerate(splits)]
+    by_split += [cell("gin", [0, 1, 0], split=name) for name in splits]
+    (found,) = compare(summarise(by_split), "gdlnn", ["gin"])
+    differences = [(2 + i % 2) / 3 - 1 / 3 for i in range(5)]
+    assert found.p == pytest.approx(corrected_t_test(differences, 80, 3))
+
+
+def test_ranks_are_over_all_data_sets_among_methods_that_ran_on_all() -> None:
+    cells = [cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("wl", [0, 1])]
+    cells += [cell("gin", [0, 0], dataset="BBBP"), cell("gcn", [0, 1], dataset="BBBP")]
+    assert average_ranks(summarise(cells)) == {"gin": 1.5, "gcn": 1.5}
+    easy = [cell("gcn", [1, 1], dataset="BBBP", split="random-2")]  # a split of its own does not help
+    assert average_ranks(summarise(cells + easy)) == {"gin": 1.5, "gcn": 1.5}
+    assert average_ranks(summarise(cells[2:4])) == {}
+
+
+def test_tables() -> None:
+    entries = summarise([cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("gcn", [0, 1], dataset="BBBP")])
+    table = metric_table(entries, "accuracy")
+    assert table.splitlines()[0] == "|  | MUTAG | BBBP |"
+    assert "| GIN | **100.0** | not run |" in table
+    assert "| GCN | 50.0 | **50.0** |" in table
+    assert "| GIN | MUTAG | – | 2 | 1 | 50.00 | CPU |" in cost_table(entries)
+    on_a_gpu = [cell(name, [1], machine={"gpu": "H200"}) for name in ("gin", "wl")]
+    costs = cost_table(summarise(on_a_gpu)).splitlines()
+    assert [line.split(" | ")[-1] for line in costs[2:]] == ["GPU |", "CPU |"]  # a kernel cannot use it
+    lines = cells_csv([cell("gin", [1, 0])]).splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("dataset,protocol,split,method")
+    assert "0.500000" in lines[1]
+
+
+def test_fewer_splits_are_counted_and_not_the_best() -> None:
+    cells = [cell("gin", [1, 0], split=f"random-{i}") for i in range(3)]
+    cells += [cell("wl", [1, 1], split="random-0")]
+    table = metric_table(summarise(cells), "accuracy")
+    assert "| GIN | **50.0 ± 0.0** |" in table
+    assert "| WL | 100.0 (1) |" in table
+
+
+def test_failed_and_not_applicable_cells_are_told_apart() -> None:
+    failed: dict[str, Any] = {"status": "failed", "reason": "ModelError: no"}
+    impossible: dict[str, Any] = {"status": "n/a", "reason": "it needs molecules"}
+    cells = [cell("gin", [1, 1]), cell("wl", [0], **failed), cell("ecfp-rf", [0], **impossible)]
+    cells.append(cell("ecfp-rf", [0], seed=1, **failed))  # by a version that tried
+    chosen: dict[str, Any] = {"dataset": "BBBP", "n_configurations": 6}
+    assert "| ECFP4 + forest (6 configurations) | n/a | **100.0** |" in metric_table(
+        summarise([cell("ecfp-rf", [0], **impossible), cell("ecfp-rf", [1], **chosen)]), "accuracy"
+    )
+    table = metric_table(summarise(cells), "accuracy")
+    assert "| WL | failed |" in table
+    assert "| ECFP4 + forest | n/a |" in table
+    assert failures(summarise(cells)).splitlines() == [
+        "- WL on MUTAG: ModelError: no",
+        "- ECFP4 + forest on MUTAG: it needs molecules",
+    ]
+
+
+def test_a_row_has_one_pair_of_brackets() -> None:
+    assert row_title("gin:6") == "GIN (6 configurations)"
+    assert row_title("gdlnn-paper:72") == "GDLNN (paper's recipe, 72 configurations)"
+
+
+def test_ablation_shows_what_a_change_brings() -> None:
+    splits = [f"random-{i}" for i in range(3)]
+    cells = [cell("ablation-base", [1, 0, 0, 0], split=name) for name in splits]
+    cells += [cell("ablation-forest", [1, 1, 0, 0], split=name) for name in splits]
+    others = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
+    cells += [cell("ablation-linear", right, split=name) for name, right in zip(splits, others, strict=True)]
+    table = ablation_table(summarise(cells))
+    assert "| random forest as the head | +25.0 ± 0.0\\* | +25.0 |" in table
+    # The t-interval of 0, 25, -25 widened for training sets that overlap.
+    half = stats.t.ppf(0.975, 2) * 25 * np.sqrt(1 / 3 + 4 / 80)
+    assert f"| linear head | +0.0 ± {half:.1f} | +0.0 |" in table
+
+
+def test_ablation_shows_no_accuracy_where_differences_are_expected() -> None:
+    cells = [cell("ablation-base", [1, 0]), cell("ablation-linear", [1, 1])]
+    cells.append(cell("ablation-linear", [1, 1], dataset="BBBP"))  # its base is not finished
+    table = ablation_table(summarise(cells))
+    assert "| linear head | +50.0 | – | +50.0 |" in table
+    assert "| 50.0 | not run |  |" in table
+
+
+def test_figure_is_svg_and_repeats_itself() -> None:
+    pytest.importorskip("matplotlib")
+    cells = [cell("gin", [1, 1], seed=0), cell("gin", [1, 0], seed=1), cell("gcn", [0, 1], dataset="BBBP")]
+    entries = summarise(cells)
+    first = draw_accuracy(entries, "accuracy")
+    assert first.startswith(b"<?xml")
+    assert b"MUTAG" in first
+    assert b"GIN" in first
+    assert first == draw_accuracy(entries, "accuracy")
+
+
+def test_figures_can_be_read_in_light_and_dark_themes() -> None:
+    pytest.importorskip("matplotlib")
+    cells = [
+        cell(method, [1, number % 2], seed=seed, dataset=dataset)
+        for number, method in enumerate(METHODS)
+        for seed in (0, 1)
+        for dataset in ("MUTAG", "BBBP")
+    ]
+    points = (Point(1, 0.5, 0.1, 0.1, 0.1, 0), Point(2, 0.4, 0.0, 0.1, 0.1, 0))
+    curves = {("MUTAG", name): Curve("MUTAG", name, points, 2, 2, 0, 1.0) for name in EXPLAINERS}
+    for figure in (draw_accuracy(summarise(cells), "accuracy"), draw_curves(curves)):
+        root = ElementTree.fromstring(figure.decode())
+        styles = [element.get("style", "") for element in root.iter()]
+        used = {colour for style in styles for colour in re.findall(r"#[0-9a-f]{6}", style)}
+        assert {"#767676", *COLOURS} <= used
+        # Text and marks on white, on the dark theme of the docs and on GitHub's; nothing is painted behind.
+        for background in ("#ffffff", "#131416", "#0d1117"):
+            assert min(contrast(colour, background) for colour in used) >= 3
+        # Text without a colour of its own would be black.
+        texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
+        assert texts
+        assert all("fill: #767676" in element.get("style", "") for element in texts)
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast ratio of two colours, as WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    darker, lighter = sorted((luminance(first), luminance(second)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_the_papers_table_is_whole() -> None:
+    assert set(PAPER_ACCURACY) == {"MLP", "GCN", "GIN", "GAT", "PL4XGL", "GDLNN"}
+    assert PAPER_ACCURACY["GIN"]["NCI1"] == "81.3 ± 2.4"
+    assert all(len(row) == 9 for row in PAPER_ACCURACY.values())
