@@ -8,16 +8,17 @@ Splits have seeds from 301, which no reported figure uses: defaults may be chose
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from joblib import Parallel, delayed
-from repro.paired import DATASETS, paired_table
 from sklearn.ensemble import RandomForestClassifier
 
 from gdlnn import GDLNNClassifier, load_dataset
 from gdlnn.model.metrics import classification_scores, log_loss
+from repro.paired import DATASETS, paired_table
+from repro.rows import OUT, measure_all
 
 FIRST_SEED = 301
 SCORES = ("accuracy", "ROC-AUC", "log loss")
@@ -35,11 +36,12 @@ def heads(
     datasets: Annotated[str, typer.Option(help="Datasets, separated by commas.")] = DATASETS,
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 4,
     jobs: Annotated[int, typer.Option(help="Number of processes.")] = 1,
+    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/heads.jsonl"),
 ) -> None:
     """Compare heads and inputs on the programs of the default model."""
-    seeds = range(FIRST_SEED, FIRST_SEED + splits)
     for name in datasets.split(","):
-        found = Parallel(jobs)(delayed(measured)(name, seed) for seed in seeds)
+        settings = [{"name": name, "seed": seed} for seed in range(FIRST_SEED, FIRST_SEED + splits)]
+        found = measure_all(measured, settings, out, jobs)
         pairs = [(title, DEFAULT) for title in found[0] if title != DEFAULT]
         typer.echo(f"{name}, {splits} splits\n\n{paired_table(SCORES, found, pairs)}\n")
 

@@ -8,54 +8,49 @@ balances its classes, and GDLNN is also trained with balanced class weights. Str
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 import typer
-from joblib import Parallel, delayed
 from repro.baselines import FingerprintForestClassifier
-from repro.domain import load_table
 from repro.inputs import FIRST_SPLIT
-from repro.paired import paired_table
 
 from gdlnn import GDLNNClassifier, GraphDataset
 from gdlnn.model.metrics import classification_scores, log_loss
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from repro.domain import load_table
+from repro.paired import paired_table
+from repro.rows import OUT, measure_all
 
 SHARE = 0.07
 N_BINS = 10
 SCORES = ("ROC-AUC", "PR-AUC", "log loss", "balanced accuracy", "recall")
 
 
-class Found(NamedTuple):
-    """What a method reached on one test set: scores, and the rarer class in probabilities and in truth."""
-
-    scores: list[float]
-    chances: npt.NDArray[np.float64]
-    is_rare: npt.NDArray[np.bool_]
+Found = dict[str, list[float]]
+"""What a method reached on a test set: "scores", the "chances" of the rarer class, and "is_rare"."""
 
 
 def imbalance(
     tables: Annotated[str, typer.Option(help="Some of BBBP,BACE,rare.")] = "BBBP,BACE,rare",
     splits: Annotated[int, typer.Option(min=1, help="Number of stratified splits.")] = 10,
     jobs: Annotated[int, typer.Option(help="Number of processes.")] = 1,
+    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/imbalance.jsonl"),
 ) -> None:
     """Compare probabilities and the recall of rare classes with ECFP4 and a forest."""
     for name in tables.split(","):
-        seeds = range(FIRST_SPLIT, FIRST_SPLIT + splits)
-        found = Parallel(jobs)(delayed(measured)(name, seed) for seed in seeds)
+        settings = [{"name": name, "seed": seed} for seed in range(FIRST_SPLIT, FIRST_SPLIT + splits)]
+        found = measure_all(measured, settings, out, jobs)
         first, *others = found[0]
-        scores = [{title: one.scores for title, one in split.items()} for split in found]
+        scores = [{title: one["scores"] for title, one in split.items()} for split in found]
         table = paired_table(SCORES, scores, [(first, other) for other in others])
         typer.echo(f"{name}, {splits} splits\n\n{table}\n")
         for title in found[0]:
-            error = calibration_error(
-                np.concatenate([split[title].chances for split in found]),
-                np.concatenate([split[title].is_rare for split in found]),
+            chances, own = (
+                np.concatenate([split[title][key] for split in found]) for key in ("chances", "is_rare")
             )
-            typer.echo(f"Calibration error of {title}: {error:.3f}")
+            typer.echo(f"Calibration error of {title}: {calibration_error(chances, own):.3f}")
 
 
 def measured(name: str, seed: int) -> dict[str, Found]:
@@ -94,7 +89,8 @@ def scored(model: Any, test: GraphDataset) -> Found:
     loss = log_loss(y, proba, model.classes_)
     recall = float((predicted[own] == y[own]).mean())
     values = [found["roc_auc"], area, loss, found["balanced_accuracy"], recall]
-    return Found([float(value or 0.0) for value in values], proba[:, rare], own)
+    scores = [float(value or 0.0) for value in values]
+    return {"scores": scores, "chances": proba[:, rare].tolist(), "is_rare": own.tolist()}
 
 
 def calibration_error(chances: npt.NDArray[np.float64], own: npt.NDArray[np.bool_]) -> float:

@@ -7,7 +7,6 @@ nothing is chosen on the test set.
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -17,13 +16,13 @@ import typer
 from repro.metrics import overlap
 from repro.planted import RULES, plant, renumbered
 from repro.tables import has_part, markdown, replace_part
-from repro.truth_methods import DEFAULT, METHODS, MODELS
 
 from gdlnn import GraphDataset, load_dataset
-from gdlnn.drawing import write_text
+from repro.rows import OUT, Row, Rows
+from repro.truth_methods import DEFAULT, METHODS, MODELS, TruthMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 OF_KNOWN = {"Mutagenicity": "NO2 or NH2", "BA-2Motifs": "a cycle or a house"}
 COLUMNS = {
@@ -36,8 +35,6 @@ COLUMNS = {
     "recall": "recall",
 }
 AUC_AIM, JACCARD_AIM = 0.95, 0.75
-Row = dict[str, Any]
-"""What one method reached on one problem, as in `COLUMNS`; None where there is nothing to measure."""
 
 
 class Problem(NamedTuple):
@@ -63,26 +60,6 @@ class Problem(NamedTuple):
     misled: Any = None
 
 
-class Rows:
-    """Measured rows in a file of JSON lines, from which a stopped run resumes."""
-
-    def __init__(self, file: Path, settings: Row) -> None:
-        self._file, self._settings = file, settings
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        self._rows: list[Row] = [json.loads(line) for line in lines]
-
-    def find(self, rule: str, method: str) -> Row | None:
-        """Return the row of a method on a rule with these settings, or None."""
-        wanted = {"rule": rule, "method": method, **self._settings}
-        return next((row for row in self._rows if wanted.items() <= row.items()), None)
-
-    def add(self, row: Row) -> None:
-        """Add a row; the file is complete after every one."""
-        self._rows.append({**row, **self._settings})
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        write_text(self._file, "".join(f"{json.dumps(row)}\n" for row in self._rows))
-
-
 def rules(
     names: Annotated[str, typer.Option("--rules", help="Rules, separated by commas.")] = "all",
     methods: Annotated[str, typer.Option(help=f"Some of {', '.join(METHODS)}.")] = ",".join(DEFAULT),
@@ -91,9 +68,7 @@ def rules(
     ] = None,
     seed: int = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads.")] = 1,
-    out: Annotated[Path, typer.Option(help="JSON lines; a stopped run resumes from it.")] = Path(
-        "build/results/rules.jsonl"
-    ),
+    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/rules.jsonl"),
     document: Annotated[
         list[Path] | None, typer.Option(help="Markdown files in which to update the tables.")
     ] = None,
@@ -102,12 +77,15 @@ def rules(
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     asked = _checked(names, [*RULES, *OF_KNOWN]) if names != "all" else [*RULES, *OF_KNOWN]
     chosen = _checked(methods, METHODS)
-    found = Rows(out, {"seed": seed, "graphs": graphs})
+    found, settings = Rows(out), {"seed": seed, "graphs": graphs}
     for name in asked:
-        missing = [m for m in chosen if applies(m, name) and found.find(name, m) is None]
-        if missing:
-            measure_problem(load_problem(name, seed), missing, seed, jobs, graphs, found)
-    rows = [row for name in asked for method in chosen if (row := found.find(name, method))]
+        wanted = [{**settings, "rule": name, "method": m} for m in chosen if applies(m, name)]
+        missing = [one for one in wanted if found.find(one) is None]
+        for row in measured(load_problem(name, seed), missing, jobs) if missing else ():
+            found.add(row)
+            typer.echo(f"{name}, {row['method']}", err=True)
+    places = [{**settings, "rule": name, "method": method} for name in asked for method in chosen]
+    rows = [known for place in places if (known := found.find(place))]
     short, whole = f"`python -m repro rules`\n\n{summary(rows)}\n\n{aims(rows)}", table(rows)
     typer.echo(f"{short}\n{whole}")
     for page in document or ():
@@ -151,28 +129,26 @@ def load_problem(name: str, seed: int) -> Problem:
 # --- measuring --------------------------------------------------------------------------------------------
 
 
-def measure_problem(
-    problem: Problem, methods: Sequence[str], seed: int, jobs: int, most: int | None, found: Rows
-) -> None:
-    """Fit each model once, and score every method that explains it."""
+def measured(problem: Problem, settings: Sequence[Row], jobs: int) -> Iterator[Row]:
+    """Fit each model once, and score every method that explains it: yield the settings with the scores."""
     fitted: dict[str, Any] = {}
-    for name in methods:
-        kind = METHODS[name].model
-        if kind is not None and kind not in fitted:
-            fitted[kind] = MODELS[kind](problem.train, problem.val, seed, jobs)
-        model = fitted[kind] if kind is not None else None
-        found.add(_row(problem, name, model, seed, most))
-        typer.echo(f"{problem.name}, {METHODS[name].title}", err=True)
+    for one in settings:
+        method, seed = METHODS[one["method"]], one["seed"]
+        if method.model is not None and method.model not in fitted:
+            fitted[method.model] = MODELS[method.model](problem.train, problem.val, seed, jobs)
+        model = None if method.model is None else fitted[method.model]
+        yield {**one, **scored(problem, method, model, seed, one["graphs"])}
 
 
-def _row(problem: Problem, name: str, model: Any, seed: int, most: int | None) -> Row:
-    test, method = problem.test, METHODS[name]
+def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: int | None) -> Row:
+    """Return what a method reached, as in `COLUMNS`; what cannot be measured is left out."""
+    test = problem.test
     # Without a model all graphs of the rule's class are scored.
     predicted = np.asarray(test.y if model is None else model.predict(test))
     marked = np.array([mask is not None and bool(mask.any()) for mask in test.node_masks or ()])
     kept = np.flatnonzero(marked & (predicted == problem.wanted))
     kept = kept[: min([limit for limit in (most, method.most) if limit is not None], default=None)]
-    row: Row = {"rule": problem.name, "method": name, "n_graphs": len(kept)}
+    row: Row = {"n_graphs": len(kept)}
     if model is not None:
         right = predicted == test.y
         row["accuracy"] = float(right.mean())
