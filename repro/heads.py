@@ -63,9 +63,5 @@ def measured(name: str, seed: int) -> dict[str, list[float]]:
 
 def _scores(proba: Any, y: Any, classes: Any) -> list[float]:
     found = classification_scores(y, proba, classes, classes[proba.argmax(axis=1)])
-    area = found["roc_auc"]
-    return [
-        float(found["accuracy"] or 0),
-        float("nan") if area is None else area,
-        log_loss(y, proba, classes),
-    ]
+    values = [found["accuracy"], found["roc_auc"], log_loss(y, proba, classes)]
+    return [float("nan") if value is None else value for value in values]
