@@ -120,7 +120,7 @@ sanitize: setup ## The core's own tests under ASan and UBSan
 	@$(BIN)/cmake --build build/sanitize > build/sanitize.log || { cat build/sanitize.log; exit 1; }
 	GDLNN_CASES=$(GDLNN_CASES) build/sanitize/core/core_tests
 
-lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile, English
+lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile, spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -128,7 +128,6 @@ lint: setup ## Style, types, direction of imports, C++ format, the Dockerfile, E
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/clang-format --dry-run --Werror $$(find core -name '*.cpp' -o -name '*.hpp')
 	$(BIN)/codespell *.md docs src repro core tools benchmarks examples tests Makefile Dockerfile
-	$(BIN)/python tools/prose.py
 
 format: setup ## Put all sources into the house style
 	$(BIN)/ruff check --fix .

@@ -1,12 +1,16 @@
-"""Run the benchmarks: all of them, or those whose names are given."""
+"""Run the benchmarks: all of them in short, or those whose names are given, with their options."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
+import logging
 import pkgutil
 import sys
 from pathlib import Path
+
+import typer
+
+from gdlnn.errors import DatasetError
 
 KNOWN = sorted(
     module.name
@@ -16,9 +20,10 @@ KNOWN = sorted(
 
 
 def main(words: list[str]) -> int:
-    """Run the benchmarks named before the first option; the options go to those that take any.
+    """Run the benchmarks named before the first option, each with the options.
 
-    Returns the largest exit code of those that give one.
+    A module has a function `run`, whose parameters are the options, and may have `SHORT`, the values of some
+    for a run of all benchmarks. Returns 1 if a benchmark lacks its data, 2 for an unknown name.
     """
     n_names = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     names, options = words[:n_names], words[n_names:]
@@ -26,13 +31,21 @@ def main(words: list[str]) -> int:
     if unknown:
         print(f"benchmarks: expected names out of {', '.join(KNOWN)}, got {unknown[0]}", file=sys.stderr)
         return 2
+    logging.getLogger("gdlnn").setLevel(logging.ERROR)
     exit_code = 0
     for name in names or KNOWN:
-        print(f"== {name}")
-        run = importlib.import_module(f"benchmarks.{name}").run
-        # A benchmark that is asked for by name may take options; among all others it runs in short.
-        result = run(options) if names and inspect.signature(run).parameters else run()
-        exit_code = max(exit_code, result or 0)
+        print(f"== {name}", flush=True)
+        module = importlib.import_module(f"benchmarks.{name}")
+        try:
+            if names:
+                app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+                app.command()(module.run)
+                app(options, prog_name=f"python -m benchmarks {name}", standalone_mode=False)
+            else:
+                module.run(**getattr(module, "SHORT", {}))
+        except DatasetError as error:
+            print(f"{name}: nothing is measured: {error}", file=sys.stderr)
+            exit_code = 1
     return exit_code
 
 

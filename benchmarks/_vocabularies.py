@@ -5,11 +5,11 @@ A vocabulary is what a default model asks: the neighbourhoods of a dataset. All 
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks._measuring import least
 from gdlnn import Graph, Program, _core, load_dataset
 from gdlnn.errors import ProgramError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
@@ -18,8 +18,7 @@ from gdlnn.matching import ProgramPlan
 from gdlnn.mining import neighbourhoods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
 
@@ -48,9 +47,9 @@ class VocabularyCase(NamedTuple):
         return GraphSet([self.graphs.graphs[i] for i in rows.tolist()])
 
 
-def load_vocabulary(name: str, root: Path) -> VocabularyCase:
+def load_vocabulary(name: str) -> VocabularyCase:
     """Find the neighbourhoods of a dataset."""
-    data = load_dataset(name, root, download=False)
+    data = load_dataset(name, download=False)
     found = neighbourhoods(data)
     schema = found.info.schema
     if schema is not None and len(schema.node) > data.n_node_features:
@@ -58,20 +57,10 @@ def load_vocabulary(name: str, root: Path) -> VocabularyCase:
     return VocabularyCase(name, data, list(found.programs), GraphSet(data.graphs))
 
 
-def cpu(work: Callable[[], object], rounds: int = 9) -> float:
-    """Return the least CPU time of a few rounds."""
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        work()
-        times.append(time.process_time() - began)
-    return min(times)
-
-
 def plan_rate(case: VocabularyCase, **parts: bool) -> float:
     """Return the pairs a CPU second of a plan, with some parts of it switched off."""
     plan = _core.Plan(fitted_batch(case.programs, case.graphs), case.data.directed, **parts)
-    return case.n_pairs / cpu(lambda: plan.match(*case.graphs.arrays, NO_BUDGET, 1))
+    return case.n_pairs / least(lambda: plan.match(*case.graphs.arrays, NO_BUDGET, 1), 9)
 
 
 def separate_rate(case: VocabularyCase) -> float:
@@ -79,7 +68,7 @@ def separate_rate(case: VocabularyCase) -> float:
     some = np.random.default_rng(0).permutation(len(case.programs))[:N_PLANS].tolist()
     graphs = case.sample(N_SINGLE)
     plans = [ProgramPlan([case.programs[i]], graphs) for i in some]
-    seconds = cpu(lambda: [plan.match(graphs) for plan in plans], 3)
+    seconds = least(lambda: [plan.match(graphs) for plan in plans], 3)
     return len(some) * len(graphs) / seconds
 
 
@@ -90,7 +79,7 @@ def single_rate(case: VocabularyCase) -> float:
     answers = _core.exists(graphs.native, batch, NO_BUDGET, 1)
     if not np.array_equal(answers == 1, ProgramPlan(case.programs, graphs).match(graphs).table()):
         raise AssertionError(f"{case.name}: the plan and single searches differ")
-    seconds = cpu(lambda: _core.exists(graphs.native, batch, NO_BUDGET, 1), 2)
+    seconds = least(lambda: _core.exists(graphs.native, batch, NO_BUDGET, 1), 2)
     return len(case.programs) * len(graphs) / seconds
 
 
@@ -133,10 +122,10 @@ def smarts_rates(case: VocabularyCase) -> SmartsRates:
     def ask() -> None:
         counts[:] = [library.CountMatches(pattern, numThreads=1) for pattern in patterns]
 
-    theirs = cpu(ask, 2)
+    theirs = least(ask, 2)
     plan = ProgramPlan(programs, case.graphs)
     found = [len(rows) for rows in plan.match(case.graphs).by_program()]
-    ours = cpu(lambda: plan.match(case.graphs))
+    ours = least(lambda: plan.match(case.graphs), 9)
     pairs = len(programs) * len(case.graphs)
     different = sum(a != b for a, b in zip(counts, found, strict=True))
     return SmartsRates(pairs / theirs, pairs / ours, len(programs), different)

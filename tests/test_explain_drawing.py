@@ -344,20 +344,6 @@ def test_names_in_place_of_codes() -> None:
     assert "kind sheet" in svg  # the tooltip
 
 
-def test_pictures_of_molecules_are_small(data_dir: Path) -> None:
-    from gdlnn import load_dataset
-
-    data = load_dataset("BBBP", data_dir, download=False)[:60]
-    assert data.smiles is not None
-    sizes = []
-    for graph, smiles in zip(data.graphs, data.smiles, strict=True):
-        scores = np.linspace(-1, 1, graph.n_nodes).tolist()
-        places = [tuple(range(i, min(i + 4, graph.n_nodes))) for i in (0, 4, 8) if i < graph.n_nodes]
-        outlines = tuple(Outline(i, nodes, (), "a nitro group, +1.4") for i, nodes in enumerate(places, 1))
-        sizes.append(len(draw_graph(graph, Marks(scores, outlines), smiles).svg("a title").encode()))
-    assert np.median(sizes) <= 5000
-
-
 # --- what an explanation shows ------------------------------------------------------------------------------
 
 

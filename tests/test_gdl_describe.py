@@ -197,14 +197,6 @@ def test_a_program_of_other_features_is_refused() -> None:
         Program.parse("node x <[1, 1]>").describe(PROTEIN)
 
 
-def test_large_programs_are_described_in_time() -> None:
-    program = Program(
-        [(f"x{i}", [(i % 7, i % 7)]) for i in range(3000)],
-        [(f"x{i}", f"x{i // 2}", None) for i in range(1, 3000)],
-    )
-    assert len(program.describe()) > 3000
-
-
 def test_values_in_an_order_that_people_know_are_told_by_their_last() -> None:
     program = Program.parse(
         "node x <atom <= C, hybridisation <= sp3> node y <atom >= N> edge (x, y)", OGB_SCHEMA

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 
 import gdlnn
 from gdlnn import Feature, GraphError, ModelError, Program, Schema
-from gdlnn.graphs import interop
 from gdlnn.graphs.interop import (
     from_networkx,
     from_networkx_dataset,
@@ -53,15 +50,6 @@ def payments(seed: int, fraud: bool) -> Any:
         graph.nodes[payer]["kind"] = "person"
         graph.add_edge(payer, payee, amount="large")
     return graph
-
-
-def test_the_tutorial_links_every_public_name() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "graphs.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\{py:\w+\}`[^`]*?([\w.]+)>?`", page))
-    names = set(gdlnn.__all__) - {"__version__"}
-    homes = {name: "gdlnn.errors" if name.endswith("Error") else "gdlnn" for name in names}
-    assert {f"{home}.{name}" for name, home in homes.items()} <= linked
-    assert {f"gdlnn.graphs.interop.{name}" for name in interop.__all__} <= linked
 
 
 # --- tables -------------------------------------------------------------------------------------------------

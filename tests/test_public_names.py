@@ -27,11 +27,6 @@ MEANT = {
     "__version__",
 }
 
-PROGRAM_MEMBERS = """
-    parse from_graph from_json to_json to_text to_smarts describe canonical matches find witnesses count
-    arrays check_widths ends schema with_schema variables n_node_features n_edge_features
-"""
-
 
 def run(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -63,11 +58,6 @@ def test_type_checkers_see_the_same_names() -> None:
 def test_a_name_that_does_not_exist() -> None:
     with pytest.raises(AttributeError, match="module 'gdlnn' has no attribute 'nothing'"):
         gdlnn.nothing  # noqa: B018
-
-
-def test_program_has_the_methods_that_are_meant() -> None:
-    public = {name for name in dir(gdlnn.Program) if not name.startswith("_")}
-    assert public == set(PROGRAM_MEMBERS.split())
 
 
 HEAVY = ("torch", "sklearn", "captum", "lark", "rdkit", "scipy", "networkx", "pandas", "matplotlib")

@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -360,13 +359,3 @@ def test_molecules_are_drawn_as_chemists_do() -> None:
     assert len(steps) == 9 + 3 + 1  # bonds, and the second lines of the double ones
     lengths = [np.hypot(float(x), float(y)) for x, y in steps]
     assert sum(abs(length - BOND) < 1 for length in lengths) == 7  # a regular hexagon, and the bond to it
-
-
-def test_the_files_of_the_page_are_packaged() -> None:
-    folder = resources.files("gdlnn.report") / "page"
-    assert {item.name for item in folder.iterdir()} >= {
-        "page.html",
-        "page.css",
-        "card.js",
-        "page.js",
-    }

@@ -8,7 +8,6 @@ import io
 import json
 import random
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -244,11 +243,3 @@ def test_garbage_in_checkpoints_of_mining(tmp_path: Path) -> None:
         path.write_bytes(header + record({**sound, **changes}))
         with pytest.raises(MiningError, match="is not a valid result"):
             mine(TREES, checkpoint=path)
-
-
-def test_temporary_files_are_not_left(tmp_path: Path) -> None:
-    """What the readers of this test use is removed again."""
-    before = set(Path(tempfile.gettempdir()).iterdir())
-    for reader in ("tu", "jsonl"):
-        READERS[reader](sound_files(reader)[0])
-    assert set(Path(tempfile.gettempdir()).iterdir()) == before

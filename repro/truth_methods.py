@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
-from gdlnn.model import GDLNNClassifier
 from repro.baselines import GINClassifier, GNNExplainer, NodeIntegratedGradients, SubgraphX
 from repro.methods import GNN_QUICK
+
+from gdlnn.model import GDLNNClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 NETWORK_GRAPHS, SUBGRAPHX_GRAPHS = 40, 5
 """Graphs of each rule that explainers of GIN explain; SubgraphX takes ten seconds for each."""
 GIN_EPOCHS, GIN_PATIENCE = 100, 30
-
-
-class Effort(NamedTuple):
-    """How much is done: seed, threads, and whether it is a quick run, whose figures mean little."""
-
-    seed: int = 0
-    n_jobs: int = 1
-    quick: bool = False
 
 
 class Found(NamedTuple):
@@ -49,35 +41,33 @@ class TruthMethod(NamedTuple):
     model
         Which model it explains, a name in `MODELS`; None for one that needs none.
     explain
-        From the model, graphs, the sizes of their truths and the effort to explanations.
+        From the model, graphs, the sizes of their truths and a seed to explanations.
     most
         Most graphs that it explains, or None.
     """
 
     title: str
     model: str | None
-    explain: Callable[[Any, Sequence[Graph], Sequence[int], Effort], Found]
+    explain: Callable[[Any, Sequence[Graph], Sequence[int], int], Found]
     most: int | None = None
 
 
 # --- models -----------------------------------------------------------------------------------------------
 
 
-def _gdlnn(head: str) -> Callable[[GraphDataset, GraphDataset, Effort], Any]:
-    def fit(train: GraphDataset, val: GraphDataset, effort: Effort) -> Any:
-        model = GDLNNClassifier(head=head, seed=effort.seed, n_jobs=effort.n_jobs, progress=False)
-        return model.fit(train, validation=val)
+def _gdlnn(head: str) -> Callable[[GraphDataset, GraphDataset, int, int], Any]:
+    def fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int) -> Any:
+        return GDLNNClassifier(head=head, seed=seed, n_jobs=jobs, progress=False).fit(train, validation=val)
 
     return fit
 
 
-def _gin(train: GraphDataset, val: GraphDataset, effort: Effort) -> Any:
-    epochs = 10 if effort.quick else GIN_EPOCHS
-    model = GINClassifier(**GNN_QUICK, epochs=epochs, patience=GIN_PATIENCE, seed=effort.seed, device="cpu")
+def _gin(train: GraphDataset, val: GraphDataset, seed: int, _jobs: int) -> Any:
+    model = GINClassifier(**GNN_QUICK, epochs=GIN_EPOCHS, patience=GIN_PATIENCE, seed=seed, device="cpu")
     return model.fit(train, validation=val)
 
 
-MODELS: dict[str, Callable[[GraphDataset, GraphDataset, Effort], Any]] = {
+MODELS: dict[str, Callable[[GraphDataset, GraphDataset, int, int], Any]] = {
     "gdlnn": _gdlnn("mlp"),
     "gdlnn-linear": _gdlnn("linear"),
     "gdlnn-scorecard": _gdlnn("scorecard"),
@@ -88,14 +78,14 @@ MODELS: dict[str, Callable[[GraphDataset, GraphDataset, Effort], Any]] = {
 # --- explanations -----------------------------------------------------------------------------------------
 
 
-def _programs(model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], effort: Effort) -> Found:
-    found = model.explain(list(graphs), seed=effort.seed)
+def _programs(model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], seed: int) -> Found:
+    found = model.explain(list(graphs), seed=seed)
     return Found([e.node_mask for e in found], [e.node_scores for e in found])
 
 
-def _network(maker: Callable[[Any, Effort], Any]) -> Callable[..., Found]:
-    def explain(model: Any, graphs: Sequence[Graph], sizes: Sequence[int], effort: Effort) -> Found:
-        explainer = maker(model, effort)
+def _network(maker: Callable[[Any, int], Any]) -> Callable[..., Found]:
+    def explain(model: Any, graphs: Sequence[Graph], sizes: Sequence[int], seed: int) -> Found:
+        explainer = maker(model, seed)
         found = [explainer.explain(graph, size) for graph, size in zip(graphs, sizes, strict=True)]
         masks = [e.node_mask for e in found]
         return Found(masks, [e.node_scores for e in found], masks)
@@ -103,47 +93,34 @@ def _network(maker: Callable[[Any, Effort], Any]) -> Callable[..., Found]:
     return explain
 
 
-def _subgraphx(model: Any, effort: Effort) -> SubgraphX:
-    less: dict[str, Any] = {"n_rollouts": 2, "n_samples": 5} if effort.quick else {}
-    return SubgraphX(model, seed=effort.seed, min_nodes=3, progress=False, **less)
-
-
-def _random(_model: Any, graphs: Sequence[Graph], sizes: Sequence[int], effort: Effort) -> Found:
-    rng = np.random.default_rng(effort.seed)
+def _random(_model: Any, graphs: Sequence[Graph], sizes: Sequence[int], seed: int) -> Found:
+    rng = np.random.default_rng(seed)
     scores = [rng.random(graph.n_nodes) for graph in graphs]
     masks = [np.argsort(np.argsort(-some)) < size for some, size in zip(scores, sizes, strict=True)]
     return Found(masks, scores)
 
 
-def heteroatoms(graph: Graph) -> Any:
-    """Return which atoms are neither carbon nor hydrogen."""
-    assert graph.schema is not None
-    names = [graph.schema.node[0].value_name(value) for value in graph.node_features[:, 0].tolist()]
-    return np.array([name not in ("C", "H") for name in names])
-
-
-def _heteroatoms(_model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], _effort: Effort) -> Found:
-    masks = [heteroatoms(graph) for graph in graphs]
+def _heteroatoms(_model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], _seed: int) -> Found:
+    """Choose the atoms that are neither carbon nor hydrogen."""
+    masks = []
+    for graph in graphs:
+        assert graph.schema is not None
+        names = [graph.schema.node[0].value_name(value) for value in graph.node_features[:, 0].tolist()]
+        masks.append(np.array([name not in ("C", "H") for name in names]))
     return Found(masks, [mask.astype(float) for mask in masks])
 
+
+_gradients = _network(lambda model, _seed: NodeIntegratedGradients(model))
+_gnnexplainer = _network(lambda model, seed: GNNExplainer(model, seed=seed))
+_subgraphx = _network(lambda model, seed: SubgraphX(model, seed=seed, min_nodes=3, progress=False))
 
 METHODS: dict[str, TruthMethod] = {
     "gdlnn": TruthMethod("GDLNN", "gdlnn", _programs),
     "gdlnn-linear": TruthMethod("GDLNN, linear head", "gdlnn-linear", _programs),
     "gdlnn-scorecard": TruthMethod("GDLNN, scorecard", "gdlnn-scorecard", _programs),
-    "gradients": TruthMethod(
-        "GIN + integrated gradients",
-        "gin",
-        _network(lambda model, _: NodeIntegratedGradients(model)),
-        NETWORK_GRAPHS,
-    ),
-    "gnnexplainer": TruthMethod(
-        "GIN + GNNExplainer",
-        "gin",
-        _network(lambda model, effort: GNNExplainer(model, seed=effort.seed)),
-        NETWORK_GRAPHS,
-    ),
-    "subgraphx": TruthMethod("GIN + SubgraphX", "gin", _network(_subgraphx), SUBGRAPHX_GRAPHS),
+    "gradients": TruthMethod("GIN + integrated gradients", "gin", _gradients, NETWORK_GRAPHS),
+    "gnnexplainer": TruthMethod("GIN + GNNExplainer", "gin", _gnnexplainer, NETWORK_GRAPHS),
+    "subgraphx": TruthMethod("GIN + SubgraphX", "gin", _subgraphx, SUBGRAPHX_GRAPHS),
     "random": TruthMethod("random nodes", None, _random),
     "heteroatoms": TruthMethod("all heteroatoms", None, _heteroatoms),
 }

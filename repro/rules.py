@@ -1,0 +1,234 @@
+"""How well explanations find the truth, where it is known: `python -m repro rules`.
+
+Labels are planted on the molecules of BBBP by rules of groups, and on synthetic graphs by motifs (see
+`repro.planted`); Mutagenicity and BA-2Motifs have a truth of their own. A rule is learnt from labels alone;
+nothing is chosen on the test set.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from repro.metrics import overlap
+from repro.planted import RULES, plant, renumbered
+from repro.tables import has_part, markdown, replace_part
+
+from gdlnn import GraphDataset, load_dataset
+from repro.rows import OUT, Row, Rows
+from repro.truth_methods import DEFAULT, METHODS, MODELS, TruthMethod
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+OF_KNOWN = {"Mutagenicity": "NO2 or NH2", "BA-2Motifs": "a cycle or a house"}
+COLUMNS = {
+    "accuracy": "accuracy",
+    "misled_accuracy": "… decoy lies",
+    "auc": "AUC",
+    "at_size": "Jaccard at size",
+    "jaccard": "Jaccard",
+    "precision": "precision",
+    "recall": "recall",
+}
+AUC_AIM, JACCARD_AIM = 0.95, 0.75
+
+
+class Problem(NamedTuple):
+    """Graphs with a truth.
+
+    Attributes
+    ----------
+    name
+        The name on the command line.
+    train, val, test
+        The parts; ``node_masks`` of the test set is the truth.
+    wanted
+        For each test graph the prediction with which its explanation is scored.
+    misled
+        Which test graphs have a decoy that speaks for the other label, or None.
+    """
+
+    name: str
+    train: GraphDataset
+    val: GraphDataset
+    test: GraphDataset
+    wanted: Any
+    misled: Any = None
+
+
+def rules(
+    names: Annotated[str, typer.Option("--rules", help="Rules, separated by commas.")] = "all",
+    methods: Annotated[str, typer.Option(help=f"Some of {', '.join(METHODS)}.")] = ",".join(DEFAULT),
+    graphs: Annotated[
+        int | None, typer.Option(help="Most graphs that are scored for each rule; default all.")
+    ] = None,
+    seed: int = 0,
+    jobs: Annotated[int, typer.Option(help="Number of threads.")] = 1,
+    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/rules.jsonl"),
+    document: Annotated[
+        list[Path] | None, typer.Option(help="Markdown files in which to update the tables.")
+    ] = None,
+) -> None:
+    """Compare explanations with the nodes that decide, where these are known."""
+    logging.getLogger("gdlnn").setLevel(logging.ERROR)
+    asked = _checked(names, [*RULES, *OF_KNOWN]) if names != "all" else [*RULES, *OF_KNOWN]
+    chosen = _checked(methods, METHODS)
+    found, settings = Rows(out), {"seed": seed, "graphs": graphs}
+    for name in asked:
+        wanted = [{**settings, "rule": name, "method": m} for m in chosen if applies(m, name)]
+        missing = [one for one in wanted if found.find(one) is None]
+        for row in measured(load_problem(name, seed), missing, jobs) if missing else ():
+            found.add(row)
+            typer.echo(f"{name}, {row['method']}", err=True)
+    places = [{**settings, "rule": name, "method": method} for name in asked for method in chosen]
+    rows = [known for place in places if (known := found.find(place))]
+    short, whole = f"`python -m repro rules`\n\n{summary(rows)}\n\n{aims(rows)}", table(rows)
+    typer.echo(f"{short}\n{whole}")
+    for page in document or ():
+        for part, text in (("rules", short), ("rules-all", whole)):
+            if has_part(page, part):
+                replace_part(page, part, text)
+
+
+def applies(method: str, rule: str) -> bool:
+    """Say whether a method can explain the graphs of a rule: heteroatoms are those of molecules."""
+    of_molecules = RULES[rule].kind == "molecules" if rule in RULES else rule == "Mutagenicity"
+    return method != "heteroatoms" or of_molecules
+
+
+def _checked(words: str, known: Sequence[str] | dict[str, Any]) -> list[str]:
+    names = words.split(",")
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"expected some of {', '.join(known)}, got {name}")
+    return names
+
+
+# --- problems ---------------------------------------------------------------------------------------------
+
+
+def load_problem(name: str, seed: int) -> Problem:
+    """Plant a rule, or take a dataset with a truth: the motifs, or NO2 and NH2 if predicted mutagenic."""
+    if name in RULES:
+        molecules = load_dataset("BBBP", download=False) if RULES[name].kind == "molecules" else None
+        train, val, test, misled = plant(RULES[name], seed, molecules)
+        return Problem(name, train, val, test, np.asarray(test.y), misled)
+    train, val, test = load_dataset(name, download=False).split("paper", seed)
+    test = renumbered(test, seed)
+    wanted = np.asarray(test.y)
+    if name == "Mutagenicity":
+        assert test.schema is not None
+        wanted = next(label for label, title in test.schema.classes.items() if title == "mutagen")
+    return Problem(name, train, val, test, wanted)
+
+
+# --- measuring --------------------------------------------------------------------------------------------
+
+
+def measured(problem: Problem, settings: Sequence[Row], jobs: int) -> Iterator[Row]:
+    """Fit each model once, and score every method that explains it: yield the settings with the scores."""
+    fitted: dict[str, Any] = {}
+    for one in settings:
+        method, seed = METHODS[one["method"]], one["seed"]
+        if method.model is not None and method.model not in fitted:
+            fitted[method.model] = MODELS[method.model](problem.train, problem.val, seed, jobs)
+        model = None if method.model is None else fitted[method.model]
+        yield {**one, **scored(problem, method, model, seed, one["graphs"])}
+
+
+def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: int | None) -> Row:
+    """Return what a method reached, as in `COLUMNS`; what cannot be measured is left out."""
+    test = problem.test
+    # Without a model all graphs of the rule's class are scored.
+    predicted = np.asarray(test.y if model is None else model.predict(test))
+    marked = np.array([mask is not None and bool(mask.any()) for mask in test.node_masks or ()])
+    kept = np.flatnonzero(marked & (predicted == problem.wanted))
+    kept = kept[: min([limit for limit in (most, method.most) if limit is not None], default=None)]
+    row: Row = {"n_graphs": len(kept)}
+    if model is not None:
+        right = predicted == test.y
+        row["accuracy"] = float(right.mean())
+        row["misled_accuracy"] = None if problem.misled is None else float(right[problem.misled].mean())
+    if not len(kept):
+        return row
+    chosen = test.take(kept)
+    truths = [np.asarray(mask) for mask in chosen.node_masks or ()]
+    given = method.explain(model, chosen.graphs, [int(truth.sum()) for truth in truths], seed)
+    scores = overlap(given.masks, truths, given.scores)
+    at_size = scores.jaccard_at_size if given.at_size is None else overlap(given.at_size, truths).jaccard
+    return {
+        **row,
+        "auc": scores.auc,
+        "at_size": at_size,
+        "jaccard": scores.jaccard,
+        "precision": scores.precision,
+        "recall": scores.recall,
+        "nodes": float(np.mean([np.sum(mask) for mask in given.masks])),
+    }
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the rows as a Markdown table; a rule is named in its first row."""
+    lines, before = [], ""
+    for row in rows:
+        first = "" if row["rule"] == before else row["rule"]
+        figures = [_cell(row, name) for name in COLUMNS]
+        nodes = f"{row['nodes']:.1f}" if "nodes" in row else "–"
+        lines.append([first, METHODS[row["method"]].title, str(row["n_graphs"]), *figures, nodes])
+        before = row["rule"]
+    return markdown(["rule", "method", "graphs", *COLUMNS.values(), "nodes"], lines)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Return a table with one row per rule: GDLNN next to GIN's best explainer and simple guesses."""
+    ours, theirs = list(COLUMNS)[:5], list(COLUMNS)[:4]
+    lines = []
+    for rule in dict.fromkeys(row["rule"] for row in rows):
+        of = {row["method"]: row for row in rows if row["rule"] == rule}
+        best = _best_rival(rows, rule)
+        cells = [_cell(of.get("gdlnn"), name) for name in ours] + [_cell(best, name) for name in theirs]
+        cells += [_cell(of.get(name), "at_size") for name in ("heteroatoms", "random")]
+        lines.append([rule, RULES[rule].words if rule in RULES else OF_KNOWN[rule], *cells])
+    header = ["rule", "what decides", *(COLUMNS[name] for name in ours), "GIN: accuracy"]
+    header += [*(COLUMNS[name] for name in theirs[1:]), "all heteroatoms", "random nodes"]
+    return markdown(header, lines)
+
+
+def _cell(row: Row | None, name: str) -> str:
+    value = None if row is None else row.get(name)
+    return "–" if value is None or np.isnan(value) else f"{value:.3f}"
+
+
+def _best_rival(rows: Sequence[Row], rule: str) -> Row | None:
+    """Return GIN with the explainer that finds most of the truth."""
+    rivals = [row for row in rows if row["rule"] == rule and METHODS[row["method"]].model == "gin"]
+    return max(rivals, key=_at_size, default=None)
+
+
+def _at_size(row: Row) -> float:
+    return row.get("at_size") or 0.0
+
+
+def aims(rows: Sequence[Row]) -> str:
+    """Say on how many noiseless rules the aims hold, and where GDLNN is ahead of GIN's best explainer."""
+    lines = []
+    for name in dict.fromkeys(row["method"] for row in rows if row["method"].startswith("gdlnn")):
+        own = [r for r in rows if r["method"] == name and r["rule"] in RULES and RULES[r["rule"]].noiseless]
+        if not own:
+            continue
+        reached = sum((row.get("auc") or 0) >= AUC_AIM and _at_size(row) >= JACCARD_AIM for row in own)
+        pairs = [(row, rival) for row in own if (rival := _best_rival(rows, row["rule"])) is not None]
+        ahead = sum(_at_size(rival) < _at_size(row) for row, rival in pairs)
+        against = f"; ahead of GIN with its best explainer on {ahead} of {len(pairs)}" if pairs else ""
+        lines.append(
+            f"- {METHODS[name].title}: AUC ≥ {AUC_AIM} and Jaccard at size ≥ {JACCARD_AIM} on {reached} of "
+            f"{len(own)} noiseless rules{against}."
+        )
+    return "\n".join(lines) + "\n"
