@@ -15,7 +15,6 @@ from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
 from gdlnn.mining import neighbourhoods
 
@@ -29,7 +28,7 @@ Strategy = Literal["greedy", "sequential"]
 
 def mine(
     dataset: opt.Dataset,
-    output: Annotated[Path | None, opt.output("The .gdl file to write.")] = None,
+    output: Annotated[Path, opt.output("The .gdl file to write.")],
     vocabulary: Annotated[
         Literal["mined", "neighbourhoods"],
         typer.Option(help="Search using the labels, or take the surroundings of nodes, without labels."),
@@ -83,13 +82,6 @@ def mine(
     ] = None,
     dask: Annotated[str | None, opt.dask("Mine")] = None,
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished descents")] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Mine only a sample, and estimate the cost of the whole run.")
-    ] = False,
-    sample: Annotated[int, typer.Option(help="With --estimate: how many descents to mine.")] = 50,
-    workers: Annotated[
-        int | None, typer.Option(help="With --estimate: the number of threads or processes to assume.")
-    ] = None,
     split: opt.Split = "auto",
     part: Annotated[opt.Part, typer.Option(help="Which part of the split to mine.")] = "train",
     smiles: opt.Smiles = None,
@@ -107,10 +99,7 @@ def mine(
 
     After Ctrl-C or --time-limit the finished programs are written and marked incomplete.
     """
-    if output is None and not estimate:
-        raise MiningError("choose a file to write with -o, or --estimate")
-    if output is not None:
-        opt.check_output(output, dataset, checkpoint=checkpoint)
+    opt.check_output(output, dataset, checkpoint=checkpoint)
     kept = None if top == "all" else _number(top, "--top")
     chosen = _targets(targets)
     reading = MoleculeReader(features, fragments, standardize)
@@ -126,34 +115,13 @@ def mine(
         )
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early stop is reported below
     graphs = opt.part_of(data, split, part, seed)
-    if vocabulary == "neighbourhoods" and output is not None:
+    if vocabulary == "neighbourhoods":
         found_programs = neighbourhoods(
             graphs, radius, "auto" if min_support == 1 else min_support, n_jobs=jobs
         )
         _write(found_programs, found_programs.summary(), kept, output, show, as_json=as_json, quiet=quiet)
         return
     n_bags = _bags(bags)
-    if estimate or output is None:
-        found = estimate_mining(
-            graphs,
-            epsilon=epsilon,
-            strategy=strategy,
-            connected=connected,
-            targets=chosen,
-            nominal=nominal,
-            step_budget=step_budget,
-            n_jobs=jobs,
-            seed=seed,
-            restarts=restarts,
-            bags=n_bags,
-            sample=sample,
-            n_workers=workers,
-        )
-        if as_json:
-            opt.print_json(found.to_json())
-        else:
-            echo(str(found))
-        return
     with opt.executor_of(dask, "" if quiet else "mining") as executor:
         programs = mine_programs(
             graphs,

@@ -17,7 +17,6 @@ from gdlnn.cli.train_tables import (
     labelled_sets,
     row_weights,
     split_parts,
-    tell_time,
     told_of_twins,
     told_scores,
     train_several,
@@ -41,9 +40,9 @@ LONGEST = 240
 def train(
     dataset: opt.Dataset,
     output: Annotated[
-        Path | None,
+        Path,
         opt.output("The model file to write; with several labels, a folder for the models and an index."),
-    ] = None,
+    ],
     vocabulary: Annotated[
         Literal["auto", "neighbourhoods", "mined"],
         typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts imply mined."),
@@ -125,9 +124,6 @@ def train(
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
     root: opt.Root = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Estimate how long training takes; do not train.")
-    ] = False,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("Print no progress bar and no report.")] = False,
 ) -> None:
@@ -137,8 +133,6 @@ def train(
     """
     from gdlnn.model.calibration import checked_rule
 
-    if output is None and not estimate:
-        raise ModelError("choose a model file to write with -o, or --estimate")
     split, columns = _split_columns(split, split_column, weight_column, cv)
 
     def say(text: str) -> None:
@@ -147,9 +141,9 @@ def train(
 
     with opt.given_input(dataset) as source:
         labels = label_columns(source, label, encoding)
-        if output is not None and len(labels) > 1:
+        if len(labels) > 1:
             check_folder(output)
-        elif output is not None:
+        else:
             opt.check_output(output, source, checkpoint=checkpoint)
         reading = {
             "smiles": smiles,
@@ -175,13 +169,6 @@ def train(
         search["epsilon"] = _epsilons(epsilon)
     if k is not None:
         search["k"] = _number_of_programs(k)
-
-    if estimate or output is None:
-        if tuned:
-            raise ModelError("--estimate does not work with --paper, which trains many models")
-        model = _unfitted(vocabulary, search, head, options, checkpoint)
-        tell_time(sets, model, split, seed, cv, as_json=as_json)
-        return
 
     def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:
         def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:

@@ -5,18 +5,15 @@ and saves programs.
 """
 
 from gdlnn.mining.comparison import objective, random_programs
-from gdlnn.mining.estimate import Estimate, estimate
 from gdlnn.mining.miner import mine
 from gdlnn.mining.neighbourhood_programs import neighbourhoods
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 
 __all__ = [
-    "Estimate",
     "MinedProgram",
     "MiningStats",
     "ProgramSet",
     "SetInfo",
-    "estimate",
     "mine",
     "neighbourhoods",
     "objective",

@@ -19,7 +19,7 @@ from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon, whole, wrong
 from gdlnn.mining.tasks import choose_targets
-from gdlnn.progress import portion
+from gdlnn.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def mine_in_bags(
         own = {**options, "targets": places, "checkpoint": _own_file(options["checkpoint"], number)}
         if options["time_limit"] is not None:
             own["time_limit"] = max(0.0, options["time_limit"] - (time.monotonic() - started))
-        with portion(number, len(parts)):
+        with stage(f"bag {number + 1} of {len(parts)}"):
             programs = search(dataset.take(rows), **own)
         found.append((rows, programs))
         stopped_by = programs.stopped_by

@@ -31,12 +31,12 @@ from gdlnn.mining.settings import (
     whole,
 )
 from gdlnn.mining.supports import parse_rows
-from gdlnn.mining.tasks import Plan, Tally, choose_targets, make_plan
-from gdlnn.progress import is_watched, progress_bar
+from gdlnn.mining.tasks import Plan, choose_targets, make_plan
+from gdlnn.progress import progress_bar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
     from types import FrameType
 
@@ -149,7 +149,7 @@ def mine(
             header = checkpoint_header(data.fingerprint, labels, settings, plan)
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
-        report = stack.enter_context(_reporting(progress, plan, results.values()))
+        report = stack.enter_context(_reporting(progress, len(plan), results.values()))
         stopped_by = _run_tasks(start, len(plan), results, saved, report, clock)
     described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
     complete = stopped_by is None
@@ -268,18 +268,15 @@ def _run_tasks(
 
 @contextmanager
 def _reporting(
-    wanted: bool, plan: Plan, before: Iterable[TaskResult]
+    wanted: bool, n_tasks: int, before: Collection[TaskResult]
 ) -> Iterator[Callable[[Sequence[TaskResult]], None]]:
     """Show a bar, if wanted, that a function moves by finished descents."""
-    if not wanted or not is_watched():
-        yield lambda _batch: None
-        return
-    tally = Tally(plan, before)
-    with progress_bar("mining", tally.total, completed=tally.done, says=str(tally)) as update:
+    programs = {result.program for result in before}
+    with progress_bar("mining", n_tasks, completed=len(before), wanted=wanted) as update:
 
         def report(batch: Sequence[TaskResult]) -> None:
-            tally.add(batch)
-            update(completed=tally.done, says=str(tally))
+            programs.update(result.program for result in batch)
+            update(advance=len(batch), says=f"descents, {len(programs)} programs")
 
         yield report
 

@@ -16,7 +16,7 @@ from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.mining.settings import non_negative, whole
 from gdlnn.mining.supports import Support
-from gdlnn.progress import moved
+from gdlnn.progress import stage_done
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -453,7 +453,7 @@ class ProgramSet(Sequence[MinedProgram]):
         for number, item in enumerate(self._items):
             example = item.example or examples.find(item)
             items.append(item if example is None else item.replace(example=example))
-            moved(number, len(self._items))
+            stage_done(number + 1, len(self._items))
         return self._with(items)
 
     def to_frame(self) -> Any:

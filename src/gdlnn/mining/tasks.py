@@ -1,4 +1,4 @@
-"""Tasks: the descents of a mining call, each from a target or one component of it, and their progress.
+"""Tasks: the descents of a mining call, each from a target or one component of it.
 
 The tasks do not depend on the number of threads or on what has been mined before: the same call always has
 the same ones.
@@ -6,8 +6,7 @@ the same ones.
 
 from __future__ import annotations
 
-import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,11 +21,9 @@ from gdlnn.graphs.splits import stratified_sample
 from gdlnn.mining.settings import MOST_TARGETS, wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph, GraphDataset
-    from gdlnn.mining.results import TaskResult
     from gdlnn.mining.settings import Settings, Targets
 
 IntArray = npt.NDArray[np.int64]
@@ -157,32 +154,3 @@ def _listed(targets: npt.ArrayLike, n: int) -> IntArray:
 
 def _not_targets(got: object) -> MiningError:
     return wrong("targets", "None, auto, a number, a fraction, row numbers or a mask over the graphs", got)
-
-
-class Tally:
-    """The progress of mining: targets done, programs found, best score, rate."""
-
-    def __init__(self, plan: Plan, before: Iterable[TaskResult]) -> None:
-        self._plan = plan
-        self._open = Counter(row for rows in plan.rows for row in rows)
-        self._programs: set[Program] = set()
-        self.best, self.done, self.total = 0.0, 0, len(plan.targets)
-        self.add(before)
-        self._done_before, self._start = self.done, time.monotonic()
-
-    def add(self, results: Iterable[TaskResult]) -> None:
-        """Count finished descents; a target is done with its last one."""
-        for result in results:
-            self._programs.add(result.program)
-            self.best = max(self.best, result.score)
-            for row in self._plan.rows[result.task]:
-                self._open[row] -= 1
-                self.done += self._open[row] == 0
-
-    @property
-    def rate(self) -> float:
-        """Targets per second in this run."""
-        return (self.done - self._done_before) / max(1e-9, time.monotonic() - self._start)
-
-    def __str__(self) -> str:
-        return f"targets, {len(self._programs)} programs, best {self.best:.4f}, {self.rate:.1f}/s"

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from gdlnn.errors import ModelError
-from gdlnn.progress import portion
+from gdlnn.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -245,7 +245,7 @@ def cross_fitted(
     """
     n_classes = int(codes.max()) + 1
     said = np.zeros((len(codes), n_classes))
-    for number, rows in enumerate(folds):
+    for number, rows in enumerate(folds, start=1):
         outside = np.ones(len(codes), dtype=bool)
         outside[rows] = False
         if len(np.unique(codes[outside])) < n_classes:
@@ -254,7 +254,7 @@ def cross_fitted(
         head = make_head()
         if getattr(head, "ensemble_size", 1) > 2:
             head.ensemble_size = 2
-        with portion(number, len(folds)):
+        with stage(f"fold {number} of {len(folds)}"):
             others = np.flatnonzero(outside)
             head.fit(table[others][:, shown], codes[others], **fitting(others))
         said[rows] = head.predict_proba(table[rows][:, shown])

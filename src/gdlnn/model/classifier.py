@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +49,6 @@ from gdlnn.model.pooling import any_quantity
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.seen import SeenGraphs
-from gdlnn.model.training_stages import CALIBRATING, EXAMPLES, HEAD, MATCHING, RECORDING, Settled
-from gdlnn.model.training_time import expected_stages
 from gdlnn.model.vocabulary import (
     Mined,
     Neighbourhoods,
@@ -61,7 +59,7 @@ from gdlnn.model.vocabulary import (
     make_sources,
     union,
 )
-from gdlnn.progress import is_watched, stage, staged_bar
+from gdlnn.progress import stage, stages
 
 if TYPE_CHECKING:
     import os
@@ -84,6 +82,15 @@ _HEADS: dict[str, Callable[[], Any]] = {
     "scorecard": ScorecardHead,
 }
 logger = logging.getLogger(__name__)
+
+
+class _Task(NamedTuple):
+    """The training and validation graphs, the sources of programs, and whether features are pooled."""
+
+    train: GraphDataset
+    val: GraphDataset | None
+    sources: list[Source]
+    pooled: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -235,15 +242,14 @@ class GDLNNClassifier(GraphClassifier):
                 "fit: validation: no fraction can be held out: the given programs were mined from all graphs"
             )
         fraction = 0.0 if programs is not None else self.validation_fraction
-        settled = self._settle(data, validation, fraction)
-        watched = self.progress and is_watched()
-        expected = expected_stages(self, settled, mined=programs is None) if watched else {}
-        with staged_bar("training", expected, wanted=self.progress):
-            kept = np.isin(data.indices, settled.train.indices)
-            self._fit(settled, programs, None if weights is None else weights[kept])
+        task = self._prepared(data, validation, fraction)
+        if weights is not None:
+            weights = weights[np.isin(data.indices, task.train.indices)]
+        with stages(wanted=self.progress):
+            self._fit(task, programs, weights)
         return self
 
-    def _settle(self, data: GraphDataset, validation: Validation, fraction: float) -> Settled:
+    def _prepared(self, data: GraphDataset, validation: Validation, fraction: float) -> _Task:
         """Resolve the parameters that depend on the data, before anything is mined."""
         train, val = training_and_validation(data, validation, fraction, self.seed)
         if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
@@ -257,15 +263,15 @@ class GDLNNClassifier(GraphClassifier):
         pooled = self._pools(train) and not (card and self.pooled == "auto")
         # By default a scorecard chooses among programs found without labels.
         vocabulary = "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
-        return Settled(train, val, make_sources(vocabulary, train), pooled)
+        return _Task(train, val, make_sources(vocabulary, train), pooled)
 
     def _fit(
         self,
-        settled: Settled,
+        task: _Task,
         programs: ProgramSet | Sequence[ProgramSet] | None,
         weights: FloatArray | None,
     ) -> None:
-        train, val, sources, pooled = settled
+        train, val, sources, pooled = task
         if programs is not None:
             given = _given(programs, train)
             self.programs_ = sources[0].columns(given) if len(sources) == 1 else union(given)
@@ -282,9 +288,9 @@ class GDLNNClassifier(GraphClassifier):
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
         self._fit_head(train, val, sources, weights)
         if train.reading is not None:  # so that pictures show programs as parts of molecules
-            with stage(EXAMPLES):
+            with stage("finding examples"):
                 self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
-        with stage(RECORDING):
+        with stage("recording the training graphs"):
             self.seen_: SeenGraphs | None = SeenGraphs.of(train, val)
             self.domain_ = Domain.of(train, self.programs_, self.seen_values_)
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
@@ -337,15 +343,15 @@ class GDLNNClassifier(GraphClassifier):
         codes = self._codes(train.y)
         if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
             assert val.y is not None
-            with stage(MATCHING):
+            with stage("matching the validation set"):
                 held_out = self.layer_.transform(val)
             held_out = csr_array(held_out) if issparse(table) else held_out
             fitting: dict[str, Any] = {"validation": (held_out, self._codes(val.y)), "row_weights": weights}
         else:
             fitting = {} if weights is None else self._weighting(weights)
-        with stage(HEAD):
+        with stage("training the head"):
             self.head_.fit(table, codes, **fitting)
-        with stage(CALIBRATING):
+        with stage("calibrating"):
             self._calibrate(table, codes, train, val, sources, weights)
         if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
             self.programs_ = self.programs_.take(self.head_.keep_selected())

@@ -29,7 +29,7 @@ from gdlnn.graphs.schema import label_codes
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.head import class_weights
 from gdlnn.model.layer import GDLTransformer
-from gdlnn.progress import moved
+from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -437,8 +437,8 @@ def _train(
         losses = _epoch(head, stack, optimiser, train, weights, generator)
         rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
         history += rows
+        stage_done(epoch, head.epochs)
         if val is None:
-            moved(epoch, head.epochs)
             continue
         for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
             rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
@@ -447,17 +447,10 @@ def _train(
                 best[i], since[i] = (accuracy, -loss), 0
                 for state, parameter in zip(best_states, parameters, strict=True):
                     state[i] = parameter.detach()[i]
-        moved(epoch, epoch + _epochs_left(head, epoch, min(since)))
         if min(since) >= head.patience:
             break
     stack.unstack(best_states if val is not None else [p.detach() for p in parameters])
     return history
-
-
-def _epochs_left(head: MLPHead, epoch: int, since: int) -> float:
-    """Estimate how many epochs are left before early stopping: between the minimum and the maximum."""
-    most = head.epochs - epoch
-    return math.sqrt(min(max(0, head.patience - since), most) * most)
 
 
 def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:

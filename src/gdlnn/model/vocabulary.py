@@ -19,7 +19,7 @@ from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
 from gdlnn.mining.bags import bag_rows, n_bags
 from gdlnn.mining.hidden_features import find_hidden
-from gdlnn.mining.neighbourhood_programs import least_support, smallest_of_equals
+from gdlnn.mining.neighbourhood_programs import smallest_of_equals
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
 from gdlnn.progress import stage
@@ -54,8 +54,6 @@ MOST_COLUMNS = 10_000
 """Maximum number of neighbourhoods that become columns."""
 MANY_GRAPHS = 2000
 """With more training graphs, "auto" omits the last ε, which then takes longer than the others."""
-NEIGHBOURHOODS = "finding neighbourhoods"
-"""The stage of training that finds neighbourhoods; those of mining are named by `mining_stage`."""
 logger = logging.getLogger(__name__)
 
 
@@ -146,13 +144,9 @@ class Neighbourhoods(BaseEstimator):
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Find the neighbourhoods; structure features have already been added if requested."""
         options = self.get_params(deep=False)
-        with stage(NEIGHBOURHOODS):
+        with stage("finding neighbourhoods"):
             found = neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)
             return [labelled(found, train)]
-
-    def least_support(self, n_graphs: int) -> int:
-        """Return in how many of the graphs a neighbourhood must occur."""
-        return least_support(self.min_support, n_graphs)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""
@@ -236,7 +230,7 @@ def mine_epsilons(
     sets = []
     for value in listed_epsilons(epsilon, len(train)):
         file = None if folder is None else folder / checkpoint_name(value)
-        with stage(mining_stage(value)):
+        with stage(f"mining, ε = {value}"):
             programs = mine(
                 train,
                 epsilon=value,
@@ -251,11 +245,6 @@ def mine_epsilons(
         if programs.stopped_by == "interrupt":
             raise KeyboardInterrupt
     return sets
-
-
-def mining_stage(epsilon: Epsilon) -> str:
-    """Return the name of the stage that mines with one ε."""
-    return f"mining, ε = {epsilon}"
 
 
 def checkpoint_name(epsilon: Epsilon) -> str:
