@@ -142,7 +142,7 @@ def sound_files(name: str) -> list[bytes]:
 
 
 def _explanation() -> dict[str, Any]:
-    model = load_model(Path(__file__).parent.parent / "fixtures" / "model-v1" / "model_v1.gdlnn")
+    model = load_model(Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn")
     info = model.programs_.info
     nodes, edges = np.ones((3, info.n_node_features)), np.ones((2, info.n_edge_features))
     graph = Graph(nodes, [(0, 1), (1, 2)], edges, directed=info.directed)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gdlnn.model.head import MLPHead
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.model_file import load_model, save_model
-    from gdlnn.model.network import GDLLayer
     from gdlnn.model.pl4xgl import PL4XGLClassifier
     from gdlnn.model.pooling import PooledFeatures
     from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from gdlnn.model.vocabulary import Mined, Neighbourhoods
 
 _HOMES = {
-    "GDLLayer": "gdlnn.model.network",
     "GDLNNClassifier": "gdlnn.model.classifier",
     "GDLTransformer": "gdlnn.model.layer",
     "MLPHead": "gdlnn.model.head",
@@ -39,7 +37,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "GDLLayer",
     "GDLNNClassifier",
     "GDLTransformer",
     "MLPHead",

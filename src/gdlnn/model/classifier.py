@@ -68,14 +68,6 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
 
 FloatArray = npt.NDArray[np.float64]
-# The new places of parameters of version 0.1, which `paper` names in its error.
-_MOVED = {
-    **{name: f"vocabulary=Mined({name}=…)" for name in Mined().get_params()},
-    **{name: f"head=MLPHead({name}=…)" for name in MLPHead().get_params()},
-    "members": "head=MLPHead(ensemble_size=…)",
-    "teacher": "head=MLPHead(soft_labels=…)",
-    "log_counts": 'activation="log_count"',
-}
 _HEADS: dict[str, Callable[[], Any]] = {
     "mlp": MLPHead,
     "linear": linear_head,
@@ -156,8 +148,7 @@ class GDLNNClassifier(GraphClassifier):
     provenance_
         How the training table was read and split, see `GraphDataset`; a report repeats it.
     training_labels_
-        The label of every training graph, in the order of the supports of `programs_`; None if the model file
-        does not have them.
+        The label of every training graph, in the order of the supports of `programs_`.
     """
 
     vocabulary: Vocabulary = "auto"
@@ -189,11 +180,6 @@ class GDLNNClassifier(GraphClassifier):
         `tune` chooses ε, k and the learning rate on a validation set. Other parameters of the classifier
         may be given too.
         """
-        known = cls().get_params(deep=False)
-        for name in parameters:
-            if name not in known or name in ("vocabulary", "head"):
-                place = f"; since version 0.2 it is {_MOVED[name]}" if name in _MOVED else ""
-                raise ModelError(f"paper: unexpected parameter {name!r}{place}")
         head = MLPHead(
             hidden=hidden,
             learning_rate=learning_rate,
@@ -203,7 +189,6 @@ class GDLNNClassifier(GraphClassifier):
             patience=100,
             early_stopping=True,
             ensemble_size=1,
-            soft_labels=None,
             linear_share=0,
         )
         vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
@@ -282,7 +267,7 @@ class GDLNNClassifier(GraphClassifier):
             raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
         self.schema_, self.reading_ = train.schema, train.reading
         self.provenance_: dict[str, Any] = dict(train.provenance)
-        self.training_labels_: npt.NDArray[Any] | None = train.y
+        self.training_labels_ = train.y
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
@@ -291,7 +276,7 @@ class GDLNNClassifier(GraphClassifier):
             with stage("finding examples"):
                 self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
         with stage("recording the training graphs"):
-            self.seen_: SeenGraphs | None = SeenGraphs.of(train, val)
+            self.seen_ = SeenGraphs.of(train, val)
             self.domain_ = Domain.of(train, self.programs_, self.seen_values_)
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
         logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
