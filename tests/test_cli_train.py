@@ -58,16 +58,15 @@ def run(arguments: list[str]) -> None:
     assert ended.value.code == 0
 
 
-def test_options_of_the_search_mine_all_programs_and_else_the_default_vocabulary_is_used(table: Path) -> None:
+def test_with_epsilon_all_programs_are_mined_and_else_the_default_vocabulary_is_used(table: Path) -> None:
     model = table.parent / "m.gdlnn"
     common = ["train", str(table), "--label", "verdict", "--split", "none", "-j", "1", "-q", "-o", str(model)]
     run(common)
     assert load_model(model).vocabulary == "auto"
-    for features, ignored in (("default", ()), ("ogb", ("chirality", "radicals", "stereo"))):
-        run([*common, "--epsilon", "1", "--smarts", "--features", features])
-        mined = load_model(model).vocabulary
-        assert isinstance(mined, Mined)
-        assert (mined.epsilon, mined.ignore) == ((1.0,), ignored)
+    run([*common, "--epsilon", "1"])
+    mined = load_model(model).vocabulary
+    assert isinstance(mined, Mined)
+    assert mined.epsilon == (1.0,)
 
 
 def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,13 +138,13 @@ def test_training_tells_scores_beside_the_majority(
 
 
 def test_the_recipe_of_the_paper_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--split", "random", "--paper", "--epsilon", "0.1", "--k", "0.5"]
+    options = ["--split", "random", "--paper", "--epsilon", "0.1"]
     options += ["--checkpoint", str(tmp_path / "done")]
     for name in ("one", "two"):
         output = str(tmp_path / f"{name}.gdlnn")
         run(["train", "synthetic:ba-2motifs:30:1", "-o", output, *options])
         assert "learning_rate = " in capsys.readouterr().out
-    assert len(list((tmp_path / "done").glob("cell-*.json"))) == 3
+    assert len(list((tmp_path / "done").glob("cell-*.json"))) == 18
     assert (tmp_path / "one.gdlnn").read_bytes() == (tmp_path / "two.gdlnn").read_bytes()
 
 
@@ -155,7 +154,6 @@ def test_bad_words_end_with_one_line(table: Path, capsys: pytest.CaptureFixture[
     assert "name their column with --label" in failing(["train", str(table), *output], capsys)
     train = ["train", str(table), "--label", "verdict"]
     assert "--epsilon: expected numbers" in failing([*train, *output, "--epsilon", "much"], capsys)
-    assert "--k: expected all" in failing([*train, *output, "--k", "many"], capsys)
     assert "is a folder" in failing([*train, "-o", str(folder)], capsys)
     assert "validation set" in failing([*train, *output, "--paper", "--split", "none"], capsys)
     foreign = folder / "foreign.gdlnn"

@@ -48,7 +48,7 @@ COMMANDS = {
     "info": ["datasets", "info", "d.gdlds"],
     "info --verbose": ["datasets", "info", "d.gdlds", "--verbose"],
     "info of a table": ["datasets", "info", "t.csv", "--label", EVIL],
-    "mine": ["mine", "d.gdlds", "-o", "p.gdl", "--split", "random", "--part", "all", "--show", "5"],
+    "mine": ["mine", "d.gdlds", "-o", "p.gdl", "--split", "random", "--part", "all"],
     "train": ["train", "d.gdlds", "-o", "out.gdlnn", "--split", "none", "--epsilon", "0.1"],
     "train on a table": ["train", "t.csv", "--label", EVIL, "-o", "out.gdlnn", "--epsilon", "0.1"],
     "predict": ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv"],

@@ -78,7 +78,7 @@ def _tu(data: bytes) -> str:
 
 def _checkpoint(path: Path) -> None:
     """Go on from a checkpoint of mining."""
-    used(mine(MOTIFS, checkpoint=path, targets=3))
+    used(mine(MOTIFS, checkpoint=path, targets=range(3)))
 
 
 def _archived(read: Callable[[Path], Any], whole: Callable[[], bytes]) -> Callable[[bytes], str]:
@@ -127,7 +127,7 @@ def sound_files(name: str) -> list[bytes]:
         if name in ("tu", "gdl", "xlsx", "parquet", "sdf"):
             return seeds(name)
         if name == "programs":
-            return [mine(MOTIFS, targets=3).to_text().encode()]
+            return [mine(MOTIFS, targets=range(3)).to_text().encode()]
         if name == "jsonl":
             save_jsonl(MOTIFS, path)
         elif name == "table":
@@ -137,7 +137,7 @@ def sound_files(name: str) -> list[bytes]:
 
             path.write_text(json.dumps(_explanation()))
         else:
-            mine(MOTIFS, checkpoint=path, targets=3)
+            mine(MOTIFS, checkpoint=path, targets=range(3))
         return [path.read_bytes()]
 
 

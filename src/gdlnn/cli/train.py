@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
+Epsilons = tuple[float | str, ...]
 STRONGEST = 10
 LONGEST = 240
 """Maximum length of a program in words, in characters."""
@@ -45,15 +46,11 @@ def train(
     ],
     vocabulary: Annotated[
         Literal["auto", "neighbourhoods", "mined"],
-        typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts imply mined."),
+        typer.Option(help="Where programs come from; --epsilon implies mined."),
     ] = "auto",
     epsilon: Annotated[
         str | None,
         typer.Option(help="ε of the score, one or several: 0.1,1,1%. Default: chosen by the model."),
-    ] = None,
-    k: Annotated[
-        str | None,
-        typer.Option(help="How many programs to keep: all, a number, or a fraction of the graphs."),
     ] = None,
     head: Annotated[
         Literal["mlp", "linear", "scorecard"],
@@ -67,26 +64,16 @@ def train(
         str,
         typer.Option(
             metavar="RULE",
-            help="Threshold from which the rarer of two classes is predicted: balanced-accuracy, f1, "
-            "mcc, recall=0.9 or a number; auto: 0.5, or balanced-accuracy if it has under 30 %.",
+            help="Threshold from which the rarer of two classes is predicted: balanced-accuracy, "
+            "recall=0.9 or a number; auto: 0.5, or balanced-accuracy if it has under 30 %.",
         ),
     ] = "auto",
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate/--no-calibrate", help="Calibrate probabilities on held-out graphs.")
-    ] = True,
-    pooled: Annotated[
-        bool | None, typer.Option("--pooled/--no-pooled", help="Add pooled features to the programs.")
-    ] = None,
     tuned: Annotated[
         bool,
         typer.Option(
             "--paper", help="Train as in the paper: tune ε, k and the learning rate on the validation set."
         ),
     ] = False,
-    smarts: opt.Smarts = False,
-    restarts: Annotated[
-        int, typer.Option(help="Additional descents per graph, with ties broken at random.")
-    ] = 0,
     split: Annotated[
         str,
         typer.Option(
@@ -120,10 +107,8 @@ def train(
     missing: opt.Missing = None,
     threshold: opt.Threshold = None,
     encoding: opt.Encoding = "utf-8",
-    features: opt.Features = "default",
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
-    root: opt.Root = None,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("Print no progress bar and no report.")] = False,
 ) -> None:
@@ -148,32 +133,21 @@ def train(
         reading = {
             "smiles": smiles,
             "id": id_,
-            "root": root,
             "encoding": encoding,
-            "reading": MoleculeReader(features, fragments, standardize),
+            "reading": MoleculeReader("default", fragments, standardize),
         }
         sets = labelled_sets(source, labels, columns, opt.label_options(missing, threshold), reading)
     check_weights(sets, weight_column)
     sets = {name: told_of_twins(data, duplicates, say) for name, data in sets.items()}
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
     if not tuned:
-        options |= {"class_weight": class_weight, "decide": checked_rule(decide), "calibrate": calibrate}
-    if pooled is not None:
-        options["pooled"] = pooled
-    search: dict[str, Any] = {}
-    if restarts:
-        search["restarts"] = restarts
-    if smarts:
-        search["ignore"] = opt.not_in_smarts(next(iter(sets.values())))
-    if epsilon is not None:
-        search["epsilon"] = _epsilons(epsilon)
-    if k is not None:
-        search["k"] = _number_of_programs(k)
+        options |= {"class_weight": class_weight, "decide": checked_rule(decide)}
+    epsilons = None if epsilon is None else _epsilons(epsilon)
 
     def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:
         def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:
             return _fit(
-                parts, vocabulary, dict(search), head, options, finished, tuned=tuned, weights=weight_column
+                parts, vocabulary, epsilons, head, options, finished, tuned=tuned, weights=weight_column
             )
 
         model = _trained(data, split, seed, cv, fit, say)
@@ -227,7 +201,7 @@ def _trained(
 
 def _unfitted(
     vocabulary: Literal["auto", "neighbourhoods", "mined"],
-    search: dict[str, Any],
+    epsilons: Epsilons | None,
     head: str,
     options: dict[str, Any],
     checkpoint: Path | None,
@@ -235,17 +209,16 @@ def _unfitted(
     """Return the model that the options ask for."""
     from gdlnn.model import GDLNNClassifier, Mined
 
-    if search and vocabulary == "neighbourhoods":
-        named = ", ".join(f"--{name}" for name in search)
-        raise ModelError(f"--vocabulary neighbourhoods mines nothing; leave out {named}")
-    source = Mined(**search) if search else vocabulary
+    if epsilons and vocabulary == "neighbourhoods":
+        raise ModelError("--vocabulary neighbourhoods mines nothing; leave out --epsilon")
+    source = Mined(epsilons) if epsilons else vocabulary
     return GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
 
 
 def _fit(
     parts: dict[str, GraphDataset],
     vocabulary: Literal["auto", "neighbourhoods", "mined"],
-    search: dict[str, Any],
+    epsilons: Epsilons | None,
     head: str,
     options: dict[str, Any],
     checkpoint: Path | None,
@@ -262,18 +235,13 @@ def _fit(
     if weights is not None and tuned:
         raise ModelError("--weight-column does not work with --paper, which has no sample weights")
     if not tuned:
-        model = _unfitted(vocabulary, search, head, options, checkpoint)
+        model = _unfitted(vocabulary, epsilons, head, options, checkpoint)
         weight = None if weights is None else row_weights(parts["train"], weights)
         return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
     if "val" not in parts:
         raise ModelError("--paper needs a validation set; choose another --split than none")
-    grid: dict[str, Any] = {}
-    if "epsilon" in search:
-        grid["epsilons"] = search.pop("epsilon")
-    if "k" in search:
-        grid["ks"] = (search.pop("k") or 1.0,)
+    grid: dict[str, Any] = {"epsilons": epsilons} if epsilons else {}
     base = GDLNNClassifier.paper(**options)
-    base.set_params(**{f"vocabulary__{name}": value for name, value in search.items()})
     if head == "linear":
         base.set_params(head__hidden=())
     found = tune(
@@ -336,21 +304,9 @@ def _told_programs(model: GDLNNClassifier) -> list[str]:
     return [*lines, ""]
 
 
-def _epsilons(text: str) -> tuple[float | str, ...]:
+def _epsilons(text: str) -> Epsilons:
     words = [word.strip() for word in text.split(",") if word.strip()]
     try:
         return tuple(word if word.endswith("%") else float(word) for word in words)
     except ValueError:
         raise ModelError(f"--epsilon: expected numbers or percentages such as 0.1,1%, got {text!r}") from None
-
-
-def _number_of_programs(text: str) -> float | None:
-    if text == "all":
-        return None
-    try:
-        number = float(text) if "." in text else int(text)
-    except ValueError:
-        number = 0
-    if not number > 0:
-        raise ModelError(f"--k: expected all, a number or a fraction, got {text!r}")
-    return number

@@ -117,7 +117,7 @@ class GDLNNClassifier(GraphClassifier):
         validation set, or without one the training graphs by four-fold cross-fitting.
     decide
         The threshold from which the rarer of two classes is predicted: a number, or the score by which it is
-        chosen on held-out graphs: "balanced-accuracy", "f1", "mcc" or "recall=0.9". "auto": 0.5, or balanced
+        chosen on held-out graphs: "balanced-accuracy" or "recall=0.9". "auto": 0.5, or balanced
         accuracy if the rarer class has less than 30 % of the training graphs.
     validation_fraction
         Share of the training graphs held out for early stopping if `fit` is given no validation set and the
@@ -264,10 +264,10 @@ class GDLNNClassifier(GraphClassifier):
             run = self._run_options()
             self.programs_ = union([source.columns(source.find(train, run)) for source in sources])
         if not len(self.programs_) and not pooled:
-            raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
+            raise ModelError("fit: expected at least one program, got none; lower min_support")
         self.schema_, self.reading_ = train.schema, train.reading
         self.provenance_: dict[str, Any] = dict(train.provenance)
-        self.training_labels_ = train.y
+        self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)

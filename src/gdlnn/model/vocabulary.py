@@ -18,7 +18,6 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
 from gdlnn.mining.bags import bag_rows, n_bags
-from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.neighbourhood_programs import smallest_of_equals
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
 Epsilon = float | str
 Epsilons = Epsilon | Sequence[Epsilon]
 SEARCH_PARAMETERS = (
-    *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "nominal", "restarts"),
-    *("bags", "step_budget"),
+    *("strategy", "connected", "targets", "min_support", "ignore", "nominal", "bags", "step_budget"),
 )
 """The parameters that a source passes on to `mine`."""
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
@@ -85,7 +83,7 @@ class Mined(BaseEstimator):
     ignore
         Features that programs do not use. "auto": for molecules with the features of the Open Graph Benchmark
         those that depend on how a molecule is written, or that SMARTS cannot express; else none.
-    strategy, connected, targets, min_support, min_lift, nominal, restarts, bags, step_budget
+    strategy, connected, targets, min_support, nominal, bags, step_budget
         Passed on to `mine`.
     """
 
@@ -97,10 +95,8 @@ class Mined(BaseEstimator):
     connected: bool = True
     targets: Targets = None
     min_support: int = 1
-    min_lift: float = 0
     ignore: Sequence[str] | Literal["auto"] = "auto"
     nominal: Nominal = "value"
-    restarts: int = 0
     bags: Bags = None
     step_budget: int = STEP_BUDGET
 
@@ -113,10 +109,6 @@ class Mined(BaseEstimator):
     def _ignored(self, train: GraphDataset) -> Sequence[str]:
         auto = isinstance(self.ignore, str) and self.ignore == "auto"
         return hidden_by_default(train.schema) if auto else self.ignore
-
-    def as_mined(self, train: GraphDataset) -> GraphDataset:
-        """Return the training graphs without the features that programs do not use."""
-        return find_hidden(train, self._ignored(train)).hide(train)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: the k best of the union of the sets."""
