@@ -387,7 +387,7 @@ def _shown_progress() -> Iterator[Callable[[int, int, str], None]]:
     if not is_watched():
         yield lambda done, total, says: echo(f"[{done}/{total}] {says}", err=True)
         return
-    with progress_bar("study", style="tasks") as update:
+    with progress_bar("study") as update:
         yield lambda done, total, says: update(completed=done, total=total, says=says)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import numpy as np
 import typer
-from repro.tables import markdown, replace_part
 
 from repro.rows import OUT, measure_all
+from repro.tables import markdown, replace_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

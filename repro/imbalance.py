@@ -14,12 +14,12 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 import typer
-from repro.baselines import FingerprintForestClassifier
-from repro.inputs import FIRST_SPLIT
 
 from gdlnn import GDLNNClassifier, GraphDataset
 from gdlnn.model.metrics import classification_scores, log_loss
+from repro.baselines import FingerprintForestClassifier
 from repro.domain import load_table
+from repro.inputs import FIRST_SPLIT
 from repro.paired import paired_table
 from repro.rows import OUT, measure_all
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from repro.statistics import t_interval
 from repro.tables import markdown
 

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from joblib import Parallel, delayed
-from repro.tables import write_file
 
 from gdlnn import __version__
+from repro.tables import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

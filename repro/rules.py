@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
-from repro.metrics import overlap
-from repro.planted import RULES, plant, renumbered
-from repro.tables import has_part, markdown, replace_part
 
 from gdlnn import GraphDataset, load_dataset
+from repro.metrics import overlap
+from repro.planted import RULES, plant, renumbered
 from repro.rows import OUT, Row, Rows
+from repro.tables import has_part, markdown, replace_part
 from repro.truth_methods import DEFAULT, METHODS, MODELS, TruthMethod
 
 if TYPE_CHECKING:

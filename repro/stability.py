@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from repro.metrics import jaccard
-from repro.tables import markdown
 
 from gdlnn import GDLNNClassifier, load_dataset
+from repro.metrics import jaccard
 from repro.paired import DATASETS
 from repro.rows import OUT, measure_all
+from repro.tables import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from repro.baselines import GINClassifier, GNNExplainer, NodeIntegratedGradients, SubgraphX
-from repro.methods import GNN_QUICK
 
 from gdlnn.model import GDLNNClassifier
+from repro.baselines import GINClassifier, GNNExplainer, NodeIntegratedGradients, SubgraphX
+from repro.methods import GNN_QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

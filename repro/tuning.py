@@ -23,7 +23,7 @@ from gdlnn.model.classifier import GDLNNClassifier
 from gdlnn.model.head import MLPHead
 from gdlnn.model.inputs import as_labelled
 from gdlnn.model.vocabulary import Epsilon, Epsilons, Mined, RunOptions, listed_epsilons
-from gdlnn.progress import stage, staged_bar
+from gdlnn.progress import stage, stage_done, stages
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -133,17 +133,16 @@ def _tune(
     sets = _ProgramSets(train, base, folder, dict(zip(distinct, programs, strict=True)) if programs else {})
     cells = list(product(distinct, ks, learning_rates))
     rows = []
-    names = [f"ε = {epsilon}, k = {k}, learning rate {rate}" for epsilon, k, rate in cells]
-    again = "training the best again"
-    with staged_bar("tuning", dict.fromkeys([*names, again], 1.0), wanted=base.progress):
-        for name, (epsilon, k, rate) in zip(names, cells, strict=True):
-            with stage(name):
+    with stages(wanted=base.progress), stage("tuning"):
+        for number, (epsilon, k, rate) in enumerate(cells):
+            stage_done(number, len(cells))
+            with stage(f"ε = {epsilon}, k = {k}, learning rate {rate}"):
                 parameters = {"epsilon": epsilon, "k": k, "learning_rate": rate}
                 rows.append(_cell(base, parameters, train, val, sets, folder))
         table = sorted(rows, key=lambda row: (-row["val_accuracy"], row["val_loss"]))
         best = {name: table[0][name] for name in ("epsilon", "k", "learning_rate")}
         model = _changed(base, best)
-        with stage(again):
+        with stage("training the best again"):
             model.fit(train, validation=val, programs=sets[best["epsilon"]])
     model.choice_ = {
         **best,

@@ -102,7 +102,6 @@ def test_a_negative_seed_is_refused(name: str) -> None:
         ),
         (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "cannot write there: taken is a file"),
         (("report", "m.gdlnn", "x", "--technique", "lyme"), "technique: expected one of contribution"),
-        (("train", "synthetic:ba-2motifs", "-o", "m.gdlnn", "--k", "0"), "--k: expected all, a number or"),
         (
             ("mine", "synthetic:ba-2motifs", "-o", "m.gdl", "--seed", "-1"),
             "split: seed: expected a whole number",

@@ -57,16 +57,15 @@ def run(arguments: list[str]) -> None:
     assert ended.value.code == 0
 
 
-def test_options_of_the_search_mine_all_programs_and_else_the_default_vocabulary_is_used(table: Path) -> None:
+def test_with_epsilon_all_programs_are_mined_and_else_the_default_vocabulary_is_used(table: Path) -> None:
     model = table.parent / "m.gdlnn"
     common = ["train", str(table), "--label", "verdict", "--split", "none", "-j", "1", "-q", "-o", str(model)]
     run(common)
     assert load_model(model).vocabulary == "auto"
-    for features, ignored in (("default", ()), ("ogb", ("chirality", "radicals", "stereo"))):
-        run([*common, "--epsilon", "1", "--smarts", "--features", features])
-        mined = load_model(model).vocabulary
-        assert isinstance(mined, Mined)
-        assert (mined.epsilon, mined.ignore) == ((1.0,), ignored)
+    run([*common, "--epsilon", "1"])
+    mined = load_model(model).vocabulary
+    assert isinstance(mined, Mined)
+    assert mined.epsilon == (1.0,)
 
 
 def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,7 +142,6 @@ def test_bad_words_end_with_one_line(table: Path, capsys: pytest.CaptureFixture[
     assert "name their column with --label" in failing(["train", str(table), *output], capsys)
     train = ["train", str(table), "--label", "verdict"]
     assert "--epsilon: expected numbers" in failing([*train, *output, "--epsilon", "much"], capsys)
-    assert "--k: expected all" in failing([*train, *output, "--k", "many"], capsys)
     assert "is a folder" in failing([*train, "-o", str(folder)], capsys)
     foreign = folder / "foreign.gdlnn"
     foreign.write_bytes(b"what is this")

@@ -484,5 +484,5 @@ def test_examples_are_found_and_kept(tmp_path: Path) -> None:
     with pytest.raises(MiningError, match="expected the 8 graphs"):
         mined.with_examples(data.take([0, 1]))
     plain, _ = motif_data()
-    motifs = mine(plain, targets=4, progress=False)
+    motifs = mine(plain, targets=range(4), progress=False)
     assert motifs.with_examples(plain) == motifs

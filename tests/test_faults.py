@@ -425,7 +425,7 @@ def test_mining_does_not_begin_where_nothing_can_be_written(
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143)])
 def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, code: int) -> None:
     """With Ctrl-C ignored, as for what a script puts in the background."""
-    dataset = random_trees(100, nodes=20)
+    dataset = random_trees(250, nodes=20)
     dataset.save(tmp_path / "d.gdlds")
     out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
     words = [
@@ -435,8 +435,6 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, 
         "all",
         "-o",
         str(out),
-        "--restarts",
-        "5",
         "-j",
         "2",
         "-q",
@@ -461,7 +459,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path, number: int, 
     assert b"p.gdl is incomplete. Run the same command again to resume from the checkpoint." in said
     assert not ProgramSet.load(out).complete
     subprocess.run(command, check=True)
-    assert out.read_text() == mine(dataset, restarts=5, n_jobs=2).to_text()
+    assert out.read_text() == mine(dataset, n_jobs=2).to_text()
 
 
 @pytest.mark.long

@@ -280,14 +280,14 @@ def test_names_are_true_of_molecules(name: str, data_dir: Path) -> None:
 def test_names_are_true_of_all_molecules(name: str, data_dir: Path) -> None:
     data = default_features(name, data_dir, 1)
     assert data.smiles is not None
-    programs = mine(data, "1%", targets=150, progress=False).programs + balls(data, 1500, 2)
+    programs = mine(data, "1%", targets=range(150), progress=False).programs + balls(data, 1500, 2)
     assert len(check_names(programs, data.smiles, data.graphs)) >= 25
 
 
 @pytest.mark.data
 def test_words_are_few_and_tell_programs_apart(data_dir: Path) -> None:
     data = default_features("BBBP", data_dir, 3)
-    mined = mine(data, targets=60, progress=False).programs
+    mined = mine(data, targets=range(60), progress=False).programs
     around = neighbourhoods(data).programs
     for programs, median in ((mined, 20), (around, 30)):
         words = [len(program.describe(MOLECULE_SCHEMA).split()) for program in programs]

@@ -86,7 +86,7 @@ def test_a_held_out_score_is_that_outside_the_bags_a_program_was_found_in() -> N
 
 
 def test_without_bags_there_is_no_held_out_score() -> None:
-    assert all(item.held_out_score is None for item in mined(targets=4))
+    assert all(item.held_out_score is None for item in mined(targets=range(4)))
 
 
 def test_programs_mined_in_bags_are_ranked_by_their_held_out_score() -> None:

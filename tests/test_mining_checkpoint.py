@@ -42,7 +42,7 @@ def kill(more, seconds):
 if len(sys.argv) > 2:
     threading.Thread(target=kill, args=(int(sys.argv[2]), float(sys.argv[3])), daemon=True).start()
 dataset = GraphDataset.load(folder / "data.gdlnn")
-mine(dataset, restarts=2, n_jobs=2, checkpoint=checkpoint).save(folder / "out.gdl")
+mine(dataset, n_jobs=2, checkpoint=checkpoint).save(folder / "out.gdl")
 """
 
 
@@ -60,9 +60,9 @@ def run(folder: Path, *kill: object) -> int:
 def test_kills_at_random_points_and_the_same_bytes(tmp_path: Path, n_cases: float) -> None:
     """Ten kills, fifty in the long run."""
     wanted = KILLS if n_cases == 1 else LONG_KILLS
-    dataset = random_trees(100, nodes=18)
+    dataset = random_trees(200, nodes=18)
     dataset.save(tmp_path / "data.gdlnn")
-    expected = mine(dataset, restarts=2).to_text().encode()
+    expected = mine(dataset).to_text().encode()
     checkpoint, out, rng = tmp_path / "run.checkpoint", tmp_path / "out.gdl", random.Random(0)
     kills = runs = 0
     while kills < wanted:
@@ -101,13 +101,13 @@ def test_a_finished_run_is_read_and_not_repeated(tmp_path: Path) -> None:
 
 
 def test_a_stopped_run_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
-    dataset = random_trees(60, nodes=18)
-    stopped = mine(dataset, restarts=2, checkpoint=tmp_path / "run", time_limit=0.02)
+    dataset = random_trees(150, nodes=18)
+    stopped = mine(dataset, checkpoint=tmp_path / "run", time_limit=0.02)
     assert not stopped.complete
-    resumed = mine(dataset, restarts=2, checkpoint=tmp_path / "run", n_jobs=2)
+    resumed = mine(dataset, checkpoint=tmp_path / "run", n_jobs=2)
     assert resumed.complete
     assert resumed.stopped_by is None
-    assert resumed.to_text() == mine(dataset, restarts=2).to_text()
+    assert resumed.to_text() == mine(dataset).to_text()
 
 
 def test_filters_may_change_between_runs(tmp_path: Path) -> None:
@@ -120,11 +120,11 @@ def test_filters_may_change_between_runs(tmp_path: Path) -> None:
     [
         ({"epsilon": 1}, "differs in epsilon (0.1 there, 1.0 now)"),
         (
-            {"seed": 4, "restarts": 1},
-            "differs in the targets; seed (0 there, 4 now); restarts (0 there, 1 now)",
+            {"seed": 4, "connected": False},
+            "differs in connected (True there, False now); seed (0 there, 4 now)",
         ),
         ({"strategy": "sequential"}, "differs in strategy ('greedy' there, 'sequential' now)"),
-        ({"targets": 5}, "differs in the targets"),
+        ({"targets": [1, 2]}, "differs in the targets"),
         ({"step_budget": 7}, "differs in step_budget (20000 there, 7 now)"),
     ],
 )

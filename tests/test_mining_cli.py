@@ -36,8 +36,8 @@ def run(*words: object) -> int:
 
 def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "programs.gdl"
-    assert run("mine", data, "-o", out, "--part", "all", "--epsilon", "1%", "-j", 2, "--restarts", 1) == 0
-    assert out.read_text() == mine(TREES, epsilon="1%", restarts=1).to_text()
+    assert run("mine", data, "-o", out, "--part", "all", "--epsilon", "1%", "-j", 2) == 0
+    assert out.read_text() == mine(TREES, epsilon="1%").to_text()
     printed = capsys.readouterr().out
     assert "programs from 30 of 30 graphs of random trees" in printed
     assert "5 best of" in printed
@@ -47,10 +47,10 @@ def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.Cap
 def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "programs.gdl"
     words = ("mine", data, "-o", out, "--part", "all", "-q")
-    assert run(*words, "--targets", "3,5", "--any", "--strategy", "sequential") == 0
-    assert ProgramSet.load(out) == mine(TREES, targets=[3, 5], connected=False, strategy="sequential")
-    assert run(*words, "--targets", "0.5", "--min-support", 2, "--min-lift", 1.2) == 0
-    assert ProgramSet.load(out) == mine(TREES, targets=0.5, min_support=2, min_lift=1.2)
+    assert run(*words, "--targets", "auto", "--strategy", "sequential") == 0
+    assert ProgramSet.load(out) == mine(TREES, strategy="sequential")
+    assert run(*words, "--min-support", 2, "--bags", 2) == 0
+    assert ProgramSet.load(out) == mine(TREES, min_support=2, bags=2)
     assert run(*words, "--top", 4) == 0
     assert ProgramSet.load(out) == mine(TREES).top(4)
     assert capsys.readouterr() == ("", "")
@@ -66,9 +66,8 @@ def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["--epsilon", "x"], "epsilon: expected a positive number"),
-        (["--targets", "x"], "--targets: expected all, auto, a number or a fraction, got 'x'"),
-        (["--targets", "1,x"], "--targets: expected rows such as 3,5,9, got '1,x'"),
-        (["--targets", "99"], "targets: expected a number from 1 to 24, got 99"),
+        (["--targets", "9"], "'9' is not one of 'all', 'auto'"),
+        (["--bags", "few"], "--bags: expected none, auto or a number, got 'few'"),
         (["--top", "few"], "--top: expected all, a number or a fraction, got 'few'"),
         (["-j", "0"], "n_jobs: expected a positive number"),
     ],
@@ -86,23 +85,23 @@ def test_a_folder_is_no_output(data: str, tmp_path: Path, capsys: pytest.Capture
     assert "is a folder; expected a file to write" in capsys.readouterr().err
 
 
-def test_a_time_limit_writes_what_is_done(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "p.gdl"
-    words = ("mine", data, "-o", out, "--part", "all", "--restarts", 8, "--checkpoint", tmp_path / "c")
+def test_a_time_limit_writes_what_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, many = tmp_path / "p.gdl", random_trees(150, nodes=18)
+    many.save(tmp_path / "many.gdlds")
+    data = tmp_path / "many.gdlds"
+    words = ("mine", data, "-o", out, "--part", "all", "--checkpoint", tmp_path / "c")
     assert run(*words, "--time-limit", 0.02) == 0
     captured = capsys.readouterr()
     assert "stopped by time limit: p.gdl is incomplete. Run the same command again" in captured.err
     assert not ProgramSet.load(out).complete
     assert run(*words, "-q") == 0
-    assert out.read_text() == mine(TREES, restarts=8).to_text()
+    assert out.read_text() == mine(many).to_text()
 
 
 def test_ctrl_c_writes_what_is_done(tmp_path: Path) -> None:
-    random_trees(300, nodes=24).save(tmp_path / "many.gdlds")
+    random_trees(400, nodes=24).save(tmp_path / "many.gdlds")
     out, checkpoint = tmp_path / "p.gdl", tmp_path / "c"
-    words = ["mine", str(tmp_path / "many.gdlds"), "-o", str(out), "--restarts", "100", "-q"]
+    words = ["mine", str(tmp_path / "many.gdlds"), "-o", str(out), "-q"]
     command = [
         sys.executable,
         "-c",

@@ -101,9 +101,9 @@ def mine_through_a_death(
 
 
 def test_a_killed_worker_and_a_new_one_change_nothing(tmp_path: Path) -> None:
-    dataset = random_trees(100, nodes=18)
-    expected = mine(dataset, restarts=7, n_jobs=2)
-    found, at = mine_through_a_death(dataset, tmp_path / "run", 100, restarts=7)
+    dataset = random_trees(400, nodes=18)
+    expected = mine(dataset, n_jobs=2)
+    found, at = mine_through_a_death(dataset, tmp_path / "run", 100)
     assert 100 <= at < expected.stats.tasks, "mining was over before the worker died"
     assert found == expected.to_text()
     assert records(tmp_path / "run") == expected.stats.tasks  # no result twice
@@ -154,8 +154,8 @@ def test_data_goes_to_each_worker_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers.Workers, "submit", spied)
     with dask_executor("local:2") as (executor, said):
         assert said == "2 worker processes on this machine"
-        found = mine(dataset, executor=executor, restarts=1)
-        assert found.to_text() == mine(dataset, restarts=1).to_text()
+        found = mine(dataset, executor=executor)
+        assert found.to_text() == mine(dataset).to_text()
         client = executor._client  # type: ignore[attr-defined]
         kept = client.run(lambda: len(workers._KEPT))
         assert list(kept.values()) == [1, 1]
@@ -164,7 +164,7 @@ def test_data_goes_to_each_worker_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lost_scheduler_is_told(tmp_path: Path) -> None:
-    dataset = random_trees(200, nodes=24)
+    dataset = random_trees(400, nodes=24)
     checkpoint = tmp_path / "run"
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
@@ -179,7 +179,7 @@ def test_a_lost_scheduler_is_told(tmp_path: Path) -> None:
     thread = threading.Thread(target=end)
     thread.start()
     with pytest.raises(MiningError, match="or the scheduler"):
-        mine(dataset, restarts=50, executor=client.get_executor(), checkpoint=checkpoint)
+        mine(dataset, executor=client.get_executor(), checkpoint=checkpoint)
     thread.join()
     cluster.close()
     assert records(checkpoint) >= 5

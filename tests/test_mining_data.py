@@ -74,7 +74,7 @@ def test_the_objective_on_bbbp_is_what_it_says(data_dir: Path) -> None:
     # out above those that tell some graphs of that label from all of the other. docs/mining.md has figures.
     train = train_part(data_dir, "BBBP")
     y = np.asarray(train.y)
-    top = mine(train, targets=40, n_jobs=2).top(20)
+    top = mine(train, targets=range(40), n_jobs=2).top(20)
     chance = random_programs(train, 20, sizes=[len(item.program.nodes) for item in top])
     for programs in (top.programs, chance):
         assert objective(programs, train, y) == pytest.approx(pairwise(match(programs, train), y))

@@ -232,23 +232,6 @@ def test_the_recipe_of_the_paper() -> None:
     assert (other.head.epochs, other.head.learning_rate, other.head.hidden) == (7, 0.1, (3, 2))
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("members", r"head=MLPHead\(ensemble_size=…\)"),
-        ("teacher", r"head=MLPHead\(soft_labels=…\)"),
-        ("dropout", r"head=MLPHead\(dropout=…\)"),
-        ("device", r"head=MLPHead\(device=…\)"),
-        ("targets", r"vocabulary=Mined\(targets=…\)"),
-        ("log_counts", 'activation="log_count"'),
-        ("speed", "unexpected parameter 'speed'$"),
-    ],
-)
-def test_parameters_that_moved_are_named_with_their_place(name: str, place: str) -> None:
-    with pytest.raises(ModelError, match=place):
-        GDLNNClassifier.paper(**{name: 1})  # type: ignore[arg-type]
-
-
 def test_the_constructor_stays_small() -> None:
     assert len(GDLNNClassifier().get_params(deep=False)) <= 14
 

@@ -7,8 +7,7 @@ import json
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,8 @@ from gdlnn import GDLNNClassifier, GraphDataset, ModelError, load_model, make_ba
 from gdlnn.model import model_file
 from reference.models import classifier
 
-DATA = Path(__file__).parent / "fixtures" / "model-v1"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +101,6 @@ def test_string_labels_and_a_linear_head(motifs: GraphDataset, tmp_path: Path) -
     np.testing.assert_array_equal(loaded.head_.coef_, model.head_.coef_)
 
 
-def test_the_committed_file_of_version_1_loads() -> None:
-    loaded = load_model(DATA / "model_v1.gdlnn")
-    expected = np.array(json.loads((DATA / "model_v1.json").read_text()))
-    found = loaded.predict_proba(make_ba_2motifs(6, seed=1))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
 def test_a_head_that_is_not_ours_is_refused(motifs: GraphDataset, tmp_path: Path) -> None:
     model = classifier(epsilon=0.1, head=DecisionTreeClassifier(), progress=False).fit(motifs)
     with pytest.raises(ModelError, match=r"got DecisionTreeClassifier.*joblib\.dump"):
@@ -137,7 +130,8 @@ def describe(members: dict[str, bytes], **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: describe(m, version=3), "expected version 1 or 2 of the format, got 3; update gdlnn"),
+        (lambda m: describe(m, version=3), "expected version 2 of the format, got 3"),
+        (lambda m: describe(m, version=1), "expected version 2 of the format, got 1; train the model again"),
         (lambda m: describe(m, format="pickle"), "not a model file"),
         (lambda m: describe(m, kind="Forest"), "expected a GDLNNClassifier, got 'Forest'"),
         (lambda m: describe(m, parameters={"speed": 3}), "got 'speed'"),

@@ -21,7 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def single(**options: Any) -> MLPHead:
     """Return one perceptron without input dropout or soft labels, which stops early wherever it can."""
-    given = {"input_dropout": 0.0, "ensemble_size": 1, "soft_labels": None, "early_stopping": True}
+    given = {"input_dropout": 0.0, "ensemble_size": 1, "early_stopping": True}
     given["linear_share"] = 0.0
     return MLPHead(**{"epochs": 100, **given, **options})
 
@@ -150,23 +150,6 @@ def test_columns_of_zeros_and_ones_stay_as_they_are() -> None:
 def test_bad_parameters(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ModelError, match=words):
         single(**parameters).fit([[0.0], [1.0]], [0, 1])
-
-
-def test_a_forest_teaches_to_doubt_labels_that_do_not_fit() -> None:
-    rng = np.random.default_rng(3)
-    X = rng.integers(0, 2, (300, 40)).astype(float)
-    truth = (X[:, 0] + X[:, 1] + X[:, 2] > 1.5).astype(int)
-    noisy = np.where(rng.random(300) < 0.25, 1 - truth, truth)
-    labels = single(epochs=60, ensemble_size=2).fit(X, noisy)
-    taught = single(epochs=60, ensemble_size=2, soft_labels="forest").fit(X, noisy)
-    auto = single(epochs=60, ensemble_size=2, soft_labels="auto").fit(X, noisy)
-    assert taught.score(X, truth) > labels.score(X, truth) + 0.03
-    assert np.array_equal(auto.predict_proba(X), taught.predict_proba(X))
-    three = np.where(X[:, 3] > 0, 2, noisy)
-    plain = single(epochs=5).fit(X, three).predict_proba(X)
-    assert np.array_equal(single(epochs=5, soft_labels="auto").fit(X, three).predict_proba(X), plain)
-    with pytest.raises(ModelError, match="soft_labels: expected forest, auto or None, got 'tree'"):
-        single(soft_labels="tree").fit(X, noisy)
 
 
 def test_weights_of_rows_decide_where_labels_disagree() -> None:

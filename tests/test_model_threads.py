@@ -26,15 +26,9 @@ MOTIFS = make_ba_2motifs(40, seed=0)
 SEEDS = (0, 1, 2, 0, 1, 2)
 
 
-@pytest.fixture(autouse=True)
-def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Soften labels by fewer trees, which share a generator or do not as many would."""
-    monkeypatch.setattr(network, "N_TREES", 40)
-
-
 def bytes_of_fit(folder: Path, seed: int, name: str) -> bytes:
-    """Return the model file of a fit with dropout, soft labels and an ensemble."""
-    head = MLPHead(epochs=8, ensemble_size=2, soft_labels="forest")
+    """Return the model file of a fit with dropout and an ensemble."""
+    head = MLPHead(epochs=8, ensemble_size=2)
     file = folder / f"{name}-{seed}.gdlnn"
     GDLNNClassifier(Neighbourhoods(), head, seed=seed, n_jobs=1, progress=False).fit(MOTIFS).save(file)
     return file.read_bytes()

@@ -1,29 +1,44 @@
-"""Progress bars: what each style shows, and that nothing is shown where nobody watches."""
+"""Progress bars: what each style shows, lines for stages, and that nothing is shown where nobody watches."""
 
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
-from gdlnn import progress
-from gdlnn.progress import Style, is_watched, progress_bar
+from gdlnn import GDLNNClassifier, Mined, MLPHead, Neighbourhoods, make_ba_2motifs, progress
+from gdlnn.progress import Style, is_watched, progress_bar, stage, stage_done, stages
+
+QUICK = MLPHead(epochs=5, ensemble_size=2, hidden=(8,))
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Let bars be drawn, on a terminal of one's own."""
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=120, _environ={"TERM": "xterm"})
+    monkeypatch.setattr(progress, "_console", lambda: console)
+    return text
+
+
+def last_lines(screen: io.StringIO) -> list[list[str]]:
+    """Return the words of the lines drawn last, without the bars."""
+    drawn = screen.getvalue().rpartition("\x1b[2K")[2]
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[━╸╺]", "", drawn)
+    return [line.split() for line in plain.splitlines() if line.strip()]
 
 
 @pytest.mark.parametrize(
     ("style", "shown"),
     [
-        ("steps", ["work", "3/4", "so far"]),
+        ("steps", ["work", "3/4", "0:00:0", "so far"]),
         ("bytes", ["work", "3/4 bytes"]),
-        ("rows", ["work: so far", "0:00:0"]),
-        ("tasks", ["3/4", "0:00:0", "so far"]),
+        ("rows", ["work", "0:00:0", "so far"]),
     ],
 )
-def test_styles(style: Style, shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=120, _environ={"TERM": "xterm"})
-    monkeypatch.setattr(progress, "_console", lambda: console)
+def test_styles(style: Style, shown: list[str], screen: io.StringIO) -> None:
     with progress_bar("work", 9, style=style, completed=1) as update:
         update(total=4, says="so far")
         update(advance=2)
@@ -37,22 +52,37 @@ def test_styles(style: Style, shown: list[str], monkeypatch: pytest.MonkeyPatch)
 
 def test_nothing_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
     assert not is_watched()
-    with progress_bar("work", 3) as update:
+    with progress_bar("work", 3) as update, stages(), stage("one"):
         update(advance=1, says="one")
+        stage_done(1, 2)
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_line_in_a_notebook_says_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[str] = []
+def test_stages_remain_and_what_is_inside_them_goes(screen: io.StringIO) -> None:
+    with stages():
+        with stage("first"):
+            stage_done(3, 7)
+            with stage("inside"), progress_bar("steps", 4) as update:
+                stage_done(1, 2)  # of the innermost stage
+                update(advance=2)
+        with stage("second"):
+            pass
+    stage_done(1, 1)  # no stage is left to move
+    lines = last_lines(screen)
+    assert [line[0] for line in lines] == ["first", "second"]
+    assert [line[1] for line in lines] == ["3/7", "1/1"]
+    assert all(re.fullmatch(r"0:00:0\d", line[2]) for line in lines)
 
-    class Handle:
-        def update(self, content: dict[str, str], raw: bool) -> None:
-            lines.append(content["text/plain"])
 
-    now = iter([0.0, 0.0, 1.0, 1.0, 1.1, 2.0])
-    monkeypatch.setattr("gdlnn.progress.time.monotonic", lambda: next(now))
-    line = progress._Line("work", 4, 0, "steps", Handle())
-    line(advance=1)  # a second later
-    line(advance=1, says="more steps")  # too soon to be shown
-    line(completed=4)
-    assert lines == ["work: 0/4 steps", "work: 1/4 steps, 3 s left", "work: 4/4 more steps"]
+def test_training_shows_its_stages(screen: io.StringIO) -> None:
+    motifs = make_ba_2motifs(40, seed=5)
+    vocabulary = (Neighbourhoods(), Mined((0.1, 1), bags=2))
+    GDLNNClassifier(vocabulary, QUICK, progress=False).fit(motifs)
+    assert screen.getvalue() == ""
+    GDLNNClassifier(vocabulary, QUICK).fit(motifs)
+    expected = ["finding", "mining,", "mining,", "training", "calibrating", "recording"]
+    lines = last_lines(screen)
+    assert [line[0] for line in lines] == expected
+    assert "5/5" in lines[3]  # epochs
+    assert "bag 2 of 2" in screen.getvalue()
+    assert "fold 4 of 4" in screen.getvalue()

@@ -117,7 +117,7 @@ def test_mine_and_train_speak_json(tmp_path: Path, capsys: pytest.CaptureFixture
     told = json.loads(capsys.readouterr().out)
     assert told["complete"]
     assert told["n_programs"] == len(gdlnn.ProgramSet.load(programs))
-    assert run("train", DATA, "-o", str(model), "--epsilon", "1", "--k", "10", "--json", "-q") == 0
+    assert run("train", DATA, "-o", str(model), "--epsilon", "1", "--json", "-q") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["programs"] == 10
     assert 0 <= told["metrics"]["test"]["model"]["accuracy"] <= 1

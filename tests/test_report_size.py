@@ -20,7 +20,7 @@ PROGRAMS = MOST_LISTED
 
 def test_a_report_of_400_molecules(data_dir: Path) -> None:
     data = load_dataset("BBBP", data_dir, download=False)
-    model = quick(epsilon=(0.1, 1), targets=25, pooled=False).fit(data[:300])
+    model = quick(epsilon=(0.1, 1), targets=[*range(25)], pooled=False).fit(data[:300])
     others = data[300:800]
     unseen = [row for row, seen in enumerate(model.represent(others).seen) if not seen]
     report = build_report(model, others.take(unseen[:400]), ReportOptions(max_counterfactuals=0))

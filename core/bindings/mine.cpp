@@ -16,8 +16,7 @@ class Job {
         bool sequential, bool connected, std::int64_t step_budget, std::int64_t final_budget,
         bool lookahead, bool values, Vector<bool> nominal_node, Vector<bool> nominal_edge,
         Vector<std::int64_t> task_graphs, Vector<std::int64_t> task_offsets,
-        Vector<std::int64_t> task_nodes, Vector<bool> random_ties, Vector<std::uint64_t> seeds,
-        int n_threads)
+        Vector<std::int64_t> task_nodes, int n_threads)
         : data_(set, {labels.data(), labels.data() + labels.shape(0)}, n_labels) {
         MineParams params;
         params.epsilon = epsilon;
@@ -38,8 +37,6 @@ class Job {
             for (auto i = task_offsets(t); i < task_offsets(t + 1); ++i)
                 task.nodes.push_back(
                     static_cast<std::int32_t>(task_nodes(static_cast<std::size_t>(i))));
-            task.random_ties = random_ties(t);
-            task.seed = seeds(t);
             tasks.push_back(std::move(task));
         }
         job_ = std::make_unique<MiningJob>(data_, params, std::move(tasks), n_threads);
@@ -102,14 +99,13 @@ void register_mine(nb::module_ &m) {
                     "Mines tasks on threads of its own; poll hands out results as they come.")
         .def(nb::init<const GraphSet &, Vector<std::int32_t>, int, double, bool, bool, std::int64_t,
                       std::int64_t, bool, bool, Vector<bool>, Vector<bool>, Vector<std::int64_t>,
-                      Vector<std::int64_t>, Vector<std::int64_t>, Vector<bool>,
-                      Vector<std::uint64_t>, int>(),
+                      Vector<std::int64_t>, Vector<std::int64_t>, int>(),
              nb::keep_alive<1, 2>(), nb::arg("graphs"), nb::arg("labels"), nb::arg("n_labels"),
              nb::arg("epsilon"), nb::arg("sequential"), nb::arg("connected"),
              nb::arg("step_budget"), nb::arg("final_budget"), nb::arg("lookahead"),
              nb::arg("values"), nb::arg("nominal_node"), nb::arg("nominal_edge"),
              nb::arg("task_graphs"), nb::arg("task_offsets"), nb::arg("task_nodes"),
-             nb::arg("random_ties"), nb::arg("seeds"), nb::arg("n_threads"))
+             nb::arg("n_threads"))
         .def("poll", &Job::poll, nb::arg("seconds"))
         .def_prop_ro("running", &Job::running)
         .def("stop", &Job::stop);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gdlnn/splitmix64.hpp"
 
 namespace gdlnn {
 namespace {
@@ -38,13 +37,8 @@ void Greedy::run(Offer offer) {
 
 void Greedy::start() {
     const auto n_ids = idx(descent_.pattern().n_ids);
-    const MineTask &task = descent_.task();
     lookahead_.start();
     bound_.assign(n_ids, 0);
-    priority_.assign(n_ids, 0);
-    if (task.random_ties)
-        for (std::size_t k = 0; k < n_ids; ++k)
-            priority_[k] = splitmix64(task.seed ^ splitmix64(k));
 }
 
 // The best score that mutation k can still turn out to have.
@@ -62,9 +56,6 @@ void Greedy::refresh_bound(int k) {
 
 // Which of two mutations with the same bound comes first.
 bool Greedy::wins_tie(int a, int b) const {
-    if (descent_.task().random_ties)
-        return priority_[idx(a)] != priority_[idx(b)] ? priority_[idx(a)] > priority_[idx(b)]
-                                                      : a < b;
     const int positive_a = possible_positive(a), positive_b = possible_positive(b);
     return positive_a != positive_b ? positive_a > positive_b : offer_.comes_first(a, b);
 }
@@ -105,8 +96,6 @@ void Greedy::test_open(int k, int rival) {
             return true;
         if (rival < 0 || bound_[idx(k)] != rival_bound)
             return bound_[idx(k)] < rival_bound;
-        if (descent_.task().random_ties)
-            return priority_[idx(k)] < priority_[idx(rival)];
         const int positive = possible_positive(k);
         return positive != rival_positive ? positive < rival_positive
                                           : offer_.comes_first(rival, k);

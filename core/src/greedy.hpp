@@ -85,7 +85,6 @@ class Greedy {
     Lookahead lookahead_;
     MutationOffer offer_;
     std::vector<double> bound_;           // per mutation: the best score it can turn out to have
-    std::vector<std::uint64_t> priority_; // per mutation: the order of random ties
     Variant trial_;
 };
 

@@ -110,8 +110,6 @@ class MiningJob:
         task_graphs: _Int,
         task_offsets: _Int,
         task_nodes: _Int,
-        random_ties: npt.NDArray[np.bool_],
-        seeds: npt.NDArray[np.uint64],
         n_threads: int,
     ) -> None: ...
     def poll(self, seconds: float) -> list[MinedProgram]: ...

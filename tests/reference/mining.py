@@ -11,8 +11,6 @@ from gdlnn.gdl.mutations import Mutation, mutations
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
 from reference.matcher import matches
 
-MASK = (1 << 64) - 1
-WORD = 64
 RULES = ("remove node", "remove edge", "generalize node", "generalize edge")
 
 
@@ -152,21 +150,16 @@ def offered(program: Program, data: Data, connected: bool) -> list[Mutation]:
     ]
 
 
-def greedy(
-    data: Data, target: int, nodes: list[int], *, connected: bool = True, seed: int | None = None
-) -> Mined:
-    """Mine one target by Algorithm 3; with a seed, mutations of equal score come in random order."""
+def greedy(data: Data, target: int, nodes: list[int], *, connected: bool = True) -> Mined:
+    """Mine one target by Algorithm 3."""
     label = data.y[target]
     program = start_program(data.graphs[target], nodes)
-    numbers = mutation_numbers(program, data)
     score, _ = data.count(program, label)
     steps = 0
     while True:
         best: tuple[float, int] | None = None
         for mutation in offered(program, data, connected):
             mutant_score, rank = data.count(mutation.program, label)
-            if seed is not None:
-                rank = mix(seed ^ mix(numbers[key(mutation)]))
             if best is None or (mutant_score, rank) > best:
                 best, chosen = (mutant_score, rank), mutation
         if best is None or best[0] < score:
@@ -275,33 +268,3 @@ def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = T
             break
         steps += 1
     return Mined(data.said(program), data.count(program, label)[0], data.support(program), steps)
-
-
-# --- random ties ------------------------------------------------------------------------------------------
-
-Key = tuple[str, object, object, object]
-
-
-def key(mutation: Mutation) -> Key:
-    return mutation.rule, mutation.target, mutation.feature, mutation.side
-
-
-def mutation_numbers(program: Program, data: Data) -> dict[Key, int]:
-    """Number the mutations of the first program; each rule starts at a multiple of 64."""
-    numbers: dict[Key, int] = {}
-    base = 0
-    for rule in RULES:
-        of_rule = [
-            m for m in data.mutations(program) if m.rule == rule and not opens_nothing(program, m, data)
-        ]
-        numbers |= {key(mutation): base + i for i, mutation in enumerate(of_rule)}
-        base += math.ceil(len(of_rule) / WORD) * WORD
-    return numbers
-
-
-def mix(x: int) -> int:
-    """Spread every bit over the whole word (splitmix64)."""
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)

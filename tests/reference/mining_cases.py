@@ -22,7 +22,6 @@ class MiningCase:
     y: list[int]
     epsilon: float
     connected: bool
-    tie_seed: int
 
     @property
     def dataset(self) -> GraphDataset:
@@ -72,7 +71,7 @@ def mining_case(seed: int, max_nodes: int = 5) -> MiningCase:
     y = [int(label) for label in rng.integers(n_labels, size=len(graphs))]
     # 0.01 |D| is among the values of ε that the paper searches.
     epsilon = float(rng.choice([*EPSILONS, 0.01 * len(graphs)]))
-    return MiningCase(seed, graphs, y, epsilon, bool(rng.random() < 0.7), int(rng.integers(2**62)))
+    return MiningCase(seed, graphs, y, epsilon, bool(rng.random() < 0.7))
 
 
 def large_case(seed: int) -> MiningCase:
@@ -98,7 +97,7 @@ def large_case(seed: int) -> MiningCase:
     graphs += [relative(rng, graph, shape) for graph in graphs[: len(graphs) // 2]]
     y = [int(label) for label in rng.integers(2, size=len(graphs))]
     epsilon = float(rng.choice(EPSILONS[:3]))
-    return MiningCase(seed, graphs, y, epsilon, bool(rng.random() < 0.7), int(rng.integers(2**62)))
+    return MiningCase(seed, graphs, y, epsilon, bool(rng.random() < 0.7))
 
 
 def relative(rng: Rng, graph: Graph, shape: Shape) -> Graph:

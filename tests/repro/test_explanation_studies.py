@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from repro.planted import RULES, plant
 
 from repro.domain import by_domain
 from repro.imbalance import calibration_error, with_rare_class
 from repro.paired import paired_table
+from repro.planted import RULES, plant
 from repro.rows import Rows, measure_all
 from repro.rules import Problem, aims, applies, measured, summary, table
 from repro.stability import compared

@@ -32,13 +32,10 @@ struct MineParams {
     NominalFeatures nominal;
 };
 
-// One descent: some nodes of one graph (a connected component, or all), with fixed or seeded random
-// ties.
+// One descent, from some nodes of one graph: a connected component, or all.
 struct MineTask {
     int graph = 0;
     std::vector<std::int32_t> nodes; // sorted
-    bool random_ties = false;
-    std::uint64_t seed = 0;
 };
 
 struct MineStats {

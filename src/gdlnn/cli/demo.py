@@ -105,12 +105,18 @@ def _classes(data: GraphDataset) -> str:
 
 def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: Steps) -> GDLNNClassifier:
     """Mine and train with one ε, without pooled features, with equal programs merged: quick and readable."""
+    import numpy as np
+
+    from gdlnn.graphs.splits import stratified_sample
     from gdlnn.mining import mine
     from gdlnn.model import GDLNNClassifier, Mined, MLPHead
 
-    targets = MOST_TARGETS if len(train) > MOST_TARGETS else None
+    rows = None
+    if len(train) > MOST_TARGETS:
+        codes = np.unique(np.asarray(train.y), return_inverse=True)[1]
+        rows = stratified_sample(codes, MOST_TARGETS, seed)
     steps.say("Mining programs from the training graphs …")
-    mined = mine(train, epsilon=1.0, targets=targets, n_jobs=jobs, seed=seed, progress=False)
+    mined = mine(train, epsilon=1.0, targets=rows, n_jobs=jobs, seed=seed, progress=False)
     steps.done(f"Mined {counted(len(mined), 'program')}; the best of each class:")
     for label, _ in mined.info.label_counts:
         best = next((item for item in mined.ranked() if item.label == label), None)
@@ -119,7 +125,7 @@ def _fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int, steps: St
             words = best.program.describe(train.schema, directed=train.directed)
             steps.say(f"  {name}, in {best.n_matched} graphs: {shortened(words, LONGEST)}")
     model = GDLNNClassifier(
-        Mined(epsilon=1.0, targets=targets, merge_equal=True),
+        Mined(epsilon=1.0, merge_equal=True),
         MLPHead(ensemble_size=3, epochs=60),
         pooled=False,
         seed=seed,

@@ -15,21 +15,21 @@ from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import resolve_dataset
 from gdlnn.errors import MiningError
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.mining import estimate as estimate_mining
 from gdlnn.mining import mine as mine_programs
 from gdlnn.mining import neighbourhoods
 
 if TYPE_CHECKING:
     from gdlnn.mining import ProgramSet
     from gdlnn.mining.bags import Bags
-    from gdlnn.mining.settings import Targets
 
 Strategy = Literal["greedy", "sequential"]
+SHOWN = 5
+"""How many of the best programs are printed."""
 
 
 def mine(
     dataset: opt.Dataset,
-    output: Annotated[Path | None, opt.output("The .gdl file to write.")] = None,
+    output: Annotated[Path, opt.output("The .gdl file to write.")],
     vocabulary: Annotated[
         Literal["mined", "neighbourhoods"],
         typer.Option(help="Search using the labels, or take the surroundings of nodes, without labels."),
@@ -38,12 +38,6 @@ def mine(
     epsilon: Annotated[
         str, typer.Option(help="ε of the score: a number, or 1% of the training graphs.")
     ] = "0.1",
-    nominal: Annotated[
-        Literal["value", "interval"],
-        typer.Option(
-            help="How conditions on nominal features read: one value, or an interval as in the paper."
-        ),
-    ] = "value",
     bags: Annotated[
         str,
         typer.Option(
@@ -53,43 +47,21 @@ def mine(
     strategy: Annotated[
         Strategy, typer.Option(help="The paper's search (greedy), or a cheaper one.")
     ] = "greedy",
-    connected: Annotated[
-        bool,
-        typer.Option("--connected/--any", help="Keep programs connected, or allow any, as in the paper."),
-    ] = True,
     targets: Annotated[
-        str,
-        typer.Option(
-            help="Graphs to start from: all, auto (at most 2,000), a number, a fraction such as 0.1, or rows "
-            "such as 3,5,9."
-        ),
+        Literal["all", "auto"], typer.Option(help="Graphs to start from: all, or at most 2,000 of them.")
     ] = "all",
     top: Annotated[
         str, typer.Option(help="How many of the best programs to keep: all, a number, or a fraction.")
     ] = "all",
     min_support: Annotated[int, typer.Option(help="Drop programs that match fewer graphs than this.")] = 1,
-    min_lift: Annotated[
-        float, typer.Option(help="Drop programs whose score is below this multiple of the label's share.")
-    ] = 0.0,
     smarts: opt.Smarts = False,
-    step_budget: Annotated[int, typer.Option(help="Maximum number of steps of one search.")] = 20_000,
-    restarts: Annotated[
-        int, typer.Option(help="Additional descents per target, with ties broken at random.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the split, the targets and the ties.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split, the targets and the bags.")] = 0,
     jobs: opt.Jobs = 1,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which to stop; finished programs are kept.")
     ] = None,
     dask: Annotated[str | None, opt.dask("Mine")] = None,
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished descents")] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Mine only a sample, and estimate the cost of the whole run.")
-    ] = False,
-    sample: Annotated[int, typer.Option(help="With --estimate: how many descents to mine.")] = 50,
-    workers: Annotated[
-        int | None, typer.Option(help="With --estimate: the number of threads or processes to assume.")
-    ] = None,
     split: opt.Split = "auto",
     part: Annotated[opt.Part, typer.Option(help="Which part of the split to mine.")] = "train",
     smiles: opt.Smiles = None,
@@ -99,7 +71,6 @@ def mine(
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
     root: opt.Root = None,
-    show: Annotated[int, typer.Option(help="How many of the best programs to print.")] = 5,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("Print no progress bar, summary or table.")] = False,
 ) -> None:
@@ -107,12 +78,8 @@ def mine(
 
     After Ctrl-C or --time-limit the finished programs are written and marked incomplete.
     """
-    if output is None and not estimate:
-        raise MiningError("choose a file to write with -o, or --estimate")
-    if output is not None:
-        opt.check_output(output, dataset, checkpoint=checkpoint)
-    kept = None if top == "all" else _number(top, "--top")
-    chosen = _targets(targets)
+    opt.check_output(output, dataset, checkpoint=checkpoint)
+    kept = None if top == "all" else _number(top)
     reading = MoleculeReader(features, fragments, standardize)
     with opt.given_input(dataset) as source:
         data = resolve_dataset(
@@ -126,56 +93,30 @@ def mine(
         )
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early stop is reported below
     graphs = opt.part_of(data, split, part, seed)
-    if vocabulary == "neighbourhoods" and output is not None:
+    if vocabulary == "neighbourhoods":
         found_programs = neighbourhoods(
             graphs, radius, "auto" if min_support == 1 else min_support, n_jobs=jobs
         )
-        _write(found_programs, found_programs.summary(), kept, output, show, as_json=as_json, quiet=quiet)
+        _write(found_programs, found_programs.summary(), kept, output, as_json=as_json, quiet=quiet)
         return
     n_bags = _bags(bags)
-    if estimate or output is None:
-        found = estimate_mining(
-            graphs,
-            epsilon=epsilon,
-            strategy=strategy,
-            connected=connected,
-            targets=chosen,
-            nominal=nominal,
-            step_budget=step_budget,
-            n_jobs=jobs,
-            seed=seed,
-            restarts=restarts,
-            bags=n_bags,
-            sample=sample,
-            n_workers=workers,
-        )
-        if as_json:
-            opt.print_json(found.to_json())
-        else:
-            echo(str(found))
-        return
     with opt.executor_of(dask, "" if quiet else "mining") as executor:
         programs = mine_programs(
             graphs,
             epsilon=epsilon,
             strategy=strategy,
-            connected=connected,
-            targets=chosen,
+            targets=None if targets == "all" else targets,
             min_support=min_support,
-            min_lift=min_lift,
             ignore=opt.not_in_smarts(data) if smarts else (),
-            nominal=nominal,
             bags=n_bags,
-            step_budget=step_budget,
             n_jobs=jobs,
             seed=seed,
-            restarts=restarts,
             time_limit=time_limit,
             checkpoint=checkpoint,
             executor=executor,
             progress=not quiet,
         )
-    _write(programs, programs.summary(), kept, output, show, as_json=as_json, quiet=quiet)
+    _write(programs, programs.summary(), kept, output, as_json=as_json, quiet=quiet)
     if not programs.complete:
         again = " Run the same command again to resume from the checkpoint." if checkpoint else ""
         echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
@@ -188,7 +129,6 @@ def _write(
     summary: str,
     kept: float | None,
     output: Path,
-    show: int,
     *,
     as_json: bool,
     quiet: bool,
@@ -200,8 +140,8 @@ def _write(
         opt.print_json({"programs": str(output), "n_programs": len(programs), "complete": programs.complete})
     elif not quiet:
         echo(summary)
-        if show > 0 and programs:
-            Console().print(programs.table(show))
+        if programs:
+            Console().print(programs.table(SHOWN))
         echo(f"{output.name}: {len(programs)} programs")
 
 
@@ -216,22 +156,9 @@ def _bags(text: str) -> Bags:
         raise MiningError(f"--bags: expected none, auto or a number, got {text!r}") from None
 
 
-def _number(text: str, option: str, expected: str = "all, a number or a fraction") -> int | float:
+def _number(text: str) -> int | float:
     """Parse a number: an int unless it has a decimal point."""
     try:
         return float(text) if "." in text or "e" in text.lower() else int(text)
     except ValueError:
-        raise MiningError(f"{option}: expected {expected}, got {text!r}") from None
-
-
-def _targets(text: str) -> Targets:
-    if text == "all":
-        return None
-    if text == "auto":
-        return "auto"
-    if "," not in text:
-        return _number(text, "--targets", "all, auto, a number or a fraction")
-    try:
-        return [int(row) for row in text.split(",") if row.strip()]
-    except ValueError:
-        raise MiningError(f"--targets: expected rows such as 3,5,9, got {text!r}") from None
+        raise MiningError(f"--top: expected all, a number or a fraction, got {text!r}") from None

@@ -17,7 +17,6 @@ from gdlnn.cli.train_tables import (
     labelled_sets,
     row_weights,
     split_parts,
-    tell_time,
     told_of_twins,
     told_scores,
     train_several,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
+Epsilons = tuple[float | str, ...]
 STRONGEST = 10
 LONGEST = 240
 """Maximum length of a program in words, in characters."""
@@ -41,20 +41,16 @@ LONGEST = 240
 def train(
     dataset: opt.Dataset,
     output: Annotated[
-        Path | None,
+        Path,
         opt.output("The model file to write; with several labels, a folder for the models and an index."),
-    ] = None,
+    ],
     vocabulary: Annotated[
         Literal["auto", "neighbourhoods", "mined"],
-        typer.Option(help="Where programs come from; --epsilon, --k, --restarts and --smarts imply mined."),
+        typer.Option(help="Where programs come from; --epsilon implies mined."),
     ] = "auto",
     epsilon: Annotated[
         str | None,
         typer.Option(help="ε of the score, one or several: 0.1,1,1%. Default: chosen by the model."),
-    ] = None,
-    k: Annotated[
-        str | None,
-        typer.Option(help="How many programs to keep: all, a number, or a fraction of the graphs."),
     ] = None,
     head: Annotated[
         Literal["mlp", "linear", "scorecard"],
@@ -68,20 +64,10 @@ def train(
         str,
         typer.Option(
             metavar="RULE",
-            help="Threshold from which the rarer of two classes is predicted: balanced-accuracy, f1, "
-            "mcc, recall=0.9 or a number; auto: 0.5, or balanced-accuracy if it has under 30 %.",
+            help="Threshold from which the rarer of two classes is predicted: balanced-accuracy, "
+            "recall=0.9 or a number; auto: 0.5, or balanced-accuracy if it has under 30 %.",
         ),
     ] = "auto",
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate/--no-calibrate", help="Calibrate probabilities on held-out graphs.")
-    ] = True,
-    pooled: Annotated[
-        bool | None, typer.Option("--pooled/--no-pooled", help="Add pooled features to the programs.")
-    ] = None,
-    smarts: opt.Smarts = False,
-    restarts: Annotated[
-        int, typer.Option(help="Additional descents per graph, with ties broken at random.")
-    ] = 0,
     split: Annotated[
         str,
         typer.Option(
@@ -115,13 +101,8 @@ def train(
     missing: opt.Missing = None,
     threshold: opt.Threshold = None,
     encoding: opt.Encoding = "utf-8",
-    features: opt.Features = "default",
     fragments: opt.Fragments = "all",
     standardize: opt.Standardize = "none",
-    root: opt.Root = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Estimate how long training takes; do not train.")
-    ] = False,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("Print no progress bar and no report.")] = False,
 ) -> None:
@@ -131,8 +112,6 @@ def train(
     """
     from gdlnn.model.calibration import checked_rule
 
-    if output is None and not estimate:
-        raise ModelError("choose a model file to write with -o, or --estimate")
     split, columns = _split_columns(split, split_column, weight_column, cv)
 
     def say(text: str) -> None:
@@ -141,42 +120,26 @@ def train(
 
     with opt.given_input(dataset) as source:
         labels = label_columns(source, label, encoding)
-        if output is not None and len(labels) > 1:
+        if len(labels) > 1:
             check_folder(output)
-        elif output is not None:
+        else:
             opt.check_output(output, source, checkpoint=checkpoint)
         reading = {
             "smiles": smiles,
             "id": id_,
-            "root": root,
             "encoding": encoding,
-            "reading": MoleculeReader(features, fragments, standardize),
+            "reading": MoleculeReader("default", fragments, standardize),
         }
         sets = labelled_sets(source, labels, columns, opt.label_options(missing, threshold), reading)
     check_weights(sets, weight_column)
     sets = {name: told_of_twins(data, duplicates, say) for name, data in sets.items()}
     options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
-    options |= {"class_weight": class_weight, "decide": checked_rule(decide), "calibrate": calibrate}
-    if pooled is not None:
-        options["pooled"] = pooled
-    search: dict[str, Any] = {}
-    if restarts:
-        search["restarts"] = restarts
-    if smarts:
-        search["ignore"] = opt.not_in_smarts(next(iter(sets.values())))
-    if epsilon is not None:
-        search["epsilon"] = _epsilons(epsilon)
-    if k is not None:
-        search["k"] = _number_of_programs(k)
-
-    if estimate or output is None:
-        model = _unfitted(vocabulary, search, head, options, checkpoint)
-        tell_time(sets, model, split, seed, cv, as_json=as_json)
-        return
+    options |= {"class_weight": class_weight, "decide": checked_rule(decide)}
+    epsilons = None if epsilon is None else _epsilons(epsilon)
 
     def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:
         def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:
-            return _fit(parts, vocabulary, search, head, options, finished, weight_column)
+            return _fit(parts, vocabulary, epsilons, head, options, finished, weight_column)
 
         model = _trained(data, split, seed, cv, fit, say)
         model.save(model_file)
@@ -229,7 +192,7 @@ def _trained(
 
 def _unfitted(
     vocabulary: Literal["auto", "neighbourhoods", "mined"],
-    search: dict[str, Any],
+    epsilons: Epsilons | None,
     head: str,
     options: dict[str, Any],
     checkpoint: Path | None,
@@ -237,24 +200,23 @@ def _unfitted(
     """Return the model that the options ask for."""
     from gdlnn.model import GDLNNClassifier, Mined
 
-    if search and vocabulary == "neighbourhoods":
-        named = ", ".join(f"--{name}" for name in search)
-        raise ModelError(f"--vocabulary neighbourhoods mines nothing; leave out {named}")
-    source = Mined(**search) if search else vocabulary
+    if epsilons and vocabulary == "neighbourhoods":
+        raise ModelError("--vocabulary neighbourhoods mines nothing; leave out --epsilon")
+    source = Mined(epsilons) if epsilons else vocabulary
     return GDLNNClassifier(source, head, checkpoint=checkpoint, **options)
 
 
 def _fit(
     parts: dict[str, GraphDataset],
     vocabulary: Literal["auto", "neighbourhoods", "mined"],
-    search: dict[str, Any],
+    epsilons: Epsilons | None,
     head: str,
     options: dict[str, Any],
     checkpoint: Path | None,
     weights: str | None,
 ) -> GDLNNClassifier:
     """Train a model; `weights` is the column with the sample weights."""
-    model = _unfitted(vocabulary, search, head, options, checkpoint)
+    model = _unfitted(vocabulary, epsilons, head, options, checkpoint)
     weight = None if weights is None else row_weights(parts["train"], weights)
     return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
 
@@ -313,21 +275,9 @@ def _told_programs(model: GDLNNClassifier) -> list[str]:
     return [*lines, ""]
 
 
-def _epsilons(text: str) -> tuple[float | str, ...]:
+def _epsilons(text: str) -> Epsilons:
     words = [word.strip() for word in text.split(",") if word.strip()]
     try:
         return tuple(word if word.endswith("%") else float(word) for word in words)
     except ValueError:
         raise ModelError(f"--epsilon: expected numbers or percentages such as 0.1,1%, got {text!r}") from None
-
-
-def _number_of_programs(text: str) -> float | None:
-    if text == "all":
-        return None
-    try:
-        number = float(text) if "." in text else int(text)
-    except ValueError:
-        number = 0
-    if not number > 0:
-        raise ModelError(f"--k: expected all, a number or a fraction, got {text!r}")
-    return number

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.terminal import echo
 from gdlnn.datasets.resolve import file_kind, resolve_dataset
 from gdlnn.datasets.tables import open_table
 from gdlnn.errors import DatasetError, ModelError, WriteError
@@ -135,31 +134,6 @@ def split_parts(data: GraphDataset, split: str, seed: int) -> dict[str, GraphDat
         return {"train": data}
     parts = zip(("train", "val", "test"), data.split(split, seed), strict=True)
     return {name: part for name, part in parts if name == "train" or len(part)}
-
-
-def tell_time(
-    sets: Mapping[str, GraphDataset],
-    model: GDLNNClassifier,
-    split: str,
-    seed: int,
-    cv: int | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Print how long training takes, for every label column."""
-    from gdlnn.model.training_time import training_time
-
-    told: dict[str, Any] = {}
-    for name, data in sets.items():
-        parts = split_parts(data, "none" if cv is not None else split, seed)
-        found = training_time(model, parts["train"], validation=parts.get("val"))
-        told[name] = found.with_folds(cv) if cv is not None else found
-    if as_json:
-        values = {name: found.to_json() for name, found in told.items()}
-        opt.print_json(values if len(sets) > 1 else next(iter(values.values())))
-    else:
-        for name, found in told.items():
-            echo(f"{name}: {found}" if len(sets) > 1 else str(found))
 
 
 def told_scores(

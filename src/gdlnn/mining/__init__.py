@@ -4,18 +4,15 @@ The descent itself is in the core. This package lists and runs descents, writes 
 and saves programs.
 """
 
-from gdlnn.mining.estimate import Estimate, estimate
 from gdlnn.mining.miner import mine
 from gdlnn.mining.neighbourhood_programs import neighbourhoods
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 
 __all__ = [
-    "Estimate",
     "MinedProgram",
     "MiningStats",
     "ProgramSet",
     "SetInfo",
-    "estimate",
     "mine",
     "neighbourhoods",
 ]

@@ -7,7 +7,9 @@ graphs that it was not chosen for.
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,18 +19,16 @@ import numpy.typing as npt
 from gdlnn.graphs.splits import fold_rows
 from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
-from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon, whole, wrong
-from gdlnn.mining.tasks import choose_targets
-from gdlnn.progress import portion
+from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, wrong
+from gdlnn.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import GraphDataset
 
 Bags = int | Literal["auto"] | None
 IntArray = npt.NDArray[np.int64]
+Search = Callable[["GraphDataset", IntArray, "Path | None", "float | None"], "ProgramSet"]
 FEWEST_BAGS = 4
 """Minimum number of bags for "auto"."""
 GRAPHS_OF_A_BAG = 400
@@ -52,60 +52,52 @@ def bag_rows(dataset: GraphDataset, count: int, seed: int) -> list[IntArray]:
 
 
 def mine_in_bags(
-    search: Callable[..., ProgramSet],
+    search: Search,
     dataset: GraphDataset,
-    labelled: tuple[list[Any], npt.NDArray[np.int32]],
-    bags: Bags,
-    options: dict[str, Any],
+    targets: IntArray,
+    parts: list[IntArray],
+    epsilon: float,
+    *,
+    checkpoint: str | os.PathLike[str] | None,
+    time_limit: float | None,
 ) -> ProgramSet:
     """Mine every bag separately, and count the programs over all graphs.
 
     Parameters
     ----------
     search
-        `mine`.
-    dataset, labelled
-        All graphs; their distinct labels in order, and the number of each graph's label.
-    bags
-        How many.
-    options
-        The other parameters of `mine`. With a checkpoint, every bag has its own file next to it.
+        Mines the graphs of a bag from some of its rows, with a checkpoint and a time limit of its own.
+    dataset, targets
+        All graphs, and the rows to start from.
+    parts
+        The rows of each bag.
+    epsilon
+        ε of the scores over all graphs.
+    checkpoint, time_limit
+        As for `mine`; every bag has its own file next to the checkpoint.
     """
     started = time.monotonic()
-    labels, codes = labelled
-    seed = whole("seed", options["seed"], 0)
-    count = n_bags(bags, len(dataset))
-    targets = choose_targets(options["targets"], codes, seed)
-    parts = bag_rows(dataset, count, seed)
+    labels, codes = checked_labels(dataset)
     found: list[tuple[IntArray, ProgramSet]] = []
     stopped_by = None
-    for number, rows in enumerate(parts):
+    for number, rows in enumerate(parts, start=1):
         places = np.flatnonzero(np.isin(rows, targets))
         if not len(places):
             continue
-        own = {**options, "targets": places, "checkpoint": _own_file(options["checkpoint"], number)}
-        if options["time_limit"] is not None:
-            own["time_limit"] = max(0.0, options["time_limit"] - (time.monotonic() - started))
-        with portion(number, len(parts)):
-            programs = search(dataset.take(rows), **own)
+        file = None if checkpoint is None else Path(f"{os.fspath(checkpoint)}.bag-{number}")
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
+        with stage(f"bag {number} of {len(parts)}"):
+            programs = search(dataset.take(rows), places, file, left)
         found.append((rows, programs))
         stopped_by = programs.stopped_by
         if stopped_by is not None:
             break
-    epsilon = resolved_epsilon(options["epsilon"], len(dataset))
     items = _counted(dataset, labels, codes, found, epsilon)
-    settings = {**found[0][1].info.settings, "epsilon": epsilon, "bags": count}
+    settings = {**found[0][1].info.settings, "epsilon": epsilon, "bags": len(parts)}
     complete = stopped_by is None
     info = SetInfo.of(dataset, labels, codes, settings, n_targets=len(targets), complete=complete)
     stats = _total([programs.stats for _, programs in found], time.monotonic() - started)
     return ProgramSet(items, info, stats, stopped_by)
-
-
-def _own_file(checkpoint: Any, number: int) -> Path | None:
-    if checkpoint is None:
-        return None
-    path = Path(checkpoint)
-    return path.with_name(f"{path.name}.bag-{number + 1}")
 
 
 def _counted(

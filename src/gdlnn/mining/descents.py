@@ -115,8 +115,6 @@ def start_job(data: MiningData, settings: Settings, tasks: Sequence[Task], n_thr
         np.array([task.graph for task in tasks], dtype=np.int64),
         np.cumsum([0] + [len(task.nodes) for task in tasks], dtype=np.int64),
         np.array([node for task in tasks for node in task.nodes], dtype=np.int64),
-        np.array([task.random_ties for task in tasks], dtype=bool),
-        np.array([task.seed for task in tasks], dtype=np.uint64),
         n_threads,
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.matching import n_threads_for
-from gdlnn.mining.bags import Bags, mine_in_bags
+from gdlnn.mining.bags import Bags, bag_rows, mine_in_bags, n_bags
 from gdlnn.mining.descents import ExecutorRun, LocalRun, MiningData, Run
 from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
@@ -22,26 +22,29 @@ from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Nominal,
+    Settings,
     Strategy,
     Targets,
     checked_jobs,
     checked_labels,
     checked_settings,
     non_negative,
+    resolved_epsilon,
     whole,
 )
 from gdlnn.mining.supports import parse_rows
-from gdlnn.mining.tasks import Plan, Tally, choose_targets, make_plan
-from gdlnn.progress import is_watched, progress_bar
+from gdlnn.mining.tasks import Plan, choose_targets, make_plan
+from gdlnn.progress import progress_bar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
     from types import FrameType
 
     from gdlnn.graphs import GraphDataset
 
+IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger(__name__)
 
 
@@ -52,13 +55,11 @@ def mine(
     connected: bool = True,
     targets: Targets = None,
     min_support: int = 1,
-    min_lift: float = 0,
     ignore: Sequence[str] = (),
     nominal: Nominal = "value",
     step_budget: int = STEP_BUDGET,
     n_jobs: int | None = 1,
     seed: int = 0,
-    restarts: int = 0,
     bags: Bags = None,
     time_limit: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -85,11 +86,10 @@ def mine(
         Offer no mutation that splits the program; a target in several components then gives one program for
         each. False follows the paper's rules literally.
     targets
-        Which graphs to start from: None for all, a number or a fraction (drawn with the seed, labels keep
-        their shares), row numbers or a mask. "auto": all up to 2,000, of more graphs 2,000 drawn ones, so
-        that the cost of mining in bags stops growing with their number.
-    min_support, min_lift
-        Drop programs that match fewer graphs, or whose score is under this multiple of their label's share.
+        Which graphs to start from: None for all, or row numbers. "auto": all up to 2,000, of more graphs
+        2,000 drawn with the seed, so that the cost of mining in bags stops growing with their number.
+    min_support
+        Drop programs that match fewer graphs.
     ignore
         Names of features, as in the schema, that programs do not use: without chirality, radicals and
         stereo, every program over molecules can be written as SMARTS.
@@ -102,9 +102,7 @@ def mine(
     n_jobs
         Number of threads; -1 for all CPU cores.
     seed
-        Seed of the choice of targets and of random ties.
-    restarts
-        Number of additional descents from each target, in which ties are broken at random.
+        Seed of the choice of targets and bags.
     bags
         Split the graphs into this many bags, mine each separately, and count the programs over all graphs:
         cheaper by about that factor. Each program then has a `held_out_score`, its score outside its own bag.
@@ -123,25 +121,58 @@ def mine(
     The programs; those of one label with the same canonical form are merged. After Ctrl-C or `time_limit`,
     the finished programs are returned; `.complete` is then False and `.stopped_by` gives the reason.
     """
-    options = {name: value for name, value in locals().items() if name not in ("dataset", "bags")}
-    labels, codes = checked_labels(dataset)
-    if bags is not None:
-        return mine_in_bags(mine, dataset, (labels, codes), bags, options)
-    settings = checked_settings(options, len(dataset))
-    least, lift = whole("min_support", min_support, 0), non_negative("min_lift", min_lift)
-    clock = _Clock(None if time_limit is None else non_negative("time_limit", time_limit))
+    _, codes = checked_labels(dataset)
+    least = whole("min_support", min_support, 0)
+    limit = None if time_limit is None else non_negative("time_limit", time_limit)
     jobs = checked_jobs(n_jobs)
-    rows = choose_targets(targets, codes, settings.seed)
+    rows = choose_targets(targets, codes, whole("seed", seed, 0))
+
+    def search(
+        graphs: GraphDataset, start: IntArray, file: str | os.PathLike[str] | None, seconds: float | None
+    ) -> ProgramSet:
+        settings = checked_settings(
+            len(graphs),
+            epsilon=epsilon,
+            strategy=strategy,
+            connected=connected,
+            nominal=nominal,
+            step_budget=step_budget,
+            seed=seed,
+        )
+        workers = n_threads_for(jobs) if executor is None else executor
+        found = _mine(graphs, start, settings, ignore, workers, file, _Clock(seconds), progress=progress)
+        return found.filter(least) if least > 1 else found
+
+    if bags is None:
+        return search(dataset, rows, checkpoint, limit)
+    parts = bag_rows(dataset, n_bags(bags, len(dataset)), seed)
+    total = resolved_epsilon(epsilon, len(dataset))
+    return mine_in_bags(search, dataset, rows, parts, total, checkpoint=checkpoint, time_limit=limit)
+
+
+def _mine(
+    dataset: GraphDataset,
+    targets: IntArray,
+    settings: Settings,
+    ignore: Sequence[str],
+    workers: Executor | int,
+    checkpoint: str | os.PathLike[str] | None,
+    clock: _Clock,
+    *,
+    progress: bool,
+) -> ProgramSet:
+    """Mine from the given rows, by an executor or on a number of threads."""
+    labels, codes = checked_labels(dataset)
     hidden = find_hidden(dataset, ignore)
     seen = hidden.hide(dataset)
-    plan = make_plan(seen, codes, rows, settings)
+    plan = make_plan(seen, codes, targets, connected=settings.connected)
     data = MiningData(seen.graphs, codes, len(labels), seen.schema)
 
     def start(numbers: Sequence[int]) -> Run:
         tasks = [plan.tasks[number] for number in numbers]
-        if executor is not None:
-            return ExecutorRun(executor, data, settings, tasks, numbers)
-        return LocalRun(data, settings, tasks, numbers, n_threads_for(jobs))
+        if isinstance(workers, int):
+            return LocalRun(data, settings, tasks, numbers, workers)
+        return ExecutorRun(workers, data, settings, tasks, numbers)
 
     with ExitStack() as stack:
         saved: Checkpoint | None = None
@@ -149,16 +180,15 @@ def mine(
             header = checkpoint_header(data.fingerprint, labels, settings, plan)
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
-        report = stack.enter_context(_reporting(progress, plan, results.values()))
+        report = stack.enter_context(_reporting(progress, len(plan), results.values()))
         stopped_by = _run_tasks(start, len(plan), results, saved, report, clock)
     described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
     complete = stopped_by is None
-    info = SetInfo.of(dataset, labels, codes, described, n_targets=len(rows), complete=complete)
+    info = SetInfo.of(dataset, labels, codes, described, n_targets=len(targets), complete=complete)
     merged = _merged(plan, results, codes, labels)
     if hidden:
         merged = [m.replace(program=hidden.open(m.program, dataset.directed)) for m in merged]
-    programs = ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
-    return programs if (least, lift) == (1, 0) else programs.filter(least, lift)
+    return ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
 
 
 # --- when to stop -----------------------------------------------------------------------------------------
@@ -268,18 +298,15 @@ def _run_tasks(
 
 @contextmanager
 def _reporting(
-    wanted: bool, plan: Plan, before: Iterable[TaskResult]
+    wanted: bool, n_tasks: int, before: Collection[TaskResult]
 ) -> Iterator[Callable[[Sequence[TaskResult]], None]]:
     """Show a bar, if wanted, that a function moves by finished descents."""
-    if not wanted or not is_watched():
-        yield lambda _batch: None
-        return
-    tally = Tally(plan, before)
-    with progress_bar("mining", tally.total, completed=tally.done, says=str(tally)) as update:
+    programs = {result.program for result in before}
+    with progress_bar("mining", n_tasks, completed=len(before), wanted=wanted) as update:
 
         def report(batch: Sequence[TaskResult]) -> None:
-            tally.add(batch)
-            update(completed=tally.done, says=str(tally))
+            programs.update(result.program for result in batch)
+            update(advance=len(batch), says=f"descents, {len(programs)} programs")
 
         yield report
 

@@ -19,7 +19,7 @@ from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
 from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, whole
-from gdlnn.progress import moved
+from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,8 +36,6 @@ FEW_GRAPHS = 500
 """With fewer training graphs, a neighbourhood must occur in two of them, otherwise in three."""
 MOST_VALUES = 64
 """A numeric feature with more values, or with fractional values, is a quantity and left unconstrained."""
-FOUND, BUILT = 0.4, 0.75
-"""Progress when the core has found all neighbourhoods, and when the programs are built."""
 logger = logging.getLogger(__name__)
 
 
@@ -107,7 +105,6 @@ def neighbourhoods(
         MOST_NODES,
         n_threads_for(n_jobs),
     )
-    moved(FOUND, 1)
     programs, occurs = _programs(found, arrays, nodes, edges)
     encoded = as_graph_set(data.graphs)
     items = _distinct(programs, occurs, encoded, n_jobs)
@@ -200,7 +197,7 @@ def _programs(
         ]
         programs.append(Program._trusted(described, tuple(inside)).canonical(arrays.directed))
         if k % 100 == 0:
-            moved(FOUND + (BUILT - FOUND) * k / len(graph), 1)
+            stage_done(k, len(graph))
         rows.append(occurs[graph_start[k] : graph_start[k + 1]].astype(np.int64))
     return programs, rows
 

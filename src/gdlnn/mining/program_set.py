@@ -14,9 +14,9 @@ import numpy.typing as npt
 from gdlnn.errors import MiningError
 from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
-from gdlnn.mining.settings import non_negative, whole
+from gdlnn.mining.settings import whole
 from gdlnn.mining.supports import Support
-from gdlnn.progress import moved
+from gdlnn.progress import stage_done
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ class ProgramSet(Sequence[MinedProgram]):
     # --- choosing -----------------------------------------------------------------------------------------
 
     def for_target(self, row: int) -> list[MinedProgram]:
-        """Return the programs mined from a graph, by its row: one for each component and restart."""
+        """Return the programs mined from a graph, by its row: one for each component."""
         if not -self.info.n_graphs <= row < self.info.n_graphs:
             raise IndexError(f"for_target: expected a row from 0 to {self.info.n_graphs - 1}, got {row}")
         row %= self.info.n_graphs
@@ -412,23 +412,10 @@ class ProgramSet(Sequence[MinedProgram]):
                 kept.append(item)
         return self._with(kept)
 
-    def filter(self, min_support: int = 1, min_lift: float = 0) -> ProgramSet:
-        """Keep the programs with enough support and a score well above their label's share.
-
-        Parameters
-        ----------
-        min_support
-            Minimum number of matched training graphs; 2 in PL4XGL.
-        min_lift
-            Minimum ratio of the score to the label's share of the training graphs; 1.2 in PL4XGL.
-        """
-        least, lift = whole("min_support", min_support, 0), non_negative("min_lift", min_lift)
-        shares = {label: count / self.info.n_graphs for label, count in self.info.label_counts}
-        return self._with(
-            item
-            for item in self._items
-            if item.n_matched >= least and (item.label is None or item.score >= lift * shares[item.label])
-        )
+    def filter(self, min_support: int = 1) -> ProgramSet:
+        """Keep the programs that match at least this many training graphs."""
+        least = whole("min_support", min_support, 0)
+        return self._with(item for item in self._items if item.n_matched >= least)
 
     # --- showing ------------------------------------------------------------------------------------------
 
@@ -453,7 +440,7 @@ class ProgramSet(Sequence[MinedProgram]):
         for number, item in enumerate(self._items):
             example = item.example or examples.find(item)
             items.append(item if example is None else item.replace(example=example))
-            moved(number, len(self._items))
+            stage_done(number + 1, len(self._items))
         return self._with(items)
 
     def to_frame(self) -> Any:

@@ -13,6 +13,7 @@ from gdlnn.errors import GDLNNError, MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
 from gdlnn.io.journal import Journal
 from gdlnn.mining.supports import format_rows, parse_runs
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 KIND = "gdlnn mining checkpoint"
 FORMAT = 1
-SAME_RESULTS_SINCE = "0.1.0"
-"""The first version with the same mining results as today: its checkpoints can be resumed.
-
-Set this to the current version when results change."""
 _NAMES = {
     "data": "the dataset (its graphs, or which of them share a label)",
     "labels": "the labels",
@@ -133,7 +130,7 @@ def checkpoint_header(
     tasks = hashlib.sha256(json.dumps([plan.tasks, plan.rows]).encode()).hexdigest()
     return {
         "format": FORMAT,
-        "version": SAME_RESULTS_SINCE,
+        "version": package_version(),
         "data": fingerprint,
         "labels": list(labels),
         "n_tasks": len(plan),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,9 @@ import numpy.typing as npt
 from gdlnn.errors import MiningError
 from gdlnn.graphs import GraphDataset
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 Strategy = Literal["greedy", "sequential"]
 Nominal = Literal["value", "interval"]
-Targets = int | float | npt.ArrayLike | Literal["auto"] | None
+Targets = Sequence[int] | npt.NDArray[np.int64] | Literal["auto"] | None
 MOST_TARGETS = 2000
 """Most graphs that ``targets="auto"`` starts from."""
 
@@ -40,7 +38,6 @@ class Settings:
     step_budget: int = STEP_BUDGET
     final_budget: int = FINAL_BUDGET
     seed: int = 0
-    restarts: int = 0
     nominal: Nominal = "value"
 
     def to_json(self) -> dict[str, Any]:
@@ -51,21 +48,28 @@ class Settings:
         return values
 
 
-def checked_settings(values: Mapping[str, Any], n_graphs: int) -> Settings:
+def checked_settings(
+    n_graphs: int,
+    *,
+    epsilon: float | str,
+    strategy: Strategy,
+    connected: bool,
+    nominal: Nominal,
+    step_budget: int,
+    seed: int,
+) -> Settings:
     """Check the parameters of a call; an error names the parameter, what was expected and what was given."""
-    strategy = values["strategy"]
     if strategy not in get_args(Strategy):
         raise wrong("strategy", f"one of {', '.join(get_args(Strategy))}", strategy)
-    if values["nominal"] not in get_args(Nominal):
-        raise wrong("nominal", f"one of {', '.join(get_args(Nominal))}", values["nominal"])
+    if nominal not in get_args(Nominal):
+        raise wrong("nominal", f"one of {', '.join(get_args(Nominal))}", nominal)
     return Settings(
-        epsilon=resolved_epsilon(values["epsilon"], n_graphs),
+        epsilon=resolved_epsilon(epsilon, n_graphs),
         strategy=strategy,
-        connected=bool(values["connected"]),
-        step_budget=whole("step_budget", values["step_budget"], 1),
-        seed=whole("seed", values["seed"], 0),
-        restarts=whole("restarts", values["restarts"], 0),
-        nominal=values["nominal"],
+        connected=bool(connected),
+        step_budget=whole("step_budget", step_budget, 1),
+        seed=whole("seed", seed, 0),
+        nominal=nominal,
     )
 
 

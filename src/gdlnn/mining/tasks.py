@@ -1,4 +1,4 @@
-"""Tasks: the descents of a mining call, each from a target or one component of it, and their progress.
+"""Tasks: the descents of a mining call, each from a target or one component of it.
 
 The tasks do not depend on the number of threads or on what has been mined before: the same call always has
 the same ones.
@@ -6,8 +6,7 @@ the same ones.
 
 from __future__ import annotations
 
-import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,28 +16,24 @@ import numpy.typing as npt
 
 from gdlnn.errors import MiningError
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.identity import first_twins, mix64
+from gdlnn.graphs.identity import first_twins
 from gdlnn.graphs.splits import stratified_sample
 from gdlnn.mining.settings import MOST_TARGETS, wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph, GraphDataset
-    from gdlnn.mining.results import TaskResult
-    from gdlnn.mining.settings import Settings, Targets
+    from gdlnn.mining.settings import Targets
 
 IntArray = npt.NDArray[np.int64]
 
 
 class Task(NamedTuple):
-    """One descent: some nodes of one graph, with fixed ties or with random ones from a seed."""
+    """One descent, from some nodes of one graph."""
 
     graph: int
     nodes: tuple[int, ...]
-    random_ties: bool
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -46,43 +41,32 @@ class Plan:
     """The tasks of a call, and the rows of the targets that each one covers.
 
     ``rows`` begins with the row a task was made from; rows of isomorphic targets of the same label, which are
-    not mined again, follow. ``targets`` are all rows with a task.
+    not mined again, follow.
     """
 
     tasks: tuple[Task, ...]
     rows: tuple[tuple[int, ...], ...]
-    targets: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.tasks)
 
 
 def make_plan(
-    dataset: GraphDataset, codes: npt.NDArray[np.int32], targets: IntArray, settings: Settings
+    dataset: GraphDataset, codes: npt.NDArray[np.int32], targets: IntArray, *, connected: bool
 ) -> Plan:
     """List the tasks, target by target; isomorphic targets (or components) of one label are mined once."""
-    starts = _parts([dataset.graphs[row] for row in targets], settings.connected)
-    parts = [
-        (row, number, nodes)
-        for row, sets in zip(targets.tolist(), starts, strict=True)
-        for number, nodes in enumerate(sets)
-    ]
+    starts = _parts([dataset.graphs[row] for row in targets], connected)
+    parts = [Task(row, nodes) for row, sets in zip(targets.tolist(), starts, strict=True) for nodes in sets]
     first = first_twins(
-        [_induced(dataset.graphs[row], nodes) for row, _, nodes in parts],
-        [int(codes[row]) for row, _, _ in parts],
+        [_induced(dataset.graphs[row], nodes) for row, nodes in parts],
+        [int(codes[row]) for row, _ in parts],
     )
     rows: dict[int, set[int]] = defaultdict(set)
     for part, original in enumerate(first):
-        rows[original].add(parts[part][0])
-    tasks, stands_for = [], []
-    for part, (row, number, nodes) in enumerate(parts):
-        if first[part] != part:
-            continue
-        for restart in range(settings.restarts + 1):
-            seed = tie_seed(settings.seed, row, number, restart) if restart else 0
-            tasks.append(Task(row, nodes, restart > 0, seed))
-            stands_for.append((row, *sorted(rows[part] - {row})))
-    return Plan(tuple(tasks), tuple(stands_for), tuple(sorted({row for row, _, _ in parts})))
+        rows[original].add(parts[part].graph)
+    chosen = [part for part in range(len(parts)) if first[part] == part]
+    covered = ((parts[part].graph, *sorted(rows[part] - {parts[part].graph})) for part in chosen)
+    return Plan(tuple(parts[part] for part in chosen), tuple(covered))
 
 
 def _parts(graphs: Sequence[Graph], connected: bool) -> Iterator[list[tuple[int, ...]]]:
@@ -103,86 +87,20 @@ def _induced(graph: Graph, nodes: tuple[int, ...]) -> Graph:
     return graph if len(nodes) == graph.n_nodes else graph.subgraph(nodes)
 
 
-def tie_seed(seed: int, target: int, component: int, restart: int) -> int:
-    """Return the seed of a descent with random ties.
-
-    The four numbers are folded one after another into a 64-bit state that splitmix64 mixes each time, so a
-    descent has the same seed whatever else is mined, and on however many threads.
-    """
-    state = np.zeros(1, dtype=np.uint64)
-    for number in (seed, target, component, restart):
-        state = mix64(state ^ np.uint64(number))
-    return int(state[0])
-
-
 def choose_targets(targets: Targets, codes: npt.NDArray[np.int32], seed: int) -> IntArray:
-    """Return the sorted rows to mine.
+    """Return the sorted rows to mine: all, given ones, or for "auto" at most `MOST_TARGETS`.
 
-    A number or a fraction is drawn with the seed so that labels keep their shares; rows or a mask are taken
-    as given. "auto" draws `MOST_TARGETS` of more graphs.
+    Those are drawn with the seed so that labels keep their shares.
     """
     n = len(codes)
     if isinstance(targets, str) and targets == "auto":
-        targets = None if n <= MOST_TARGETS else MOST_TARGETS
+        return stratified_sample(codes, MOST_TARGETS, seed) if n > MOST_TARGETS else np.arange(n)
     if targets is None:
         return np.arange(n)
-    if isinstance(targets, bool | np.bool_ | str):
-        raise _not_targets(targets)
-    if isinstance(targets, int | np.integer):
-        if not 1 <= targets <= n:
-            raise MiningError(f"mine: targets: expected a number from 1 to {n}, got {targets}")
-        return stratified_sample(codes, int(targets), seed)
-    if isinstance(targets, float | np.floating):
-        if not 0 < targets <= 1:
-            raise MiningError(f"mine: targets: expected a fraction above 0 and at most 1, got {targets}")
-        return stratified_sample(codes, max(1, round(float(targets) * n)), seed)
-    return _listed(targets, n)
-
-
-def _listed(targets: npt.ArrayLike, n: int) -> IntArray:
-    try:
-        rows = np.asarray(targets)
-    except ValueError:
-        raise _not_targets(targets) from None
-    if rows.dtype == np.bool_ and rows.shape == (n,):
-        return np.flatnonzero(rows)
+    rows = np.asarray(targets)
     if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
-        raise _not_targets(targets)
-    rows = rows.astype(np.int64)
-    bad = rows[(rows < -n) | (rows >= n)]
+        raise wrong("targets", "None, auto or row numbers", targets)
+    bad = rows[(rows < 0) | (rows >= n)]
     if bad.size:
         raise MiningError(f"mine: targets: expected rows from 0 to {n - 1}, got {int(bad[0])}")
-    return np.unique(np.where(rows < 0, rows + n, rows))
-
-
-def _not_targets(got: object) -> MiningError:
-    return wrong("targets", "None, auto, a number, a fraction, row numbers or a mask over the graphs", got)
-
-
-class Tally:
-    """The progress of mining: targets done, programs found, best score, rate."""
-
-    def __init__(self, plan: Plan, before: Iterable[TaskResult]) -> None:
-        self._plan = plan
-        self._open = Counter(row for rows in plan.rows for row in rows)
-        self._programs: set[Program] = set()
-        self.best, self.done, self.total = 0.0, 0, len(plan.targets)
-        self.add(before)
-        self._done_before, self._start = self.done, time.monotonic()
-
-    def add(self, results: Iterable[TaskResult]) -> None:
-        """Count finished descents; a target is done with its last one."""
-        for result in results:
-            self._programs.add(result.program)
-            self.best = max(self.best, result.score)
-            for row in self._plan.rows[result.task]:
-                self._open[row] -= 1
-                self.done += self._open[row] == 0
-
-    @property
-    def rate(self) -> float:
-        """Targets per second in this run."""
-        return (self.done - self._done_before) / max(1e-9, time.monotonic() - self._start)
-
-    def __str__(self) -> str:
-        return f"targets, {len(self._programs)} programs, best {self.best:.4f}, {self.rate:.1f}/s"
+    return np.unique(rows.astype(np.int64))

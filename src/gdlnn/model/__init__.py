@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from gdlnn.model.head import MLPHead
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.model_file import load_model, save_model
-    from gdlnn.model.network import GDLLayer
     from gdlnn.model.pooling import PooledFeatures
     from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
     from gdlnn.model.vocabulary import Mined, Neighbourhoods
 
 _HOMES = {
-    "GDLLayer": "gdlnn.model.network",
     "GDLNNClassifier": "gdlnn.model.classifier",
     "GDLTransformer": "gdlnn.model.layer",
     "MLPHead": "gdlnn.model.head",
@@ -34,7 +32,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "GDLLayer",
     "GDLNNClassifier",
     "GDLTransformer",
     "MLPHead",

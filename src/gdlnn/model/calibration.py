@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from gdlnn.errors import ModelError
-from gdlnn.progress import portion
+from gdlnn.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,7 +141,7 @@ def checked_rule(decide: Any) -> str | float:
     if isinstance(decide, int | float) and not isinstance(decide, bool) and 0 < decide < 1:
         return float(decide)
     if isinstance(decide, str):
-        if decide in ("auto", "balanced-accuracy", "f1", "mcc"):
+        if decide in ("auto", "balanced-accuracy"):
             return decide
         name, _, value = decide.partition("=")
         try:
@@ -150,7 +150,7 @@ def checked_rule(decide: Any) -> str | float:
             share = -1.0
         if 0 < share < 1 and (name == "recall" or not value):
             return decide if value else share
-    expected = "auto, balanced-accuracy, f1, mcc, recall=0.9 or a probability between 0 and 1"
+    expected = "auto, balanced-accuracy, recall=0.9 or a probability between 0 and 1"
     raise ModelError(f"decide: expected {expected}, got {decide!r}")
 
 
@@ -196,12 +196,6 @@ def _cut_scores(rule: str, right: IntArray, wrong: IntArray, n_positive: int, n_
     recall, kept = right / n_positive, 1 - wrong / n_negative
     if rule == "balanced-accuracy":
         return np.asarray((recall + kept) / 2)
-    if rule == "f1":
-        return np.asarray(2 * right / (right + wrong + n_positive))
-    if rule == "mcc":
-        missed, left = n_positive - right, n_negative - wrong
-        product = (right + wrong) * n_positive * n_negative * (left + missed).astype(np.float64)
-        return np.asarray((right * left - wrong * missed) / np.sqrt(np.maximum(product, 1)))
     wanted = float(rule.partition("=")[2])
     return np.asarray(np.where(recall >= wanted, kept, recall - 2))  # of those that reach it the most exact
 
@@ -245,7 +239,7 @@ def cross_fitted(
     """
     n_classes = int(codes.max()) + 1
     said = np.zeros((len(codes), n_classes))
-    for number, rows in enumerate(folds):
+    for number, rows in enumerate(folds, start=1):
         outside = np.ones(len(codes), dtype=bool)
         outside[rows] = False
         if len(np.unique(codes[outside])) < n_classes:
@@ -254,7 +248,7 @@ def cross_fitted(
         head = make_head()
         if getattr(head, "ensemble_size", 1) > 2:
             head.ensemble_size = 2
-        with portion(number, len(folds)):
+        with stage(f"fold {number} of {len(folds)}"):
             others = np.flatnonzero(outside)
             head.fit(table[others][:, shown], codes[others], **fitting(others))
         said[rows] = head.predict_proba(table[rows][:, shown])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +49,6 @@ from gdlnn.model.pooling import any_quantity
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.seen import SeenGraphs
-from gdlnn.model.training_stages import CALIBRATING, EXAMPLES, HEAD, MATCHING, RECORDING, Settled
-from gdlnn.model.training_time import expected_stages
 from gdlnn.model.vocabulary import (
     Mined,
     Neighbourhoods,
@@ -61,7 +59,7 @@ from gdlnn.model.vocabulary import (
     make_sources,
     union,
 )
-from gdlnn.progress import is_watched, stage, staged_bar
+from gdlnn.progress import stage, stages
 
 if TYPE_CHECKING:
     import os
@@ -70,20 +68,21 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
 
 FloatArray = npt.NDArray[np.float64]
-# The new places of parameters of version 0.1, which `paper` names in its error.
-_MOVED = {
-    **{name: f"vocabulary=Mined({name}=…)" for name in Mined().get_params()},
-    **{name: f"head=MLPHead({name}=…)" for name in MLPHead().get_params()},
-    "members": "head=MLPHead(ensemble_size=…)",
-    "teacher": "head=MLPHead(soft_labels=…)",
-    "log_counts": 'activation="log_count"',
-}
 _HEADS: dict[str, Callable[[], Any]] = {
     "mlp": MLPHead,
     "linear": linear_head,
     "scorecard": ScorecardHead,
 }
 logger = logging.getLogger(__name__)
+
+
+class _Task(NamedTuple):
+    """The training and validation graphs, the sources of programs, and whether features are pooled."""
+
+    train: GraphDataset
+    val: GraphDataset | None
+    sources: list[Source]
+    pooled: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -118,7 +117,7 @@ class GDLNNClassifier(GraphClassifier):
         validation set, or without one the training graphs by four-fold cross-fitting.
     decide
         The threshold from which the rarer of two classes is predicted: a number, or the score by which it is
-        chosen on held-out graphs: "balanced-accuracy", "f1", "mcc" or "recall=0.9". "auto": 0.5, or balanced
+        chosen on held-out graphs: "balanced-accuracy" or "recall=0.9". "auto": 0.5, or balanced
         accuracy if the rarer class has less than 30 % of the training graphs.
     validation_fraction
         Share of the training graphs held out for early stopping if `fit` is given no validation set and the
@@ -149,8 +148,7 @@ class GDLNNClassifier(GraphClassifier):
     provenance_
         How the training table was read and split, see `GraphDataset`; a report repeats it.
     training_labels_
-        The label of every training graph, in the order of the supports of `programs_`; None if the model file
-        does not have them.
+        The label of every training graph, in the order of the supports of `programs_`.
     """
 
     vocabulary: Vocabulary = "auto"
@@ -181,11 +179,6 @@ class GDLNNClassifier(GraphClassifier):
 
         Other parameters of the classifier may be given too.
         """
-        known = cls().get_params(deep=False)
-        for name in parameters:
-            if name not in known or name in ("vocabulary", "head"):
-                place = f"; since version 0.2 it is {_MOVED[name]}" if name in _MOVED else ""
-                raise ModelError(f"paper: unexpected parameter {name!r}{place}")
         head = MLPHead(
             hidden=hidden,
             learning_rate=learning_rate,
@@ -195,7 +188,6 @@ class GDLNNClassifier(GraphClassifier):
             patience=100,
             early_stopping=True,
             ensemble_size=1,
-            soft_labels=None,
             linear_share=0,
         )
         vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
@@ -234,15 +226,14 @@ class GDLNNClassifier(GraphClassifier):
                 "fit: validation: no fraction can be held out: the given programs were mined from all graphs"
             )
         fraction = 0.0 if programs is not None else self.validation_fraction
-        settled = self._settle(data, validation, fraction)
-        watched = self.progress and is_watched()
-        expected = expected_stages(self, settled, mined=programs is None) if watched else {}
-        with staged_bar("training", expected, wanted=self.progress):
-            kept = np.isin(data.indices, settled.train.indices)
-            self._fit(settled, programs, None if weights is None else weights[kept])
+        task = self._prepared(data, validation, fraction)
+        if weights is not None:
+            weights = weights[np.isin(data.indices, task.train.indices)]
+        with stages(wanted=self.progress):
+            self._fit(task, programs, weights)
         return self
 
-    def _settle(self, data: GraphDataset, validation: Validation, fraction: float) -> Settled:
+    def _prepared(self, data: GraphDataset, validation: Validation, fraction: float) -> _Task:
         """Resolve the parameters that depend on the data, before anything is mined."""
         train, val = training_and_validation(data, validation, fraction, self.seed)
         if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
@@ -256,15 +247,15 @@ class GDLNNClassifier(GraphClassifier):
         pooled = self._pools(train) and not (card and self.pooled == "auto")
         # By default a scorecard chooses among programs found without labels.
         vocabulary = "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
-        return Settled(train, val, make_sources(vocabulary, train), pooled)
+        return _Task(train, val, make_sources(vocabulary, train), pooled)
 
     def _fit(
         self,
-        settled: Settled,
+        task: _Task,
         programs: ProgramSet | Sequence[ProgramSet] | None,
         weights: FloatArray | None,
     ) -> None:
-        train, val, sources, pooled = settled
+        train, val, sources, pooled = task
         if programs is not None:
             given = _given(programs, train)
             self.programs_ = sources[0].columns(given) if len(sources) == 1 else union(given)
@@ -272,19 +263,19 @@ class GDLNNClassifier(GraphClassifier):
             run = self._run_options()
             self.programs_ = union([source.columns(source.find(train, run)) for source in sources])
         if not len(self.programs_) and not pooled:
-            raise ModelError("fit: expected at least one program, got none; lower min_support or min_lift")
+            raise ModelError("fit: expected at least one program, got none; lower min_support")
         self.schema_, self.reading_ = train.schema, train.reading
         self.provenance_: dict[str, Any] = dict(train.provenance)
-        self.training_labels_: npt.NDArray[Any] | None = train.y
+        self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
         self.seen_values_ = SeenValues.of(train)
         self.metrics_: dict[str, Any] = {}
         self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
         self._fit_head(train, val, sources, weights)
         if train.reading is not None:  # so that pictures show programs as parts of molecules
-            with stage(EXAMPLES):
+            with stage("finding examples"):
                 self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
-        with stage(RECORDING):
-            self.seen_: SeenGraphs | None = SeenGraphs.of(train, val)
+        with stage("recording the training graphs"):
+            self.seen_ = SeenGraphs.of(train, val)
             self.domain_ = Domain.of(train, self.programs_, self.seen_values_)
         self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
         logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
@@ -336,15 +327,15 @@ class GDLNNClassifier(GraphClassifier):
         codes = self._codes(train.y)
         if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
             assert val.y is not None
-            with stage(MATCHING):
+            with stage("matching the validation set"):
                 held_out = self.layer_.transform(val)
             held_out = csr_array(held_out) if issparse(table) else held_out
             fitting: dict[str, Any] = {"validation": (held_out, self._codes(val.y)), "row_weights": weights}
         else:
             fitting = {} if weights is None else self._weighting(weights)
-        with stage(HEAD):
+        with stage("training the head"):
             self.head_.fit(table, codes, **fitting)
-        with stage(CALIBRATING):
+        with stage("calibrating"):
             self._calibrate(table, codes, train, val, sources, weights)
         if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
             self.programs_ = self.programs_.take(self.head_.keep_selected())

@@ -52,12 +52,12 @@ class DomainAnswer(NamedTuple):
     Attributes
     ----------
     domain
-        "inside", "edge" or "outside"; None if unknown, for a model from an older file.
+        "inside", "edge" or "outside"; None for a model without a record of its training graphs.
     reason
         Why it is not inside, in words; else empty.
     coverage
         Share of its nodes whose surroundings occur in a training graph: the node, its edges and its
-        neighbours. None where the model does not know, or the graph has no nodes.
+        neighbours. None if the graph has no nodes.
     similarity
         Programs that match both it and the most similar training graph, over those that match either. None
         where the model has no programs.
@@ -98,11 +98,11 @@ class Domain:
     schema
         The schema of the training graphs.
     surroundings
-        Hashes of the surroundings of nodes of training graphs, sorted; None if unknown.
+        Hashes of the surroundings of nodes of training graphs, sorted.
     columns
         Node features and edge features that surroundings are made of, by column.
     coverage, similarity
-        What is usual; None where unknown.
+        The limits; None for the similarity of a model without programs.
     """
 
     def __init__(
@@ -110,9 +110,9 @@ class Domain:
         programs: ProgramSet,
         seen_values: SeenValues,
         schema: Schema | None,
-        surroundings: Hashes | None = None,
-        columns: Columns = ([], []),
-        coverage: Usual | None = None,
+        surroundings: Hashes,
+        columns: Columns,
+        coverage: Usual,
         similarity: Usual | None = None,
     ) -> None:
         self._programs, self._seen_values, self._schema = programs, seen_values, schema
@@ -161,7 +161,7 @@ class Domain:
         nearest = self._training.nearest(matches) if len(self._programs) else None
         answers = []
         for i, graph in enumerate(graphs):
-            coverage = None if covered is None or not graph.n_nodes else float(covered[i])
+            coverage = float(covered[i]) if graph.n_nodes else None
             similarity = None if nearest is None else float(nearest[i])
             found = strange[i] or self._judge_matches(matches[i])
             if not found:
@@ -169,11 +169,10 @@ class Domain:
             answers.append(self._answer(found, coverage, similarity))
         return answers
 
-    def _answer(
-        self, found: list[_Finding], coverage: float | None, similarity: float | None
-    ) -> DomainAnswer:
+    @staticmethod
+    def _answer(found: list[_Finding], coverage: float | None, similarity: float | None) -> DomainAnswer:
         """Combine the checks; for an outside graph, give only the reasons that put it there."""
-        worst: DomainName | None = None if self.coverage is None else "inside"
+        worst: DomainName = "inside"
         if found:
             worst = "outside" if any(name == "outside" for name, _ in found) else "edge"
         reason = "; ".join(told for name, told in found if name == worst)
@@ -220,7 +219,7 @@ class Domain:
 
     def _judge_coverage(self, coverage: float | None, n_nodes: int) -> list[_Finding]:
         usual = self.coverage
-        if coverage is None or usual is None or usual.judge(coverage) == "inside":
+        if coverage is None or usual.judge(coverage) == "inside":
             return []
         verdict = usual.judge(coverage)
         strange = round((1 - coverage) * n_nodes)
@@ -245,11 +244,9 @@ class Domain:
 
     # --- surroundings and neighbours ----------------------------------------------------------------------
 
-    def _covered(self, graphs: Sequence[Graph]) -> FloatArray | None:
+    def _covered(self, graphs: Sequence[Graph]) -> FloatArray:
         """Return the share of the nodes of each graph whose surroundings a training graph has."""
         known = self._surroundings
-        if known is None:
-            return None
         colours, offsets = refined_colours(graphs, 1, self._columns)
         return _means(among(colours, known), offsets) if len(known) else np.zeros(len(graphs))
 
@@ -264,28 +261,24 @@ class Domain:
 
     # --- files --------------------------------------------------------------------------------------------
 
-    def to_json(self) -> dict[str, Any] | None:
-        """Return what was learnt as plain JSON values; None where that is nothing."""
-        if self._surroundings is None:
-            return None
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learnt as plain JSON values."""
         return {
             "surroundings": base64.b64encode(self._surroundings.astype(_HASH).tobytes()).decode(),
             "columns": [list(columns) for columns in self._columns],
-            "coverage": None if self.coverage is None else list(self.coverage),
+            "coverage": list(self.coverage),
             "similarity": None if self.similarity is None else list(self.similarity),
         }
 
     @classmethod
     def from_json(
         cls,
-        data: Mapping[str, Any] | None,
+        data: Mapping[str, Any],
         programs: ProgramSet,
         seen_values: SeenValues,
         schema: Schema | None,
     ) -> Domain:
-        """Build it from what `to_json` gave; from None it knows only the programs and the values."""
-        if data is None:
-            return cls(programs, seen_values, schema)
+        """Build it from what `to_json` gave."""
         surroundings = np.frombuffer(base64.b64decode(data["surroundings"], validate=True), dtype=_HASH)
         if (surroundings[1:] <= surroundings[:-1]).any():
             raise ModelError("domain: expected sorted hashes of surroundings")
@@ -294,11 +287,9 @@ class Domain:
         for columns, width in zip((nodes, edges), widths, strict=True):
             if any(not 0 <= column < width for column in columns):
                 raise ModelError(f"domain: expected columns of {width} features, got {columns}")
-        coverage, similarity = (
-            None if data[name] is None else Usual(*map(float, data[name]))
-            for name in ("coverage", "similarity")
-        )
-        if not np.isfinite([*(coverage or ()), *(similarity or ())]).all():
+        coverage, similarity = Usual(*map(float, data["coverage"])), data["similarity"]
+        similarity = None if similarity is None else Usual(*map(float, similarity))
+        if not np.isfinite([*coverage, *(similarity or ())]).all():
             raise ModelError("domain: expected finite limits, got NaN or infinity")
         return cls(programs, seen_values, schema, surroundings, (nodes, edges), coverage, similarity)
 

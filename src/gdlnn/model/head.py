@@ -64,11 +64,6 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         Rows of one training step.
     ensemble_size
         Number of perceptrons, each with its own seed, whose probabilities are averaged.
-    soft_labels
-        "forest": where a random forest's out-of-bag votes disagree with a label, learn the votes instead.
-        Programs were mined from the rows they are trained on and fit them nearly perfectly, so that hard
-        labels teach the head to trust them too much. "auto": only with two classes; with more the votes are
-        spread too thin. None: labels are used unchanged, which suits programs found without labels.
     linear_share
         Weight of a linear model with L2 regularisation in the average of probabilities; 0, or without hidden
         layers: none. Perceptrons on thousands of programs are overconfident; the average is not.
@@ -101,7 +96,6 @@ class MLPHead(ClassifierMixin, BaseEstimator):
     early_stopping: bool | Literal["auto"] = "auto"
     batch_size: int = 128
     ensemble_size: int = 5
-    soft_labels: Literal["forest", "auto"] | None = None
     linear_share: float = 0.5
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
     seed: int | None = None
@@ -156,7 +150,6 @@ class MLPHead(ClassifierMixin, BaseEstimator):
             ("early_stopping", "True, False or auto", self.early_stopping in (True, False, "auto")),
             ("ensemble_size", "a whole number of at least 1", is_whole(self.ensemble_size, 1)),
             ("linear_share", "a share from 0 to below 1", 0 <= self.linear_share < 1),
-            ("soft_labels", "forest, auto or None", self.soft_labels in (None, "forest", "auto")),
             (
                 "class_weight",
                 "balanced, weights by label or None",

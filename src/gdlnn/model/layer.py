@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gdlnn.matching import GraphSet
     from gdlnn.model.inputs import GraphsLike
 
-Activation = Literal["exists", "count", "count_subgraphs", "log_count", "log_count_subgraphs"]
+Activation = Literal["exists", "count"]
 FloatArray = npt.NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
@@ -42,9 +42,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     programs
         A ProgramSet, or a list of programs.
     activation
-        "exists": 1 where the program matches, else 0; "count": the number of its witnesses;
-        "count_subgraphs": the number of distinct subgraphs it picks out; "log_count" and
-        "log_count_subgraphs": log(1 + count), since counts spread over orders of magnitude.
+        "exists": 1 where the program matches, else 0; "count": the number of its witnesses.
     pooled
         Append pooled node and edge features and sizes, see `PooledFeatures`.
     n_jobs
@@ -98,23 +96,16 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     def _activations(self, graphs: list[Graph]) -> FloatArray:
         if not graphs or not self.programs_:
             return np.zeros((len(graphs), len(self.programs_)))
+        encoded = as_graph_set(graphs)
         if self.activation == "exists":
-            encoded = as_graph_set(graphs)
             found = self.plan_for(encoded).match(encoded, self.n_jobs, self.step_budget)
             values = found.features()
             n_unknown = found.n_unknown
         else:
-            encoded = as_graph_set(graphs)
             budget = NO_BUDGET if self.step_budget is None else int(self.step_budget)
-            counts, flags = _core.counts(
-                encoded.native,
-                fitted_batch(self.programs_, encoded),
-                self.activation.endswith("subgraphs"),
-                budget,
-                n_threads_for(self.n_jobs),
-            )
+            programs = fitted_batch(self.programs_, encoded)
+            counts, flags = _core.counts(encoded.native, programs, False, budget, n_threads_for(self.n_jobs))
             values, n_unknown = counts.astype(np.float64), int(np.count_nonzero(flags))
-            values = np.log1p(values) if self.activation.startswith("log") else values
         if n_unknown:
             logger.warning("transform: %d of %d searches ran out of steps", n_unknown, values.size)
         return values

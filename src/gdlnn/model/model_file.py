@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 FORMAT = "gdlnn-model"
 VERSION = 2
-"""The version that is written. Version 1 had all parameters in one flat list; it can still be read."""
 MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.gdl", "head.safetensors"
 MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 """Maximum size of an unpacked member, in bytes."""
@@ -48,13 +47,6 @@ MAX_LAYERS = 4096
 """Maximum number of layers of all members of a head: each takes memory besides its weights."""
 # Settings of the machine on which a model was made are not stored.
 _LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
-_VERSION_1_HEAD = {
-    **{name: name for name in ("hidden", "dropout", "input_dropout", "learning_rate", "weight_decay")},
-    **{name: name for name in ("epochs", "patience", "early_stopping", "batch_size")},
-    "members": "ensemble_size",
-    "teacher": "soft_labels",
-}
-"""Parameters of version 1 that belong to the head, and what they are called there."""
 _PARTS = (Mined, Neighbourhoods, MLPHead, ScorecardHead)
 """Parameters of a classifier that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
@@ -100,7 +92,7 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "provenance": _plain(model.provenance_),
         "training_labels": _codes_text(model),
         "seen_values": model.seen_values_.to_json(),
-        "seen": None if model.seen_ is None else model.seen_.to_json(),
+        "seen": model.seen_.to_json(),
         "domain": model.domain_.to_json(),
         "pooled": None if pooled is None else pooled.to_json(),
         "dataset": model.programs_.info.dataset,
@@ -112,16 +104,12 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
     }
 
 
-def _codes_text(model: GDLNNClassifier) -> str | None:
+def _codes_text(model: GDLNNClassifier) -> str:
     """Return the class of every training graph as a number, separated by blanks."""
-    if model.training_labels_ is None:
-        return None
     return " ".join(map(str, label_codes(model.training_labels_, model.classes_).tolist()))
 
 
-def _training_labels(text: str | None, model: GDLNNClassifier) -> npt.NDArray[Any] | None:
-    if text is None:
-        return None
+def _training_labels(text: str, model: GDLNNClassifier) -> npt.NDArray[Any]:
     codes = np.array(text.split(), dtype=np.int64)
     n, n_classes = model.programs_.info.n_graphs, len(model.classes_)
     if len(codes) != n or (n and not 0 <= codes.min() <= codes.max() < n_classes):
@@ -206,9 +194,10 @@ def _read_description(data: bytes, name: str) -> dict[str, Any]:
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f"{name}: not a model file")
     version = description.get("version")
-    if version not in (1, VERSION):
+    if version != VERSION:
         raise ModelError(
-            f"{name}: expected version 1 or {VERSION} of the format, got {version!r}; update gdlnn"
+            f"{name}: expected version {VERSION} of the format, got {version!r}; train the model again, or "
+            "use the version of gdlnn that wrote it"
         )
     if description.get("kind") != "GDLNNClassifier":
         raise ModelError(f"{name}: expected a GDLNNClassifier, got {description.get('kind')!r}")
@@ -220,29 +209,23 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.pooling import PooledFeatures
 
-    given = description["parameters"]
-    if description["version"] == 1:
-        given = _from_version_1(given)
-    model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, given, name))
+    model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, description["parameters"], name))
     model.classes_ = _read_classes(description["classes"])
     model.programs_ = ProgramSet.from_text(members[PROGRAMS].decode(), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
-    reading = description.get("reading")
-    model.reading_ = (
-        MoleculeReader.of_schema(model.schema_) if reading is None else MoleculeReader.from_json(reading)
-    )
-    model.provenance_ = dict(description.get("provenance") or {})
-    model.training_labels_ = _training_labels(description.get("training_labels"), model)
-    model.seen_values_ = SeenValues.from_json(description.get("seen_values", []), model.schema_)
-    seen = description.get("seen")  # older files have none
+    reading = description["reading"]
+    model.reading_ = None if reading is None else MoleculeReader.from_json(reading)
+    model.provenance_ = dict(description["provenance"])
+    model.training_labels_ = _training_labels(description["training_labels"], model)
+    model.seen_values_ = SeenValues.from_json(description["seen_values"], model.schema_)
     widths = (model.programs_.info.n_node_features, model.programs_.info.n_edge_features)
-    model.seen_ = None if seen is None else SeenGraphs.from_json(seen, model.schema_, widths)
+    model.seen_ = SeenGraphs.from_json(description["seen"], model.schema_, widths)
     model.domain_ = Domain.from_json(
-        description.get("domain"), model.programs_, model.seen_values_, model.schema_
+        description["domain"], model.programs_, model.seen_values_, model.schema_
     )
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
-    model.calibration_ = _read_calibration(description.get("calibration", {}))
-    decision = description.get("decision")
+    model.calibration_ = _read_calibration(description["calibration"])
+    decision = description["decision"]
     model.decision_ = None if decision is None else Decision.from_json(decision)
     pooled = description["pooled"]
     if model.activation not in get_args(Activation):  # refused here, not at the first prediction
@@ -287,24 +270,6 @@ def _read_part(value: Mapping[str, Any], name: str) -> Any:
     kind = {part.__name__: part for part in _PARTS}[value["kind"]]
     options = {option: item for option, item in value.items() if option != "kind"}
     return kind(**_read_parameters(kind, options, name))
-
-
-def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a file of version 1 as version 2 has them."""
-    flat = dict(given)
-    head: dict[str, Any] = {new: flat.pop(old) for old, new in _VERSION_1_HEAD.items() if old in flat}
-    head["linear_share"] = 0
-    if flat.pop("head") == "linear":
-        head |= {"hidden": [], "ensemble_size": 1}
-    logarithm = flat.pop("log_counts", False)
-    if not isinstance(logarithm, bool):
-        raise ModelError(f"log_counts {logarithm!r:.60}")
-    if logarithm and str(flat["activation"]).startswith("count"):
-        flat["activation"] = f"log_{flat['activation']}"
-    source = {name: flat.pop(name) for name in Mined().get_params() if name in flat}
-    source["nominal"] = "interval"
-    flat |= {"structure": False, "calibrate": False, "decide": 0.5}
-    return {**flat, "vocabulary": {"kind": "Mined", **source}, "head": {"kind": "MLPHead", **head}}
 
 
 def _tuples(value: Any) -> Any:

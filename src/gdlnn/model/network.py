@@ -1,4 +1,4 @@
-"""The head's network in torch, its training and its predictions; and the GDL layer as a torch module.
+"""The head's network in torch, its training and its predictions.
 
 Nothing here changes the state of the process: random numbers come from separate generators, and the number of
 threads is set only for the calling thread. So fits in several threads give the same bytes.
@@ -19,32 +19,24 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.sparse import csr_array, issparse
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 from torch.nn.functional import linear, log_softmax, one_hot, relu
 from torch.nn.utils import skip_init
 
 from gdlnn.graphs.schema import label_codes
-from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.head import class_weights
-from gdlnn.model.layer import GDLTransformer
-from gdlnn.progress import moved
+from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gdlnn.gdl import Program
-    from gdlnn.mining import ProgramSet
     from gdlnn.model.head import MLPHead
-    from gdlnn.model.inputs import GraphsLike
-    from gdlnn.model.layer import Activation
 
 FloatArray = npt.NDArray[np.float64]
 Table = Any  # a dense array of doubles, or a sparse one
 IntArray = npt.NDArray[np.int64]
 MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
-N_TREES = 300
 ROWS_AT_ONCE = 1024
 """Number of rows predicted at a time: they fit into the CPU cache."""
 LINEAR_C = 0.3
@@ -259,12 +251,10 @@ def train_network(
         values = ((features - mean) / scale).astype(np.float32)
         return Rows(torch.from_numpy(values).to(device), torch.from_numpy(wanted).to(device))
 
-    soft = head.soft_labels == "forest" or (head.soft_labels == "auto" and n_classes == 2)
-    wanted = _softened(X, codes, n_classes, seed) if soft else codes
-    if row_weights is not None:  # the targets of a row have the weight of the row
-        shares = wanted if wanted.ndim == 2 else np.eye(n_classes)[wanted]
-        wanted = (shares * row_weights[:, None]).astype(np.float32)
-    train = rows(X, wanted)
+    if row_weights is None:
+        train = rows(X, codes)
+    else:  # the targets of a row have the weight of the row
+        train = rows(X, (np.eye(n_classes)[codes] * row_weights[:, None]).astype(np.float32))
     val = None if held_out is None or not held_out[0].shape[0] else rows(*held_out)
     values = class_weights(head, codes)
     weights = None if values is None else torch.tensor(values, dtype=torch.float32, device=device)
@@ -312,23 +302,6 @@ def _linear_model(
         layer.weight.copy_(torch.from_numpy(coefficients))
         layer.bias.copy_(torch.from_numpy(constants))
     return perceptron
-
-
-def _softened(X: Table, codes: IntArray, n_classes: int, seed: int) -> npt.NDArray[np.float32]:
-    """Return the soft labels: the label if a forest's out-of-bag votes agree with it, else the votes."""
-    forest = RandomForestClassifier(N_TREES, bootstrap=True, random_state=seed).fit(X, codes)
-    votes = np.zeros((len(codes), n_classes))
-    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        unseen = np.ones(len(codes), dtype=bool)
-        unseen[drawn] = False
-        if unseen.any():
-            votes[unseen] += tree.predict_proba(X[unseen])
-    # A row that every tree has seen, as may happen with very few rows, has no votes and keeps its label too.
-    doubted = votes.argmax(axis=1) != codes
-    doubted &= votes.sum(axis=1) > 0
-    wanted = np.eye(n_classes)[codes]
-    wanted[doubted] = votes[doubted] / votes[doubted].sum(axis=1, keepdims=True)
-    return wanted.astype(np.float32)
 
 
 def _standardisation(X: Table) -> tuple[FloatArray, FloatArray]:
@@ -437,8 +410,8 @@ def _train(
         losses = _epoch(head, stack, optimiser, train, weights, generator)
         rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
         history += rows
+        stage_done(epoch, head.epochs)
         if val is None:
-            moved(epoch, head.epochs)
             continue
         for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
             rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
@@ -447,17 +420,10 @@ def _train(
                 best[i], since[i] = (accuracy, -loss), 0
                 for state, parameter in zip(best_states, parameters, strict=True):
                     state[i] = parameter.detach()[i]
-        moved(epoch, epoch + _epochs_left(head, epoch, min(since)))
         if min(since) >= head.patience:
             break
     stack.unstack(best_states if val is not None else [p.detach() for p in parameters])
     return history
-
-
-def _epochs_left(head: MLPHead, epoch: int, since: int) -> float:
-    """Estimate how many epochs are left before early stopping: between the minimum and the maximum."""
-    most = head.epochs - epoch
-    return math.sqrt(min(max(0, head.patience - since), most) * most)
 
 
 def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
@@ -544,43 +510,3 @@ def log_and_member_probabilities(network: HeadNetwork, X: FloatArray) -> tuple[F
             logs, members = network.predicted_with_members(rows)
             parts.append((logs.double().cpu().numpy(), members.double().cpu().numpy()))
     return np.concatenate([logs for logs, _ in parts]), np.concatenate([said for _, said in parts], axis=1)
-
-
-# --- the GDL layer ----------------------------------------------------------------------------------------
-
-
-class GDLLayer(nn.Module):
-    """Convert graphs to a tensor: one row per graph, one column per program. It has no parameters.
-
-    Parameters
-    ----------
-    programs
-        A ProgramSet, or a list of programs.
-    activation, n_jobs, step_budget
-        As for `GDLTransformer`.
-    """
-
-    where: torch.Tensor
-
-    def __init__(
-        self,
-        programs: ProgramSet | Sequence[Program],
-        activation: Activation = "exists",
-        n_jobs: int | None = 1,
-        step_budget: int | None = FINAL_BUDGET,
-    ) -> None:
-        super().__init__()
-        self.transformer = GDLTransformer(programs, activation, n_jobs=n_jobs, step_budget=step_budget).fit(
-            []
-        )
-        # A buffer that moves with the module defines the device and type of the result.
-        self.register_buffer("where", torch.zeros(0), persistent=False)
-
-    @property
-    def out_features(self) -> int:
-        """Number of columns."""
-        return self.transformer.n_programs_
-
-    def forward(self, graphs: GraphsLike) -> torch.Tensor:
-        """Return the values of the programs on the graphs."""
-        return torch.from_numpy(self.transformer.transform(graphs)).to(self.where)

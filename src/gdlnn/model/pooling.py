@@ -40,12 +40,8 @@ class PooledFeatures:
         For node and edge features the values that are counted, or None for a numeric one.
     names_
         The names of the columns.
-    sorted_
-        Whether values are sorted before they are added, so that sums do not depend on the order of nodes;
-        models of version 0.1 did not.
     """
 
-    sorted_: bool
     values_: dict[str, list[list[float] | None]]
     names_: list[str]
 
@@ -55,7 +51,7 @@ class PooledFeatures:
         if not graphs:
             raise ModelError("pooled features: expected at least one graph, got none")
         schema = X.schema if isinstance(X, GraphDataset) else graphs[0].schema
-        self.values_, self.names_, self.sorted_ = {}, ["nodes", "edges"], True
+        self.values_, self.names_ = {}, ["nodes", "edges"]
         hidden = hidden_by_default(schema)
         for of in ("node", "edge"):
             known = [
@@ -87,7 +83,7 @@ class PooledFeatures:
                     continue
                 pooled = np.zeros((len(graphs), len(STATISTICS) if values is None else len(values)))
                 column = table[:, feature]
-                if values is None and self.sorted_:
+                if values is None:  # sorted, so that sums do not depend on the order of nodes
                     owner = np.repeat(np.arange(len(full)), sizes[of][full])
                     column = column[np.lexsort((column, owner))]
                 pooled[full] = _pool(column, sizes[of][full], values)
@@ -96,7 +92,7 @@ class PooledFeatures:
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt as plain JSON values."""
-        return {"values": self.values_, "names": self.names_, "sorted": self.sorted_}
+        return {"values": self.values_, "names": self.names_}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -107,7 +103,6 @@ class PooledFeatures:
             for of in ("node", "edge")
         }
         pooled.names_ = [str(name) for name in data["names"]]
-        pooled.sorted_ = data.get("sorted", False) is True
         width = 2
         for values in (*pooled.values_["node"], *pooled.values_["edge"]):
             if values is not None and not _rises(values):

@@ -18,8 +18,7 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
 from gdlnn.mining.bags import bag_rows, n_bags
-from gdlnn.mining.hidden_features import find_hidden
-from gdlnn.mining.neighbourhood_programs import least_support, smallest_of_equals
+from gdlnn.mining.neighbourhood_programs import smallest_of_equals
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
 from gdlnn.progress import stage
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
 Epsilon = float | str
 Epsilons = Epsilon | Sequence[Epsilon]
 SEARCH_PARAMETERS = (
-    *("strategy", "connected", "targets", "min_support", "min_lift", "ignore", "nominal", "restarts"),
-    *("bags", "step_budget"),
+    *("strategy", "connected", "targets", "min_support", "ignore", "nominal", "bags", "step_budget"),
 )
 """The parameters that a source passes on to `mine`."""
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
@@ -54,8 +52,6 @@ MOST_COLUMNS = 10_000
 """Maximum number of neighbourhoods that become columns."""
 MANY_GRAPHS = 2000
 """With more training graphs, "auto" omits the last ε, which then takes longer than the others."""
-NEIGHBOURHOODS = "finding neighbourhoods"
-"""The stage of training that finds neighbourhoods; those of mining are named by `mining_stage`."""
 logger = logging.getLogger(__name__)
 
 
@@ -87,7 +83,7 @@ class Mined(BaseEstimator):
     ignore
         Features that programs do not use. "auto": for molecules with the features of the Open Graph Benchmark
         those that depend on how a molecule is written, or that SMARTS cannot express; else none.
-    strategy, connected, targets, min_support, min_lift, nominal, restarts, bags, step_budget
+    strategy, connected, targets, min_support, nominal, bags, step_budget
         Passed on to `mine`.
     """
 
@@ -99,10 +95,8 @@ class Mined(BaseEstimator):
     connected: bool = True
     targets: Targets = None
     min_support: int = 1
-    min_lift: float = 0
     ignore: Sequence[str] | Literal["auto"] = "auto"
     nominal: Nominal = "value"
-    restarts: int = 0
     bags: Bags = None
     step_budget: int = STEP_BUDGET
 
@@ -115,10 +109,6 @@ class Mined(BaseEstimator):
     def _ignored(self, train: GraphDataset) -> Sequence[str]:
         auto = isinstance(self.ignore, str) and self.ignore == "auto"
         return hidden_by_default(train.schema) if auto else self.ignore
-
-    def as_mined(self, train: GraphDataset) -> GraphDataset:
-        """Return the training graphs without the features that programs do not use."""
-        return find_hidden(train, self._ignored(train)).hide(train)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: the k best of the union of the sets."""
@@ -146,13 +136,9 @@ class Neighbourhoods(BaseEstimator):
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Find the neighbourhoods; structure features have already been added if requested."""
         options = self.get_params(deep=False)
-        with stage(NEIGHBOURHOODS):
+        with stage("finding neighbourhoods"):
             found = neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)
             return [labelled(found, train)]
-
-    def least_support(self, n_graphs: int) -> int:
-        """Return in how many of the graphs a neighbourhood must occur."""
-        return least_support(self.min_support, n_graphs)
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""
@@ -236,7 +222,7 @@ def mine_epsilons(
     sets = []
     for value in listed_epsilons(epsilon, len(train)):
         file = None if folder is None else folder / checkpoint_name(value)
-        with stage(mining_stage(value)):
+        with stage(f"mining, ε = {value}"):
             programs = mine(
                 train,
                 epsilon=value,
@@ -251,11 +237,6 @@ def mine_epsilons(
         if programs.stopped_by == "interrupt":
             raise KeyboardInterrupt
     return sets
-
-
-def mining_stage(epsilon: Epsilon) -> str:
-    """Return the name of the stage that mines with one ε."""
-    return f"mining, ε = {epsilon}"
 
 
 def checkpoint_name(epsilon: Epsilon) -> str:

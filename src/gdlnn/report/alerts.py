@@ -183,9 +183,7 @@ def _alert(model: GDLNNClassifier, group: _Group, held_out: GraphDataset | None,
     label = plain(strong.label)
     item = strong.mined
     assert model.schema_ is not None
-    training = None
-    if model.training_labels_ is not None:
-        training = _counts(item.support, model.training_labels_ == strong.label)
+    training = _counts(item.support, model.training_labels_ == strong.label)
     counts, examples = None, [] if item.example is None else [item.example.smiles]
     if held_out is not None:
         matched, own = matches[:, strong.column], np.asarray(held_out.y == strong.label)

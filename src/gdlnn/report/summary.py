@@ -53,8 +53,6 @@ def _what(report: Mapping[str, Any], graphs: str) -> str:
 def _tried(report: Mapping[str, Any], graphs: str) -> str:
     held_out = report["data"]["held_out"]
     told = f"It was tried on {held_out['graphs']:,} {graphs}"
-    if held_out["left_out"] is None:
-        return f"{told}; its file is too old to tell whether it was trained on some of them."
     if held_out["left_out"]:
         more = f"{held_out['left_out']:,} more were left out, since it was trained on them"
         return f"{told} that it had not seen; {more}."
