@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_written(
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(SystemExit) as end:
-        main(["mine", str(tmp_path / "trees.gdlds"), "-o", str(out), "-q", "--targets", "3"])
+        main(["mine", str(tmp_path / "trees.gdlds"), "-o", str(out), "-q"])
     assert end.value.code == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: p.gdl: cannot be written: {os.strerror(number)}")
