@@ -127,12 +127,12 @@ def _mine(data: Path, targets: int, jobs: int, out: Path) -> dict[str, Any]:
 
 def _featurise(data: Path, programs: Path, jobs: int) -> dict[str, Any]:
     from gdlnn import GDLTransformer
-    from gdlnn.model.representation import stream_features
 
     dataset = GraphDataset.load(data)
     layer = GDLTransformer(ProgramSet.load(programs), n_jobs=jobs).fit(dataset[:1])
     ones = rows = 0
-    for part in stream_features(layer, dataset.graphs):
+    for start in range(0, len(dataset), 1024):
+        part = layer.transform(dataset.graphs[start : start + 1024])
         ones += int(part.sum())
         rows += len(part)
     return {"rows": rows, "matches": ones}

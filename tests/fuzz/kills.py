@@ -29,8 +29,8 @@ COMMANDS: dict[str, list[str]] = {
         *("train", "d.gdlds", "--split", "random", "--epsilon", "0.1", "--head", "linear", "-q"),
         *("-o", "out.gdlnn", "--checkpoint", "run"),
     ],
-    "predict": ["predict", "m.gdlnn", "many.gdlds", "-o", "out.csv", "--checkpoint", "run"],
-    "explain": ["explain", "m.gdlnn", "some.gdlds", "--all", "-o", "out.json", "--checkpoint", "run"],
+    "predict": ["predict", "m.gdlnn", "many.gdlds", "-o", "out.csv"],
+    "explain": ["explain", "m.gdlnn", "some.gdlds", "--all", "-o", "out.json"],
     "evaluate": [
         *("evaluate", "accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--jobs", "1"),
         *("--methods", "majority,wl,pl4xgl", "--runs", "1", "--out", "out"),
