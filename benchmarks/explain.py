@@ -16,26 +16,20 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from gdlnn import load_dataset, mine
-from gdlnn.explain import explain, shrink
+from gdlnn.explain import Lime, explain, shrink
 from gdlnn.explain.explainer import Explainer, important
-from gdlnn.explain.lime import Lime
 from gdlnn.model import GDLNNClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-SINGLE_AIM, BATCH_AIM, SUBGRAPH_AIM = 20.0, 2.0, 2.0
+SINGLE_AIM, BATCH_AIM, SUBGRAPH_AIM = 20.0, 5.0, 2.0
 TARGETS = 300  # graphs that are mined from: enough for a model of the usual size
 REPEATS = 40
 
 
-def run(options: Sequence[str] = ()) -> None:
-    """Measure speed, or with `--study` how techniques differ; `rules` compares with the truth."""
-    if options:
-        from benchmarks import _explain_techniques
-
-        _explain_techniques.run(options)
-        return
+def run() -> None:
+    """Measure the speed of explanations; `rules` compares them with the truth."""
     root = os.environ.get("GDLNN_DATA")
     if not root or not Path(root).is_dir():
         print("explain: GDLNN_DATA names no folder with the datasets; nothing is measured")
@@ -63,7 +57,7 @@ def run(options: Sequence[str] = ()) -> None:
 
 
 def _measure(name: str, model: GDLNNClassifier, graphs: list[Any]) -> None:
-    first = _ms(lambda: explain(model, graphs[0]))  # draws the samples, which later calls share
+    first = _ms(lambda: explain(model, graphs[0]))  # builds what later calls share
     alone = [_ms(lambda g=g: explain(model, g)) for g in graphs[:REPEATS]]  # type: ignore[misc]
     fresh = Lime()
     batch = _ms(lambda: explain(model, graphs, fresh, seed=1)) / 1000

@@ -14,11 +14,9 @@ from typer.testing import CliRunner
 
 from gdlnn import GraphDataset, PL4XGLClassifier, ProgramSet, __version__, load_model, mine
 from gdlnn.cli import app
-from gdlnn.explain.explainer import Explainer
 
 V01 = Path(__file__).parent / "fixtures" / "v0.1"
 EXPECTED = json.loads((V01 / "expected.json").read_text())
-EXPLAINED = json.loads((V01 / "explained.json").read_text())
 INTERVALS: dict[str, Any] = {"nominal": "interval", "progress": False}
 MODELS = [name for name in EXPECTED["models"] if name != "pl4xgl"]
 # The last bits of a float32 product depend on torch's build and on the processor's instructions.
@@ -59,26 +57,6 @@ def test_models_can_be_written_again(name: str, tmp_path: Path) -> None:
     data = dataset(EXPECTED["models"][name]["data"])
     again = load_model(tmp_path / "again.gdlnn").predict_proba(data)
     np.testing.assert_array_equal(again, model.predict_proba(data))
-
-
-@pytest.mark.parametrize(("name", "way"), [(name, way) for name in EXPLAINED for way in EXPLAINED[name]])
-def test_explanations_are_the_same(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Since version 0.2 Algorithm 2 removes nodes in canonical order, before in that of their numbers.
-    monkeypatch.setattr(Explainer, "_removal_order", lambda _self, graph: np.arange(graph.n_nodes))
-    model: Any
-    if name == "pl4xgl":
-        model = PL4XGLClassifier(epsilon=0.1, progress=False).fit(dataset("motifs"))
-        found = model.explain(dataset("motifs").graphs[:3])
-    else:
-        model = load_model(V01 / f"{name}.gdlnn")
-        graphs = dataset(EXPECTED["models"][name]["data"]).graphs[:3]
-        technique, n_features = ("lime_contribution", way) if way in ("enough", "smallest") else (way, 3)
-        found = model.explain(graphs, technique, n_features=n_features, seed=1)
-    for explanation, expected in zip(found, EXPLAINED[name][way], strict=True):
-        assert list(explanation.indices) == expected["indices"]
-        assert list(explanation.nodes) == expected["nodes"]
-        assert list(explanation.matched) == expected["matched"]
-        np.testing.assert_allclose(explanation.weights, expected["weights"], rtol=1e-4, atol=1e-7)
 
 
 def test_pl4xgl_says_the_same() -> None:

@@ -1,9 +1,6 @@
 """Explanations: which programs decided, where they match in the graph, and how good the explanation is."""
 
-from gdlnn.explain.attribution import Attribution, Technique
 from gdlnn.explain.closed_form import closed_form, closed_forms, with_closed_forms
-from gdlnn.explain.context import Background, Context
-from gdlnn.explain.contribution import IntegratedGradients, LinearWeights
 from gdlnn.explain.counterfactual import Counterfactual, counterfactual
 from gdlnn.explain.explainer import explain
 from gdlnn.explain.explanation import Explanation
@@ -14,29 +11,22 @@ from gdlnn.explain.global_explanation import (
     GlobalProgram,
     explain_model,
 )
-from gdlnn.explain.kernel_shap import KernelShap
-from gdlnn.explain.lime import Lime
+from gdlnn.explain.lime_shap import KernelShap, Lime
 from gdlnn.explain.subgraph import Shrunk, shrink
 from gdlnn.explain.techniques import DEFAULT_TECHNIQUE, TECHNIQUES
 
 __all__ = [
     "DEFAULT_TECHNIQUE",
     "TECHNIQUES",
-    "Attribution",
-    "Background",
-    "Context",
     "Counterfactual",
     "Explanation",
     "GlobalClass",
     "GlobalExample",
     "GlobalExplanation",
     "GlobalProgram",
-    "IntegratedGradients",
     "KernelShap",
     "Lime",
-    "LinearWeights",
     "Shrunk",
-    "Technique",
     "closed_form",
     "closed_forms",
     "counterfactual",
