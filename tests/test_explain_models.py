@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from gdlnn import Graph, GraphDataset
+from gdlnn import GDLNNClassifier, Graph, GraphDataset
 from gdlnn.errors import ExplanationError, ModelError
 from gdlnn.explain import (
     Explanation,
@@ -23,6 +25,7 @@ from gdlnn.explain import (
 from gdlnn.explain.cover import greedy_cover
 from gdlnn.explain.metrics import measure, measure_model, overlap, stability
 from gdlnn.model import PL4XGLClassifier
+from gdlnn.model.calibration import Decision
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs, renumbered
 
 TRAIN, TEST = motif_data()
@@ -156,6 +159,43 @@ def test_counterfactuals_flip_and_are_minimal() -> None:
         assert counterfactual(model, graph) == counterfactual(model, graph)
     with pytest.raises(ExplanationError, match="max_nodes: expected at least 1, got 0"):
         counterfactual(model, TEST.graphs[0], max_nodes=0)
+
+
+class Rare:
+    """A head whose second class is never likely: the more programs match, the less unlikely it is."""
+
+    def predict_proba(self, table: Any) -> Any:
+        chance = 0.45 * table.mean(axis=1)
+        return np.stack([1 - chance, chance], axis=1)
+
+
+def test_a_counterfactual_of_a_rare_class_flips_at_its_threshold() -> None:
+    model = copy.copy(motif_model())
+    model.head_ = Rare()
+    chances = model.predict_proba(TEST)[:, 1]
+    model.decision_ = Decision(1, 0.01, "given")
+    for row in np.argsort(-chances)[:4].tolist():
+        found = counterfactual(model, TEST.graphs[row])
+        assert found is not None
+        assert len(found.nodes) > 1
+        assert (found.prediction, found.new_prediction) == (1, 0)
+        assert found.new_probability > 1 - model.decision_.threshold
+        assert model.predict([found.rest])[0] == 0
+
+
+def test_counterfactuals_where_the_model_adds_structure_features() -> None:
+    """Degrees and rings stay those of the whole graph when nodes are removed."""
+    ring = [Graph([[1.0]] * 6, [(i, (i + 1) % 6) for i in range(6)]) for _ in range(30)]
+    chain = [Graph([[1.0]] * 6, [(i, i + 1) for i in range(5)]) for _ in range(30)]
+    model = GDLNNClassifier("neighbourhoods", "linear", structure=True, pooled=False, progress=False)
+    model.fit(GraphDataset([*ring, *chain], [0] * 30 + [1] * 30))
+    found = [counterfactual(model, graph) for graph in (ring[0], chain[0])]
+    assert any(found)
+    for one in found:
+        if one is not None:
+            assert one.graph.node_features.shape[1] > 1
+            assert one.rest.node_features.shape[1] == one.graph.node_features.shape[1]
+            assert model.predict([one.rest])[0] == one.new_prediction != one.prediction
 
 
 def test_an_empty_explanation_says_so() -> None:
