@@ -24,7 +24,7 @@ def main(folder: str | Path, n_folds: int = 10) -> list[float]:
     print("fold  accuracy  programs  sparsity")
     for fold, (train, test) in enumerate(data.folds(n_folds, seed=0), start=1):
         model = gdlnn.GDLNNClassifier(gdlnn.Mined(epsilon=1.0, merge_equal=True), progress=False).fit(train)
-        explained = model.explain(list(test)[:20], technique="lime_present")
+        explained = model.explain(list(test)[:20])
         left_out = mean(1 - len(e.nodes) / e.graph.n_nodes for e in explained)
         accuracies.append(model.score(test))
         print(f"{fold:4}  {accuracies[-1]:8.1%}  {len(model.programs_):8}  {left_out:8.2f}")

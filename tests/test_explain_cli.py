@@ -34,7 +34,7 @@ def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> Non
     shown = capsys.readouterr().out
     assert "P1" in shown
     assert "P3" not in shown
-    assert run("explain", *files, "--all", "--technique", "lime_present") == 0
+    assert run("explain", *files, "--all", "--technique", "lime") == 0
     assert capsys.readouterr().out.count("P1") == 20
 
 
@@ -52,7 +52,7 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
 def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("explain", *files, "-i", 2, "--json", "-j", 1, "--technique", "lime") == 0
     one = Explanation.from_json(capsys.readouterr().out)
-    words = ["-i", 2, "-i", 3, "--json", "--n-features", "enough", "--technique", "lime"]
+    words = ["-i", 2, "-i", 3, "--json", "--n-features", "smallest", "--technique", "lime"]
     assert run("explain", *files, *words) == 0
     several = [Explanation.from_json(value) for value in json.loads(capsys.readouterr().out)]
     assert several[0].graph == one.graph
@@ -101,7 +101,7 @@ def test_the_model_as_a_whole(
         (("--index", 0, "--n-features", 0), "n_features: expected a whole number of at least 1"),
         (
             ("--index", 0, "--n-features", "few"),
-            "--n-features: expected a whole number, enough or smallest, got 'few'",
+            "--n-features: expected a whole number or smallest, got 'few'",
         ),
         (("--index", 0, "-o", "out.png"), "out.png: expected a name that ends in .html, .json or .svg"),
         (("--all", "-o", "out.svg"), "out.svg: an SVG shows one graph, got 20"),

@@ -1,4 +1,4 @@
-"""Techniques: LIME beside the lime package, Shapley values beside their definition, gradients, exact ones."""
+"""LIME beside the lime package, KernelSHAP beside the definition of Shapley values, techniques by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pytest
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain import Background, Context, IntegratedGradients, KernelShap, Lime, LinearWeights
+from gdlnn.explain import KernelShap, Lime
+from gdlnn.explain.context import Context
+from gdlnn.explain.contribution import Contribution
 from gdlnn.explain.techniques import make_technique
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,7 +39,7 @@ def context(k: int = 12, n: int = 6, seed: int = 0, **more: Any) -> Context:
         "values": values,
         "targets": rng.integers(2, size=n),
         "predict": Model(k, seed),
-        "background": Background.from_shares(rng.uniform(0.05, 0.95, size=k)),
+        "means": rng.uniform(0.05, 0.95, size=k),
         "n_features": 5,
         "seed": 7,
     }
@@ -48,8 +50,7 @@ def lime_package(asked: Context, technique: Lime, row: int) -> tuple[list[tuple[
     """Give the lime package the very same samples, and return what it says."""
     from lime.lime_base import LimeBase
 
-    around = technique.neighbourhood(asked)
-    rows = np.vstack([asked.values[row], around.samples])
+    rows = np.vstack([asked.values[row], technique.samples(asked)])
     same = (rows == asked.values[row]).astype(float)
     width = 0.75 * np.sqrt(same.shape[1]) if technique.kernel_width is None else technique.kernel_width
 
@@ -84,122 +85,51 @@ def test_lime_is_what_the_lime_package_says_on_the_same_samples(k: int, width: f
         assert quality[row] == pytest.approx(score, abs=1e-9)
 
 
-def test_lime_in_single_precision_chooses_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gdlnn.explain.lime._DOUBLE_LIMIT", 0)
-    asked, technique = context(60), Lime(n_samples=800)
-    rows = technique.neighbourhood(asked).rows
-    assert rows is not None
-    assert rows.dtype == np.float32
+@pytest.mark.parametrize("rare", [False, True])
+def test_lime_with_more_programs_than_samples(rare: bool) -> None:
+    shares = np.random.default_rng(0).beta(0.5, 3, 900) if rare else np.random.default_rng(0).beta(5, 1, 900)
+    asked, technique = context(900, n=2, means=shares), Lime(n_samples=300)
     weights = technique.attribute(asked).weights
-    for row in range(len(asked.values)):
+    for row in range(2):
         expected, _ = lime_package(asked, technique, row)
         assert set(np.flatnonzero(weights[row])) == {i for i, _ in expected}
 
 
-@pytest.mark.parametrize("rare", [False, True])
-def test_lime_with_more_programs_than_samples(monkeypatch: pytest.MonkeyPatch, rare: bool) -> None:
-    monkeypatch.setattr("gdlnn.explain.lime._DOUBLE_LIMIT", 0)
-    shares = np.random.default_rng(0).beta(0.5, 3, 900) if rare else np.random.default_rng(0).beta(5, 1, 900)
-    asked = Context(**{**vars(context(900)), "background": Background.from_shares(shares)})
-    weights = Lime(n_samples=300).attribute(asked).weights
-    assert np.isfinite(weights).all()
-    assert ((weights != 0).sum(axis=1) == asked.n_features).all()
-
-
-def test_lime_over_counts() -> None:
-    rng = np.random.default_rng(1)
-    table = rng.integers(4, size=(50, 6)).astype(float)
-    asked = context(6, values=table[:4], targets=np.ones(4, dtype=int), n_features=3)
-    asked = Context(**{**vars(asked), "background": Background.from_features(table)})
-    technique = Lime(n_samples=500)
-    weights = technique.attribute(asked).weights
-    for row in range(4):
-        expected, _ = lime_package(asked, technique, row)
-        assert {i: pytest.approx(w) for i, w in expected} == {i: weights[row, i] for i, _ in expected}
-
-
 def test_lime_draws_from_the_training_frequencies() -> None:
     shares = np.array([0.0, 0.1, 0.5, 1.0])
-    drawn = Background.from_shares(shares).sample(20_000, np.random.default_rng(0))
+    drawn = Lime(n_samples=20_001).samples(context(4, means=shares))
     assert drawn.mean(axis=0) == pytest.approx(shares, abs=0.01)
-    table = np.array([[0.0, 2.0], [0.0, 5.0], [1.0, 5.0], [0.0, 5.0]])
-    background = Background.from_features(table)
-    assert not background.is_binary
-    assert background.means.tolist() == [0.25, 4.25]
-    assert background.sample(5000, np.random.default_rng(0)).mean(axis=0) == pytest.approx(
-        [0.25, 4.25], abs=0.05
-    )
+
+
+def test_models_that_count_are_refused() -> None:
+    for technique in (Lime(n_samples=50), KernelShap(n_samples=50)):
+        with pytest.raises(ExplanationError, match="the activation 'exists', got one that counts matches"):
+            technique.attribute(context(means=None))
 
 
 def test_lime_is_the_same_alone_and_in_a_batch_and_again() -> None:
     asked = context(20, n=5)
     technique = Lime(n_samples=400)
     together = technique.attribute(asked).weights
-    cache: dict[Any, Any] = {}
     for row in range(5):
         alone = Context(
             **{
                 **vars(asked),
                 "values": asked.values[row : row + 1],
                 "targets": asked.targets[row : row + 1],
-                "cache": cache,
             }
         )
         assert technique.attribute(alone).weights[0] == pytest.approx(together[row], rel=1e-9, abs=1e-12)
-    assert len(cache) == 1
     assert np.array_equal(technique.attribute(asked).weights, together)
-    other = Context(**{**vars(asked), "seed": 8, "cache": cache})
+    other = Context(**{**vars(asked), "seed": 8})
     assert not np.array_equal(technique.attribute(other).weights, together)
-    assert len(cache) == 1  # of several seeds the last one is kept
 
 
-def test_lime_over_present_programs_leaves_absent_ones_out() -> None:
-    asked = context(30)
-    weights = Lime(n_samples=400, present_only=True).attribute(asked).weights
+def test_lime_over_matching_programs_leaves_absent_ones_out() -> None:
+    asked = context(30, matching_only=True)
+    weights = Lime(n_samples=400).attribute(asked).weights
     assert not weights[asked.values == 0].any()
     assert ((weights != 0).sum(axis=1) == np.minimum(5, asked.values.sum(axis=1))).all()
-
-
-def test_contributions_are_shapley_values_of_the_fitted_linear_model() -> None:
-    asked = context(6, n_features=6)
-    plain = Lime(n_samples=400).attribute(asked)
-    weighed = Lime(n_samples=400, contributions=True).attribute(asked)
-    shares = asked.background.shares_of(asked.values)
-    assert weighed.weights == pytest.approx(plain.weights * (1 - shares))
-    assert weighed.quality == pytest.approx(plain.quality)
-    # In a linear model, the expectation over samples of w · (equal − share of equal) is zero.
-    drawn = asked.background.sample(50_000, np.random.default_rng(0))
-    equal = (drawn == asked.values[0]).mean(axis=0)
-    assert equal == pytest.approx(shares[0], abs=0.01)
-    table = np.array([[0.0, 2.0], [0.0, 5.0], [1.0, 5.0], [0.0, 5.0]])
-    counted = Background.from_features(table)
-    assert counted.shares_of(np.array([[0.0, 5.0], [1.0, 2.0], [7.0, 2.0]])).tolist() == [
-        [0.75, 0.75],
-        [0.25, 0.25],
-        [0.0, 0.25],
-    ]
-
-
-def test_rare_programs_that_are_absent_do_not_drown_those_that_match() -> None:
-    """One program in three hundred matches; each would matter much if it were there."""
-    k = 300
-    rng = np.random.default_rng(0)
-    effects = np.concatenate([[2.0], rng.normal(size=k - 1) * 4])
-
-    def predict(rows: FloatArray, _row: int) -> FloatArray:
-        chance = 1 / (1 + np.exp(-rows @ effects))
-        return np.stack([1 - chance, chance], axis=1)
-
-    shares = np.full(k, 0.02)
-    values = np.zeros((1, k))
-    values[0, 0] = 1
-    asked = context(
-        k, values=values, targets=np.array([1]), predict=predict, background=Background.from_shares(shares)
-    )
-    found = Lime(n_samples=3000).attribute(asked)
-    assert found.weights[0, 0] == 0
-    by_contribution = Lime(n_samples=3000, contributions=True).attribute(asked)
-    assert np.abs(by_contribution.weights[0]).argmax() == 0
 
 
 def test_a_model_that_says_the_same_everywhere() -> None:
@@ -213,7 +143,7 @@ def test_a_model_that_says_the_same_everywhere() -> None:
 def shapley(asked: Context, row: int) -> FloatArray:
     """Shapley values by their definition."""
     k = asked.values.shape[1]
-    mean, target = asked.background.means, int(asked.targets[row])
+    mean, target = asked.known_means(""), int(asked.targets[row])
 
     def worth(coalition: tuple[int, ...]) -> float:
         mixed = mean.copy()
@@ -245,7 +175,7 @@ def test_kernel_shap_from_a_sample_is_close_and_adds_up() -> None:
     assert np.abs(sampled - exact).mean() < 0.1 * np.abs(exact).mean() + 0.01
     wide = context(40, n=3)
     weights = KernelShap(n_samples=500).attribute(wide).weights
-    base = wide.predict(wide.background.means[None], 0)[0]
+    base = wide.predict(wide.known_means("")[None], 0)[0]
     assert weights.sum(axis=1) == pytest.approx(wide.target_probabilities() - base[wide.targets])
 
 
@@ -264,76 +194,32 @@ def test_kernel_shap_agrees_with_captum() -> None:
         for row in range(2):
             theirs = Captum(forward).attribute(
                 torch.from_numpy(asked.values[row : row + 1]),
-                baselines=torch.from_numpy(asked.background.means[None]),
+                baselines=torch.from_numpy(asked.known_means("")[None]),
                 target=int(asked.targets[row]),
                 n_samples=300,
             )
             assert theirs.numpy()[0] == pytest.approx(ours[row], abs=0.05)
 
 
-def test_integrated_gradients_add_up() -> None:
-    import torch
-
-    model = Model(10)
-    first, second = torch.tensor(model.first).float(), torch.tensor(model.second).float()
-
-    def log_probabilities(x: Any) -> Any:
-        chance = torch.sigmoid(torch.tanh(x @ first) @ second)
-        return torch.log(torch.stack([1 - chance, chance], dim=1))
-
-    asked = context(10, predict=model, network=lambda _row: log_probabilities)
-    weights = IntegratedGradients().attribute(asked).weights
-    base = model(asked.background.means[None])[0]
-    assert weights.sum(axis=1) == pytest.approx(asked.target_probabilities() - base[asked.targets], abs=1e-3)
-    per_graph = Context(**{**vars(asked), "shared": False})
-    assert IntegratedGradients().attribute(per_graph).weights == pytest.approx(weights, abs=1e-6)
-
-
-def test_linear_weights_are_exact_shapley_values_of_the_score() -> None:
-    table = np.random.default_rng(0).normal(size=(2, 5))
-    asked = context(5, n=3, linear=table, predict=lambda rows, _row: rows @ table.T)
-    weights = LinearWeights().attribute(asked).weights
-    for row in range(3):
-        assert weights[row] == pytest.approx(shapley(asked, row))
-
-
-def test_any_callable() -> None:
-    def first_program(asked: Context) -> FloatArray:
-        weights = np.zeros_like(asked.values)
-        weights[:, 0] = 1
-        return weights
-
-    technique = make_technique(first_program)
-    assert technique.name == "first_program"
-    assert technique.attribute(context()).weights[:, 0].all()
+def test_techniques_by_name_and_as_objects() -> None:
+    assert isinstance(make_technique(None), Contribution)
+    assert isinstance(make_technique("kernel_shap"), KernelShap)
     lime = Lime()
     assert make_technique(lime) is lime
 
 
-def test_bad_techniques() -> None:
+@pytest.mark.parametrize("wrong", ["lyme", 3, Lime, lambda asked: asked.values])
+def test_other_techniques_are_refused(wrong: Any) -> None:
     with pytest.raises(
-        ExplanationError, match=r"technique: expected one of contribution, .*, or a callable, got 'lyme'"
+        ExplanationError, match="technique: expected one of contribution, lime, kernel_shap, or an object"
     ):
-        make_technique("lyme")
-    with pytest.raises(ExplanationError, match=r"technique: expected one of .*, got a int"):
-        make_technique(3)  # type: ignore[arg-type]
-    with pytest.raises(
-        ExplanationError, match=r"expected weights of shape \(6, 12\), graphs × programs, got \(2,\)"
-    ):
-        make_technique(lambda _asked: np.zeros(2)).attribute(context())
-    with pytest.raises(ExplanationError, match="expected finite weights, got NaN"):
-        make_technique(lambda asked: asked.values * np.nan).attribute(context())
-    with pytest.raises(ExplanationError, match="the head is not linear"):
-        LinearWeights().attribute(context())
-    with pytest.raises(ExplanationError, match="the head has no gradients"):
-        IntegratedGradients().attribute(context())
-    for make in (
-        lambda: Lime(n_samples=1),
-        lambda: KernelShap(n_samples=1),
-        lambda: IntegratedGradients(n_steps=0),
-    ):
-        with pytest.raises(ExplanationError, match=r"expected at least \d, got"):
-            make()
+        make_technique(wrong)
+
+
+def test_bad_options() -> None:
+    for make in (Lime, KernelShap):
+        with pytest.raises(ExplanationError, match="n_samples: expected at least 2, got 1"):
+            make(n_samples=1)
     with pytest.raises(ExplanationError, match="kernel_width: expected a positive number, got 0"):
         Lime(kernel_width=0)
 

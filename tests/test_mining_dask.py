@@ -11,7 +11,6 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from gdlnn import (
@@ -25,8 +24,8 @@ from gdlnn import (
 )
 from gdlnn.cli import main
 from gdlnn.cluster import dask_executor
-from gdlnn.explain.streaming import stream_explanations
-from gdlnn.model.representation import stream_features
+from gdlnn.datasets.resolve import batched_dataset
+from gdlnn.model.representation import stream_predictions
 from reference.mining_cases import random_trees
 from reference.models import quick
 
@@ -110,25 +109,19 @@ def test_a_killed_worker_and_a_new_one_change_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_features_and_explanations_through_a_death() -> None:
-    motifs = make_ba_2motifs(24, seed=8)
-    model = quick().fit(motifs)
-    graphs = make_ba_2motifs(400, seed=9).graphs
-    expected = model.transform(graphs)
+def test_predictions_through_a_death(tmp_path: Path) -> None:
+    model = quick().fit(make_ba_2motifs(24, seed=8))
+    graphs = make_ba_2motifs(400, seed=9)
+    graphs.save(tmp_path / "d.gdlds")
     with scheduler() as client, worker_processes(client, 2) as (processes, start):
-        executor = client.get_executor()
-        parts = stream_features(model, graphs, executor, batch_size=10)
-        found = [next(parts)]
+        batches = batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
+        answers = stream_predictions([model], batches, client.get_executor())
+        found = [next(answers)]
         processes[0].send_signal(signal.SIGKILL)
         start()
-        found += parts
-        explained = stream_explanations(model, graphs[:40], "lime", 3, executor=executor, batch_size=4)
-        said = [next(explained).to_json()]
-        processes[1].send_signal(signal.SIGKILL)
-        said += [explanation.to_json() for explanation in explained]
-    np.testing.assert_array_equal(np.concatenate(found), expected)
-    unbroken = stream_explanations(model, graphs[:40], "lime", 3, batch_size=4)
-    assert said == [explanation.to_json() for explanation in unbroken]
+        found += answers
+    labels = [one.label for answer in found for one in answer.predictions[0]]
+    assert labels == model.predict(graphs).tolist()
 
 
 @pytest.mark.long

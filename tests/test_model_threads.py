@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from gdlnn import GDLNNClassifier, MLPHead, Neighbourhoods, make_ba_2motifs
+from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.datasets.text import read_numbers
-from gdlnn.explain.streaming import stream_explanations
 from gdlnn.io.atomic import atomic_write
 from gdlnn.model import network
-from gdlnn.model.representation import stream_features
+from gdlnn.model.representation import stream_predictions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,17 +94,19 @@ def test_fits_in_dask_threads_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> None:
-    """Predicting and explaining on an executor of threads, which share torch with the caller."""
+    """Predicting on an executor of threads, which share torch with the caller."""
     model = GDLNNClassifier(Neighbourhoods(), MLPHead(epochs=2), n_jobs=1, progress=False).fit(MOTIFS)
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
+        MOTIFS.save(tmp_path / "d.gdlds")
         before = state_of_the_process()
         with ThreadPoolExecutor(2) as executor:
-            features = list(stream_features(model, MOTIFS.graphs, executor, batch_size=10))
-            list(stream_explanations(model, MOTIFS.graphs[:4], executor=executor, batch_size=2))
+            batches = batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
+            answers = list(stream_predictions([model], batches, executor))
         assert state_of_the_process() == before
-        np.testing.assert_array_equal(np.concatenate(features), model.transform(MOTIFS.graphs))
+        labels = [one.label for answer in answers for one in answer.predictions[0]]
+        assert labels == model.predict(MOTIFS).tolist()
     finally:
         torch.set_num_threads(threads)
 

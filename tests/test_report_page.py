@@ -317,7 +317,7 @@ def test_a_large_graph_is_cut_to_what_lies_near(
 ) -> None:
     monkeypatch.setattr(pictures, "MOST_NODES", 12)
     model, test = fitted
-    for explanation in model.explain(test[:4], technique="lime_present"):
+    for explanation in model.explain(test[:4], technique="lime"):
         marks = Marks(outlines=explanation_outlines(explanation), kept=explanation.nodes)
         part, moved = pictures.near(explanation.graph, marks)
         assert part.n_nodes == draw_graph(explanation.graph, marks).n_shown == 12

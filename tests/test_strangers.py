@@ -185,8 +185,6 @@ def test_a_schema_that_is_none(data: Any) -> None:
     [
         ["mine", "d.gdlds"],
         ["train", "d.gdlds"],
-        ["predict", "m", "d.gdlds"],
-        ["explain", "m", "d.gdlds", "--all"],
     ],
 )
 def test_an_output_is_not_the_checkpoint(

@@ -1,4 +1,4 @@
-"""Large sets: features, predictions and explanations in batches, on workers, from where a kill left them."""
+"""Large sets: inputs are read and predicted in batches, here or on workers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ import pytest
 
 from gdlnn import (
     DatasetError,
-    ExplanationError,
     GDLNNClassifier,
-    ModelError,
-    load_model,
     make_ba_2motifs,
     workers,
 )
@@ -27,11 +24,8 @@ from gdlnn.cli import predict as predict_command
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
 from gdlnn.datasets.molecules import InputRow
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.explain import explain
-from gdlnn.explain.streaming import stream_explanations
 from gdlnn.graphs.arrays import pack_graphs, unpack_graphs
-from gdlnn.io.journal import record
-from gdlnn.model.representation import stream_features
+from gdlnn.model.representation import stream_predictions
 from reference.models import quick
 
 if TYPE_CHECKING:
@@ -40,6 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gdlnn.datasets.jsonl import Widths
+    from gdlnn.datasets.resolve import Batch
+    from gdlnn.model.representation import BatchAnswer
 
 MOTIFS = make_ba_2motifs(24, seed=8)
 
@@ -47,12 +43,6 @@ MOTIFS = make_ba_2motifs(24, seed=8)
 @pytest.fixture(scope="module")
 def model() -> GDLNNClassifier:
     return quick(epochs=5).fit(MOTIFS)
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Executor]:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
-        yield executor
 
 
 def test_packed_graphs_come_back_equal() -> None:
@@ -65,66 +55,37 @@ def test_packed_graphs_come_back_equal() -> None:
             np.testing.assert_array_equal(one.edge_features, other.edge_features)
 
 
-def test_features_on_workers_are_those_of_here(model: GDLNNClassifier, pool: Executor) -> None:
-    expected = model.transform(MOTIFS)
-    for executor in (None, pool):
-        parts = list(stream_features(model, iter(MOTIFS.graphs), executor, batch_size=5))
-        assert [len(part) for part in parts] == [5, 5, 5, 5, 4]
-        np.testing.assert_array_equal(np.concatenate(parts), expected)
+def test_predictions_on_workers_are_those_of_here(model: GDLNNClassifier, tmp_path: Path) -> None:
+    MOTIFS.save(tmp_path / "d.gdlds")
+
+    def answers(executor: Executor | None) -> list[BatchAnswer]:
+        batches = batched_dataset(str(tmp_path / "d.gdlds"), 5).batches
+        return list(stream_predictions([model], batches, executor))
+
+    here = answers(None)
+    assert [len(answer.rows) for answer in here] == [5, 5, 5, 5, 4]
+    labels = [one.label for answer in here for one in answer.predictions[0]]
+    assert labels == model.predict(MOTIFS).tolist()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert answers(pool) == here
 
 
-def test_graphs_are_drawn_as_needed(model: GDLNNClassifier) -> None:
+def test_batches_are_drawn_as_needed(model: GDLNNClassifier, tmp_path: Path) -> None:
+    MOTIFS.save(tmp_path / "d.gdlds")
+    (batch,) = batched_dataset(str(tmp_path / "d.gdlds"), 24).batches
     drawn: list[int] = []
 
-    def endless() -> Iterator[Any]:
+    def endless() -> Iterator[Batch]:
         while True:
             drawn.append(1)
-            yield MOTIFS.graphs[0]
+            yield batch
 
     with ThreadPoolExecutor(2) as executor:
-        features = stream_features(model, endless(), executor, batch_size=10)
+        answers = stream_predictions([model], endless(), executor)
         for _ in range(3):
-            assert len(next(features)) == 10
-        features.close()  # type: ignore[attr-defined]
-    assert len(drawn) <= 10 * (3 + 2 * workers.AHEAD + 2)
-
-
-def file_round_trip(model: GDLNNClassifier, folder: Path) -> GDLNNClassifier:
-    model.save(folder / "m.gdlnn")
-    return load_model(folder / "m.gdlnn")
-
-
-def test_explanations_on_workers_are_those_of_here(
-    model: GDLNNClassifier, pool: Executor, tmp_path: Path
-) -> None:
-    graphs = MOTIFS.graphs[:7]
-    expected = [e.to_json() for e in explain(model, graphs, "lime", 3)]
-    assert [e.to_json() for e in stream_explanations(model, graphs, "lime", 3, executor=pool)] == expected
-    checkpoint = tmp_path / "run"
-    stopped = stream_explanations(model, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
-    for _ in range(3):
-        next(stopped)
-    stopped.close()  # type: ignore[attr-defined]
-    kept = checkpoint.read_bytes()
-    assert kept.count(b"\n") == 1 + 2
-    again = stream_explanations(model, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
-    unbroken = stream_explanations(model, graphs, "lime", 3, batch_size=2)
-    assert [e.to_json() for e in again] == [e.to_json() for e in unbroken]
-    reloaded = file_round_trip(model, tmp_path)
-    again = stream_explanations(reloaded, graphs, "lime", 3, checkpoint=checkpoint, batch_size=2)
-    assert len(list(again)) == 7  # the same model, however it came here
-    assert checkpoint.read_bytes().startswith(kept)
-    header, *records = checkpoint.read_bytes().splitlines(keepends=True)
-    for content in (
-        [record({"explanations": []})],
-        [record({"explanations": [{}, {}]})],
-        [*records, records[0]],
-    ):
-        (tmp_path / "lie").write_bytes(header + b"".join(content))
-        with pytest.raises(ExplanationError):
-            list(stream_explanations(model, graphs, "lime", 3, checkpoint=tmp_path / "lie", batch_size=2))
-    with pytest.raises(Exception, match=r"differs in n_features \(3 there, 4 now\)"):
-        next(stream_explanations(model, graphs, "lime", 4, checkpoint=checkpoint, batch_size=2))
+            assert len(next(answers).rows) == 24
+        answers.close()  # type: ignore[attr-defined]
+    assert len(drawn) <= 3 + 2 * workers.AHEAD + 2
 
 
 # --- gdlnn predict ------------------------------------------------------------------------------------------
@@ -165,31 +126,6 @@ def test_batches_make_no_difference(
     lines = [json.loads(line) for line in (folder / "lines.jsonl").read_text().splitlines()]
     assert [line["row"] for line in lines] == list(range(1, 25))
     assert lines[0]["label"] in model.classes_.tolist()
-
-
-def test_a_stopped_prediction_goes_on(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(predict_command, "BATCH", 5)
-    data, out, checkpoint = file.with_name("d.gdlds"), file.with_name("o.csv"), file.with_name("run")
-    words = ("predict", file, data, "-o", out, "-j", 1, "--checkpoint", checkpoint)
-    assert run(*words) == 0
-    expected, records = out.read_bytes(), checkpoint.read_bytes().splitlines(keepends=True)
-    assert len(records) == 1 + 5
-    out.write_bytes(b"from before")
-    checkpoint.write_bytes(b"".join(records[:3]) + records[3][:20])  # as a kill leaves it
-    capsys.readouterr()
-    assert run(*words) == 0
-    assert "(10 rows were already done)" in capsys.readouterr().out
-    assert out.read_bytes() == expected
-    assert run(*words, "--smiles", "structure") == 2
-    assert "differs in smiles (None there, 'structure' now)" in capsys.readouterr().err
-    checkpoint.write_bytes(b"")
-    MOTIFS[:20].save(data)
-    assert run(*words) == 0
-    MOTIFS[:9].save(data)
-    assert run(*words) == 2
-    assert "differs in the input" in capsys.readouterr().err
 
 
 def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
@@ -385,14 +321,3 @@ def test_a_table_without_a_molecule_is_refused(file: Path, capsys: pytest.Captur
     assert "expected at least one row that parses, got none of 2" in capsys.readouterr().err
     assert out.read_text() == "from before"
     assert sorted(path.name for path in file.parent.iterdir()) == ["bad.csv", "d.gdlds", "m.gdlnn", "o.csv"]
-
-
-def test_a_foreign_record_in_a_checkpoint(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data, checkpoint = file.with_name("d.gdlds"), file.with_name("run")
-    words = ("predict", file, data, "-o", file.with_name("o.csv"), "-j", 1, "--checkpoint", checkpoint)
-    assert run(*words) == 0
-    header = checkpoint.read_bytes().splitlines(keepends=True)[0]
-    checkpoint.write_bytes(header + record({"text": 3}))
-    assert run(*words) == 2
-    assert "expected finished rows, got a record of another kind" in capsys.readouterr().err
-    assert issubclass(ModelError, ValueError)

@@ -27,8 +27,8 @@ COMMANDS: dict[str, list[str]] = {
         *("train", "d.gdlds", "--split", "random", "--epsilon", "0.1", "--head", "linear", "-q"),
         *("-o", "out.gdlnn", "--checkpoint", "run"),
     ],
-    "predict": ["predict", "m.gdlnn", "many.gdlds", "-o", "out.csv", "--checkpoint", "run"],
-    "explain": ["explain", "m.gdlnn", "some.gdlds", "--all", "-o", "out.json", "--checkpoint", "run"],
+    "predict": ["predict", "m.gdlnn", "many.gdlds", "-o", "out.csv"],
+    "explain": ["explain", "m.gdlnn", "some.gdlds", "--all", "-o", "out.json"],
 }  # fmt: skip
 MOST_KILLS = 11
 """Kills of one command before it is left alone."""

@@ -14,6 +14,7 @@ from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.registry import REGISTRY, canonical_name
 from gdlnn.errors import ExplanationError
 from gdlnn.graphs import GraphDataset
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 SUFFIXES = (".html", ".json", ".svg")
+BATCH = 50
+"""Number of graphs explained at a time."""
 AT_ONCE = 200
 """Progress is reported after this many explanations."""
 
@@ -52,8 +55,8 @@ def explain(
     n_features: Annotated[
         str,
         typer.Option(
-            help="How many programs an explanation names; enough: the fewest whose subgraph alone gets the "
-            "prediction; smallest: the smallest subgraph of a program that does."
+            help="How many programs an explanation names; smallest: the smallest subgraph of a program that "
+            "alone gets the prediction."
         ),
     ] = "5",
     target: Annotated[
@@ -63,8 +66,6 @@ def explain(
         Path | None,
         opt.output("NAME.html, NAME.json, or NAME.svg (for one graph)."),
     ] = None,
-    checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished explanations")] = None,
-    dask: Annotated[str | None, opt.dask("Explain")] = None,
     split: opt.SplitAsTrained = None,
     part: Annotated[opt.Part, typer.Option(help="Which part of the split to explain.")] = "all",
     seed: Annotated[int, opt.seed()] = 0,
@@ -81,14 +82,13 @@ def explain(
 
     Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
     """
-    from gdlnn.explain.explainer import with_smiles
-    from gdlnn.explain.streaming import stream_explanations
+    from gdlnn.explain.techniques import make_technique
     from gdlnn.model import load_model
 
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise ExplanationError(f"{output.name}: expected a name that ends in .html, .json or .svg")
     if output is not None:
-        opt.check_output(output, model, dataset, checkpoint=checkpoint)
+        opt.check_output(output, model, dataset)
     wanted = _n_features(n_features)
     loaded = load_model(model).set_params(n_jobs=jobs)
     table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_, "root": root, "encoding": encoding}
@@ -106,30 +106,33 @@ def explain(
         raise ExplanationError(
             f"{output.name}: an SVG shows one graph, got {len(rows)}; choose one with --index or write .html"
         )
-    graphs = [data.graphs[i] for i in rows]
-    with opt.executor_of(dask) as executor:
-        coming = stream_explanations(
-            loaded,
-            graphs,
-            technique,
-            wanted,
-            class_of(loaded, target),
-            seed,
-            executor=executor,
-            checkpoint=checkpoint,
-        )
-        found = _collected(coming, len(rows), opt.timed_messages(quiet))
-    if data.smiles is not None:
-        found = with_smiles(found, [data.smiles[i] for i in rows])
+    options = (make_technique(technique), wanted, class_of(loaded, target), seed)
+    found = _explanations(loaded, data, rows, options, opt.timed_messages(quiet))
     single = len(rows) == 1 and not every
     if output is None:
         _print(found, rows, as_json=as_json, single=single)
         return
     _write(found, output, single=single)
     if as_json:
-        opt.print_json({"output": str(output), "explanations": len(found)})
+        opt.print_json({"output": str(output), "explanations": len(rows)})
     elif not quiet:
-        echo(f"{output.name}: {len(found)} explanation{'s' if len(found) != 1 else ''}")
+        echo(f"{output.name}: {len(rows)} explanation{'s' if len(rows) != 1 else ''}")
+
+
+def _explanations(
+    model: GDLNNClassifier,
+    data: GraphDataset,
+    rows: list[int],
+    options: tuple[Any, ...],
+    say: Callable[[str], None],
+) -> Iterator[Explanation]:
+    """Give the explanations one batch after another, and report progress."""
+    from gdlnn.explain import explain as explain_graphs
+
+    for start in range(0, len(rows), BATCH):
+        if start and start % AT_ONCE == 0:
+            say(f"{start} of {len(rows)} graphs explained")
+        yield from explain_graphs(model, data.take(rows[start : start + BATCH]), *options)
 
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
@@ -174,29 +177,18 @@ def _explain_model(
 
 
 def _n_features(text: str) -> Any:
-    if text in ("enough", "smallest"):
+    if text == "smallest":
         return text
     try:
         return int(text)
     except ValueError:
-        raise ExplanationError(
-            f"--n-features: expected a whole number, enough or smallest, got {text!r}"
-        ) from None
+        raise ExplanationError(f"--n-features: expected a whole number or smallest, got {text!r}") from None
 
 
-def _collected(coming: Iterator[Explanation], n: int, say: Callable[[str], None]) -> list[Explanation]:
-    """Collect the explanations, reporting progress every few hundred."""
-    found: list[Explanation] = []
-    for explanation in coming:
-        found.append(explanation)
-        if len(found) % AT_ONCE == 0 and n > AT_ONCE:
-            say(f"{len(found)} of {n} graphs explained")
-    return found
-
-
-def _print(found: list[Explanation], rows: list[int], *, as_json: bool, single: bool) -> None:
+def _print(found: Iterator[Explanation], rows: list[int], *, as_json: bool, single: bool) -> None:
     if as_json:
-        echo(_json(found, single=single), nl=False)
+        for text in _json(found, single=single):
+            echo(text, nl=False)
         return
     for row, explanation in zip(rows, found, strict=True):
         echo(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}")
@@ -226,20 +218,29 @@ def class_of(model: GDLNNClassifier, word: str | None) -> Any:
     return names[word]
 
 
-def _write(found: list[Explanation], output: Path, *, single: bool) -> None:
+def _write(found: Iterator[Explanation], output: Path, *, single: bool) -> None:
+    """Write the file, which appears when it is complete."""
     from gdlnn.drawing import write_text
     from gdlnn.explain.pictures import explanation_page
 
     suffix = output.suffix.lower()
     if suffix == ".html":
-        write_text(output, explanation_page(found))
+        write_text(output, explanation_page(list(found)))
     elif suffix == ".svg":
-        write_text(output, found[0].draw())
+        write_text(output, next(found).draw())
     else:
-        write_text(output, _json(found, single=single))
+        with atomic_write(output) as file:
+            for text in _json(found, single=single):
+                file.write(text.encode())
 
 
-def _json(found: list[Explanation], *, single: bool) -> str:
-    """Return the explanations as JSON: a single --index as an object, otherwise a list."""
-    values = [explanation.to_json() for explanation in found]
-    return json.dumps(values[0] if single else values, indent=1) + "\n"
+def _json(found: Iterator[Explanation], *, single: bool) -> Iterator[str]:
+    """Give the explanations as pieces of JSON: a single --index as an object, otherwise a list."""
+    if single:
+        yield json.dumps(next(found).to_json(), indent=1) + "\n"
+        return
+    start = "["
+    for explanation in found:
+        yield f"{start}\n{json.dumps(explanation.to_json(), indent=1)}"
+        start = ","
+    yield "[]\n" if start == "[" else "\n]\n"

@@ -90,11 +90,7 @@ HeldOutPart = Annotated[
 Smarts = Annotated[bool, typer.Option("--smarts", help="Mine only programs that can be written as SMARTS.")]
 Technique = Annotated[
     str | None,
-    typer.Option(
-        help="contribution, lime, lime_present, lime_contribution, kernel_shap, integrated_gradients "
-        "or linear.",
-        show_default="contribution",
-    ),
+    typer.Option(help="contribution, lime or kernel_shap.", show_default="contribution"),
 ]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Number of threads; -1 for all CPU cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -1,29 +1,25 @@
-"""`gdlnn predict`: write a model's labels and probabilities for graphs as a table; its checkpoint."""
+"""`gdlnn predict`: write a model's labels and probabilities for graphs as a table."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import sys
 import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
-from itertools import islice
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.terminal import counted, echo, were
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.errors import DatasetError, ModelError, WriteError
+from gdlnn.errors import DatasetError, WriteError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
-from gdlnn.io.journal import Journal
 from gdlnn.progress import progress_bar
-from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,16 +32,6 @@ ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
 BATCH = 1024
 """Number of rows read and predicted at a time."""
-KIND = "gdlnn prediction checkpoint"
-FORMAT = 2
-_NAMES = {
-    "model": "the model",
-    "input": "the input",
-    "columns": "the columns of the table",
-    "version": "the version of gdlnn",
-    "format": "the format of the file",
-}
-_COUNTS = ("n_rows", "n_graphs", "seen", "edge", "outside", "not_read")
 
 
 def predict(
@@ -60,7 +46,6 @@ def predict(
     root: opt.Root = None,
     jobs: opt.Jobs = -1,
     dask: Annotated[str | None, opt.dask("Predict")] = None,
-    checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished rows")] = None,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("Print no progress bar and no summary.")] = False,
 ) -> None:
@@ -73,7 +58,7 @@ def predict(
     from gdlnn.model.model_folder import load_models
     from gdlnn.model.representation import stream_predictions
 
-    _check_output(output, model, dataset, checkpoint, as_json=as_json)
+    _check_output(output, model, dataset, as_json=as_json)
     models = load_models(model)
     for one in models.values():
         one.set_params(n_jobs=jobs)
@@ -82,24 +67,13 @@ def predict(
         source = stack.enter_context(opt.given_input(dataset))
         data = _input(source, next(iter(models.values())), smiles, id_, encoding, root)
         table = PredictionTable(models, data, ending=_ending(output))
-        saved = None
-        if checkpoint is not None:
-            options = {"smiles": smiles, "id": id_, "batch": BATCH}
-            saved = stack.enter_context(prediction_checkpoint(checkpoint, model, source, options, table))
         executor = stack.enter_context(opt.executor_of(dask, "" if quiet else "predicting"))
         advance = stack.enter_context(_progress(not quiet and not as_json))
         write = stack.enter_context(_opened(output))
         write(table.header())
-        for record in saved.finished() if saved is not None else ():
-            write(table.restore(record))
-        before = table.n_rows
-        rest = islice(data.batches, table.n_batches, None)
-        for answer in stream_predictions(list(models.values()), rest, executor):
-            text = table.add(answer)
-            write(text)
-            if saved is not None:
-                saved.append([table.record(text)])
-            advance(table.n_rows, before)
+        for answer in stream_predictions(list(models.values()), data.batches, executor):
+            write(table.add(answer))
+            advance(table.n_rows)
         if not table.n_graphs:
             raise DatasetError(
                 f"{dataset}: expected at least one row that parses, got none of {table.n_rows}"
@@ -108,7 +82,7 @@ def predict(
     if as_json:
         opt.print_json({"predictions": str(output), **table.summary(), "seconds": seconds})
     elif not quiet:
-        for line in table.told(output.name, seconds, before):
+        for line in table.told(output.name, seconds):
             echo(line, err=_is_standard(output))
 
 
@@ -116,13 +90,13 @@ def _is_standard(output: Path) -> bool:
     return str(output) == "-"
 
 
-def _check_output(output: Path, model: Path, dataset: str, checkpoint: Path | None, *, as_json: bool) -> None:
+def _check_output(output: Path, model: Path, dataset: str, *, as_json: bool) -> None:
     if _is_standard(output):
         if as_json:
             raise WriteError("--json: the table goes to standard output too; write it to a file with -o")
         return
     inputs = [model] if model.is_file() else model.glob("*")
-    opt.check_output(output, *inputs, dataset, checkpoint=checkpoint)
+    opt.check_output(output, *inputs, dataset)
     opt.check_ending(output, *ENDINGS)
 
 
@@ -169,13 +143,13 @@ def _input(
 
 
 @contextmanager
-def _progress(wanted: bool) -> Iterator[Callable[[int, int], Any]]:
+def _progress(wanted: bool) -> Iterator[Callable[[int], Any]]:
     """Show the rows done and their rate in a terminal; the total is not known beforehand."""
     with progress_bar("predicting", style="rows", wanted=wanted) as update:
         started = time.monotonic()
 
-        def advance(rows: int, before: int) -> None:
-            rate = (rows - before) / max(1e-9, time.monotonic() - started)
+        def advance(rows: int) -> None:
+            rate = rows / max(1e-9, time.monotonic() - started)
             update(says=f"{rows:,} rows, {rate:,.0f} per second")
 
         yield advance
@@ -202,7 +176,7 @@ class PredictionTable:
         classes = {label: model.classes_.tolist() for label, model in models.items()}
         self._added, self._n_kept = added_columns(data, classes), len(data.columns)
         self.columns = [*data.columns, *(column.name for column in self._added)]
-        self.n_batches = self.n_rows = self.n_graphs = self.not_read = 0
+        self.n_rows = self.n_graphs = self.not_read = 0
         self.seen = self.edge = self.outside = 0
         self._labels: dict[str, Counter[Any]] = {label: Counter() for label in models}
 
@@ -229,7 +203,6 @@ class PredictionTable:
                 said = dict(zip(self._models, next(rest), strict=True))
                 self._tally(said)
             lines.append([*kept, *(column.cell(own, said) for column in self._added)])
-        self.n_batches += 1
         self.n_rows += len(answer.rows)
         self.not_read += len(answer.rows) - len(predictions)
         return self._text(lines)
@@ -254,36 +227,6 @@ class PredictionTable:
             csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(lines)
         return text.getvalue().encode()
 
-    # --- what a checkpoint keeps ----------------------------------------------------------------------------
-
-    def record(self, text: bytes) -> dict[str, Any]:
-        """Return a batch and the counts up to it."""
-        counts = {name: getattr(self, name) for name in _COUNTS}
-        return {
-            "text": text.decode(),
-            **counts,
-            "labels": [
-                [self._labels[name][label] for label in model.classes_.tolist()]
-                for name, model in self._models.items()
-            ],
-        }
-
-    def restore(self, record: Any) -> bytes:
-        """Take over the counts of a batch that an earlier run finished; return its lines."""
-        try:
-            for (name, model), counts in zip(self._models.items(), record["labels"], strict=True):
-                pairs = zip(model.classes_.tolist(), map(_count, counts), strict=True)
-                self._labels[name] = Counter(dict(pairs))
-            for name in _COUNTS:
-                setattr(self, name, _count(record[name]))
-            text: bytes = record["text"].encode()
-        except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise ModelError(
-                f"checkpoint: expected finished rows, got a record of another kind: {error}"
-            ) from error
-        self.n_batches += 1
-        return text
-
     # --- the summary --------------------------------------------------------------------------------
 
     def summary(self) -> dict[str, Any]:
@@ -300,7 +243,7 @@ class PredictionTable:
             "not_read": self.not_read,
         }
 
-    def told(self, name: str, seconds: float, before: int) -> Iterator[str]:
+    def told(self, name: str, seconds: float) -> Iterator[str]:
         """Give the summary in words."""
         for label, model in self._models.items():
             schema = model.schema_ or Schema()
@@ -310,9 +253,7 @@ class PredictionTable:
             if decision := model.decision_:
                 rare = schema.class_name(model.classes_.tolist()[decision.code])
                 yield f"{rare} is predicted from a probability of {decision.threshold:.0%} on"
-        rate = (self.n_rows - before) / max(seconds, 1e-9)
-        resumed = f" ({were(before, 'row')} already done)" if before else ""
-        yield f"{seconds:.1f} s, {rate:,.0f} rows per second{resumed}"
+        yield f"{seconds:.1f} s, {self.n_rows / max(seconds, 1e-9):,.0f} rows per second"
         if self.seen:
             seen = were(self.seen, "graph")
             yield f"{seen} in the training data; such predictions do not test the model"
@@ -323,42 +264,3 @@ class PredictionTable:
             )
         if self.not_read:
             yield f"{were(self.not_read, 'row')} skipped; the table gives the reasons"
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r:.60} for a count")
-    return value
-
-
-class PredictionCheckpoint(Journal):
-    """The finished batches of `gdlnn predict`, in order."""
-
-    def finished(self) -> Iterator[Any]:
-        """Give the batches that an earlier run finished."""
-        for _, value in self.read():
-            yield value
-
-
-def prediction_checkpoint(
-    path: Path, model: Path, dataset: str, options: Mapping[str, Any], table: PredictionTable
-) -> PredictionCheckpoint:
-    """Open a checkpoint; refuse one of another model, input or option."""
-    source = Path(dataset)
-    header = {
-        "format": FORMAT,
-        "version": package_version(),
-        "model": _digest(model)
-        if model.is_file()
-        else [_digest(file) for file in sorted(model.glob("*.gdlnn"))],
-        "input": _digest(source) if source.is_file() else dataset,
-        "columns": table.columns,
-        "ending": table.ending,
-        **options,
-    }
-    return PredictionCheckpoint(path, KIND, header, _NAMES, ModelError)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -81,18 +81,18 @@ class Picture:
         """The height."""
         return self.box[3] - self.box[1]
 
-    def svg(self, title: str, classes: str = "") -> str:
+    def svg(self, title: str) -> str:
         """Return the picture as a part of a page that has `drawing.css`; screen readers read the title."""
-        names = " ".join(filter(None, ("pic", self.kind, classes)))
+        names = " ".join(filter(None, ("pic", self.kind)))
         return (
             f"<svg class='{names}' {self._size()} role='img'><title>{escape(title)}</title>{self.body}</svg>"
         )
 
-    def document(self, title: str, classes: str = "") -> str:
+    def document(self, title: str) -> str:
         """Return the picture as a file of its own, with the colours of both themes."""
         x, y, width, height = self._numbers()
         ground = f"<rect class='paper' x='{x}' y='{y}' width='{width}' height='{height}'/>"
-        svg = self.svg(title, classes)
+        svg = self.svg(title)
         style = own_style(f"{svg}{ground}")
         head, end, rest = svg.partition("</title>")
         start = head.replace("<svg ", "<svg xmlns='http://www.w3.org/2000/svg' ", 1)

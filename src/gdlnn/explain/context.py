@@ -1,10 +1,10 @@
-"""Context: the input of a technique. It works on representations; graphs are not matched again."""
+"""Context and Attribution: what a technique gets, and what it returns. Graphs are not matched again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,9 +16,8 @@ from gdlnn.explain.explanation import plain
 from gdlnn.model.calibration import Calibration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from gdlnn.graphs import Graph
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
@@ -26,65 +25,34 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 SingleArray = npt.NDArray[np.float32]
 
-_T = TypeVar("_T")
-# Caches of techniques per model; dropped with the model, and when the model is fitted again.
+# Caches per model; dropped with the model, and when the model is fitted again.
 _CACHES: WeakKeyDictionary[Any, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
 
 
-class Background:
-    """How often each program had which value on the training graphs.
+class Attribution(NamedTuple):
+    """Weights per graph and program, zero for unimportant programs.
 
-    Parameters
+    Attributes
     ----------
-    values
-        Per program its values in training, sorted.
-    frequencies
-        Per program how often each of them occurred; they add up to one.
+    weights
+        Graphs × programs.
+    quality
+        Per graph how well the weights describe the model nearby (R² for LIME), or None.
+    baseline
+        Per graph the log odds of the target where no program is present, if weights are what present
+        programs add to them; else None.
+    others
+        Per graph what pooled features add to the log odds, where weights are such contributions.
+    absent
+        Graphs × programs: what the absence of a program adds, compared with a graph that has it as often as
+        training graphs do; zero for present programs. None where that is not known.
     """
 
-    def __init__(self, values: list[FloatArray], frequencies: list[FloatArray]) -> None:
-        self.values = values
-        self.frequencies = frequencies
-        self.is_binary = all(np.isin(of_one, (0.0, 1.0)).all() for of_one in values)
-        """Whether every program either matches or does not."""
-
-    @classmethod
-    def from_shares(cls, shares: FloatArray) -> Background:
-        """Build the background of programs that match a share of the training graphs."""
-        both = np.array([0.0, 1.0])
-        return cls([both] * len(shares), [np.array([1.0 - share, share]) for share in shares.tolist()])
-
-    @classmethod
-    def from_features(cls, features: FloatArray) -> Background:
-        """Build the background from the features of the training graphs."""
-        columns = [np.unique(column, return_counts=True) for column in features.T]
-        return cls([v for v, _ in columns], [counts / counts.sum() for _, counts in columns])
-
-    @cached_property
-    def means(self) -> FloatArray:
-        """The mean value of each program."""
-        pairs = zip(self.values, self.frequencies, strict=True)
-        return np.array([float(values @ shares) for values, shares in pairs])
-
-    def shares_of(self, features: FloatArray) -> FloatArray:
-        """Return how often each value of some features occurred in training, graphs × programs."""
-        if self.is_binary:
-            return np.where(features > 0, self.means, 1.0 - self.means)
-        columns = [
-            np.where(column[:, None] == values, shares, 0.0).sum(axis=1)
-            for column, values, shares in zip(features.T, self.values, self.frequencies, strict=True)
-        ]
-        return np.stack(columns, axis=1)
-
-    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw n rows of features, each program independently with its training frequencies."""
-        if self.is_binary:
-            return (rng.random((n, len(self.values))) < self.means).astype(np.float64)
-        columns = [
-            rng.choice(values, size=n, p=shares)
-            for values, shares in zip(self.values, self.frequencies, strict=True)
-        ]
-        return np.stack(columns, axis=1)
+    weights: FloatArray
+    quality: FloatArray | None = None
+    baseline: FloatArray | None = None
+    others: FloatArray | None = None
+    absent: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -98,23 +66,16 @@ class Context:
     targets
         Per graph the position of the class to explain.
     predict
-        ``predict(values, row)`` gives probabilities, rows × classes. `row` names the graph whose other
-        features (pooled ones) the model is given; where `shared`, it makes no difference.
-    background
-        How often each program had which value in training.
+        ``predict(values, row)`` gives probabilities, rows × classes. `row` names the graph whose pooled
+        features the model is given; without such features it makes no difference.
+    means
+        The share of training graphs that each program matches; None where programs count matches.
     n_features
         How many programs are requested; a technique may give weights to more.
     seed
         Random seed.
-    shared
-        Whether the model looks at programs alone, so that its answer to values holds for every graph.
-    network
-        ``network(row)`` gives a torch function from values to log probabilities, differentiable; None where
-        the head is not a network.
     linear
         Weights (classes × programs) where the head is linear, else None.
-    cache
-        Where a technique may cache values that depend only on the model and the seed.
     matching_only
         Whether only matching programs are requested; a technique may give weights to others.
     split
@@ -126,25 +87,31 @@ class Context:
     values: FloatArray
     targets: IntArray
     predict: Callable[[FloatArray, int], FloatArray]
-    background: Background
+    means: FloatArray | None
     n_features: int
-    seed: int
-    shared: bool = True
-    network: Callable[[int], Callable[[Any], Any]] | None = None
+    seed: int = 0
     linear: FloatArray | None = None
-    cache: dict[Any, Any] | None = None
     matching_only: bool = False
     split: SplitHead | None = None
     others: FloatArray | None = None
 
     def target_probabilities(self) -> FloatArray:
         """Return per graph the probability of its target class."""
-        if self.shared:
-            said = self.predict(self.values, 0)
-            return np.asarray(said[np.arange(len(said)), self.targets])
+        if self.others is None:
+            chances = self.predict(self.values, 0)
+            return np.asarray(chances[np.arange(len(chances)), self.targets])
         rows = range(len(self.values))
         single = [self.predict(self.values[i : i + 1], i)[0, self.targets[i]] for i in rows]
         return np.array(single, dtype=np.float64)
+
+    def known_means(self, technique: str) -> FloatArray:
+        """Return the means for a technique that needs them."""
+        if self.means is None:
+            raise ExplanationError(
+                f"technique {technique!r}: expected a model with the activation 'exists', got one that "
+                "counts matches; use 'contribution'"
+            )
+        return self.means
 
 
 def make_context(
@@ -154,57 +121,46 @@ def make_context(
     n_features: int,
     seed: int = 0,
     *,
-    background: Sequence[Graph] | None = None,
     matching_only: bool = False,
 ) -> Context:
-    """Return the context of graphs that a model has seen.
+    """Return the context of represented graphs.
 
     Parameters
     ----------
     model
         The classifier.
     seen
-        The graphs as the model sees them.
+        The graphs as the model represents them.
     targets, n_features, seed, matching_only
         See `Context`.
-    background
-        Graphs to take the frequencies of values from; by default what mining counted on the training
-        graphs. A model that counts matches needs them.
     """
     n_programs = len(model.programs_)
-    values = np.ascontiguousarray(seen.features[:, :n_programs])
     others = np.ascontiguousarray(seen.features[:, n_programs:])
-    cache = {} if background is not None else model_cache(model)  # another background, other samples
-
-    def kept(name: str, make: Callable[[], _T]) -> _T:
-        if (name,) not in cache:
-            cache[name,] = make()
-        found: _T = cache[name,]
-        return found
-
-    split = kept("head", lambda: SplitHead.of(model.head_, n_programs, model.calibration_))
+    cache = model_cache(model)
+    if "means" not in cache:
+        exists = model.activation == "exists"
+        cache["means"] = model.programs_.supports.mean(axis=0) if exists else None
+        cache["split"] = SplitHead.of(model.head_, n_programs, model.calibration_)
 
     def predict(rows: FloatArray, graph: int) -> FloatArray:
         if not others.shape[1]:
             return model.head_probabilities(rows)
+        split: SplitHead | None = cache["split"]
         if split is not None:
             return split.probabilities(rows, others[graph])
         fixed = np.broadcast_to(others[graph], (len(rows), others.shape[1]))
         return model.head_probabilities(np.hstack([rows, fixed]))
 
     return Context(
-        values=values,
+        values=np.ascontiguousarray(seen.features[:, :n_programs]),
         targets=targets,
         predict=predict,
-        background=kept("background", lambda: _background(model, background)),
+        means=cache["means"],
         n_features=n_features,
         seed=seed,
-        shared=others.shape[1] == 0,
-        network=_network(model, others),
         linear=_linear(model),
-        cache=cache,
         matching_only=matching_only,
-        split=split,
+        split=cache["split"],
         others=others if others.shape[1] else None,
     )
 
@@ -229,43 +185,6 @@ def model_cache(model: GDLNNClassifier) -> dict[Any, Any]:
     return kept[1]
 
 
-def _background(model: GDLNNClassifier, graphs: Sequence[Graph] | None) -> Background:
-    if graphs is not None:
-        return Background.from_features(model.transform(list(graphs))[:, : len(model.programs_)])
-    if model.activation != "exists":
-        raise ExplanationError(
-            f"background: expected training graphs, since the model counts matches (activation "
-            f"{model.activation!r}) and keeps no frequencies of counts; give background=graphs"
-        )
-    if not len(model.programs_):
-        return Background([], [])
-    return Background.from_shares(model.programs_.supports.mean(axis=0))
-
-
-def _network(model: GDLNNClassifier, others: FloatArray) -> Callable[[int], Callable[[Any], Any]] | None:
-    network = getattr(model.head_, "network_", None)
-    if network is None:
-        return None
-
-    def of_graph(row: int) -> Callable[[Any], Any]:
-        import torch
-
-        device = next(network.parameters()).device
-        fixed = torch.from_numpy(others[row].astype(np.float32)).to(device)
-
-        def of_values(x: Any) -> Any:
-            logs = network(torch.cat([x.to(device), fixed.expand(len(x), -1)], dim=1))
-            if model.calibration_.is_identity:
-                return logs
-            offsets = [0.0, model.calibration_.offset] if logs.shape[1] == 2 else [0.0] * logs.shape[1]
-            moved = model.calibration_.scale * logs + torch.tensor(offsets).to(logs)
-            return torch.log_softmax(moved, dim=1)
-
-        return of_values
-
-    return of_graph
-
-
 def _linear(model: GDLNNClassifier) -> FloatArray | None:
     try:
         weights = np.asarray(model.head_.coef_, dtype=np.float64)
@@ -276,14 +195,13 @@ def _linear(model: GDLNNClassifier) -> FloatArray | None:
     return np.asarray(model.calibration_.scale * weights[:, : len(model.programs_)])
 
 
-# --- the head over many samples ---------------------------------------------------------------------------
+# --- gradients of the head --------------------------------------------------------------------------------
 
 
 class SplitHead:
     """The perceptrons of an `MLPHead`, with the first layer cut between programs and other features.
 
     The first layer is linear, so that what samples of program values add to it is the same for every graph.
-    It is computed once; a graph then costs its own few features and the small layers above.
 
     Parameters
     ----------
@@ -347,11 +265,19 @@ class SplitHead:
         for weight, bias in self._above:
             np.maximum(x, 0, out=x)
             x = np.asarray(x @ weight + bias, dtype=np.float32)
-        said = _softmax(x.reshape(len(values), self._n_members, -1).astype(np.float64))
+        found = _softmax(x.reshape(len(values), self._n_members, -1).astype(np.float64)).mean(axis=1)
         if linear.shape[1]:
-            beside = _softmax(linear[:, None].astype(np.float64))
-            said = (1 - self._linear_share) * said + self._linear_share * beside
-        return self._calibration.apply(said)
+            beside = _softmax(linear[:, None].astype(np.float64))[:, 0]
+            found = (1 - self._linear_share) * found + self._linear_share * beside
+        return self._calibration.apply(found)
+
+    def _samples(self, values: FloatArray) -> SingleArray:
+        """Return what the samples add to the first layer; the last ones are cached."""
+        last = self._last  # another thread may replace it
+        if last is None or last[0] is not values:
+            added = np.asarray(values.astype(np.float32) @ self._of_programs, dtype=np.float32)
+            last = self._last = (values, added)
+        return last[1]
 
     # --- along the path from no program to those that are present -------------------------------------------
 
@@ -385,8 +311,8 @@ class SplitHead:
             inputs.append(x)
             x = np.maximum(x, 0) @ weight.astype(np.float64) + bias
         share = (1 - self._linear_share) / self._n_members
-        soft = _member_softmax(x.reshape(len(first), self._n_members, -1))
-        beside = _member_softmax(linear[:, None]) if linear.shape[1] else None
+        soft = _softmax(x.reshape(len(first), self._n_members, -1))
+        beside = _softmax(linear[:, None]) if linear.shape[1] else None
         chances = share * soft.sum(axis=1)
         if beside is not None:
             chances = chances + self._linear_share * beside[:, 0]
@@ -415,28 +341,8 @@ class SplitHead:
         moved = np.maximum(chances**scale * factors, 1e-300)
         return moved, scale * moved / chances
 
-    def _samples(self, values: FloatArray) -> SingleArray:
-        """Return what the samples add to the first layer; the last ones are cached."""
-        if self._last is not None and self._last[0] is values:
-            return self._last[1]
-        added: SingleArray = np.asarray(values.astype(np.float32) @ self._of_programs, dtype=np.float32)
-        if len(values) > 1:
-            self._last = (values, added)
-        return added
-
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    """Return the mean over members of softmax; class by class, since reductions over so few are slow."""
-    classes = [scores[:, :, i] for i in range(scores.shape[2])]
-    highest = classes[0]
-    for of_class in classes[1:]:
-        highest = np.maximum(highest, of_class)
-    powers = [np.exp(of_class - highest) for of_class in classes]
-    total = sum(powers[1:], powers[0])
-    return np.stack([(power / total).mean(axis=1) for power in powers], axis=1)
-
-
-def _member_softmax(scores: FloatArray) -> FloatArray:
     """Return the softmax over the last axis."""
     powers = np.exp(scores - scores.max(axis=2, keepdims=True))
     return np.asarray(powers / powers.sum(axis=2, keepdims=True))

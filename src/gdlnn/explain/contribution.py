@@ -1,4 +1,4 @@
-"""Contributions of programs to a prediction, compared with no program or with an average graph."""
+"""Contributions of programs to a prediction, compared with no program."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.errors import ExplanationError, require
-from gdlnn.explain.attribution import Attribution
+from gdlnn.explain.context import Attribution, make_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gdlnn.explain.context import Context, FloatArray, IntArray, SplitHead
-
-_BATCH_ROWS = 20_000  # rows of one pass through the head: graphs × steps
+    from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
 
 
 class Contribution:
@@ -38,11 +37,12 @@ class Contribution:
             return _shapley(context)
         weights = np.zeros_like(context.values)
         baseline, others = np.zeros(len(weights)), np.zeros(len(weights))
-        absent = np.zeros_like(weights)
+        absent = None if context.means is None else np.zeros_like(weights)
         for start in range(0, len(weights), _BATCH_GRAPHS):
             rows = slice(start, start + _BATCH_GRAPHS)
             weights[rows], others[rows], baseline[rows] = _integrated(context.split, context, rows)
-            absent[rows] = _of_absence(context.split, context, rows)
+            if absent is not None and context.means is not None:
+                absent[rows] = _of_absence(context.split, context, rows, context.means)
         return Attribution(weights, None, baseline, others, absent)
 
 
@@ -75,13 +75,13 @@ def _integrated(head: SplitHead, context: Context, rows: slice) -> tuple[FloatAr
     return weights, (of_others * mean).sum(axis=1), base
 
 
-def _of_absence(head: SplitHead, context: Context, rows: slice) -> FloatArray:
+def _of_absence(head: SplitHead, context: Context, rows: slice, means: FloatArray) -> FloatArray:
     """Return what the absence of programs adds, to first order around each graph."""
     values, targets = context.values[rows], context.targets[rows]
     others = None if context.others is None else context.others[rows]
     start, added, of_others = head.path(values, others)
     _, gradient = head.log_odds(start + added + of_others, targets)
-    return np.where(values == 0, -context.background.means * (gradient @ head.program_weights.T), 0.0)
+    return np.where(values == 0, -means * (gradient @ head.program_weights.T), 0.0)
 
 
 def _mean_gradient(
@@ -123,74 +123,15 @@ def _log_odds(context: Context, table: FloatArray, row: int, target: int) -> Flo
     return np.asarray(np.log(chances) - np.log1p(-chances))
 
 
-class IntegratedGradients:
-    """Integrated gradients of the target's probability over the programs.
+def mean_contributions(model: GDLNNClassifier, seen: Representation, code: int) -> FloatArray:
+    """Return what each program adds to the log odds of a class, as a mean over the graphs that have it.
 
-    The path leads from the mean representation of the training graphs to the graph's own, so that the
-    weights add up to its probability less that of the mean.
-
-    Parameters
-    ----------
-    n_steps
-        Points on the path (Gauss–Legendre).
+    Zero for a program that matches none of the graphs.
     """
-
-    name = "integrated_gradients"
-
-    def __init__(self, n_steps: int = 50) -> None:
-        if n_steps < 1:
-            raise ExplanationError(f"integrated_gradients: n_steps: expected at least 1, got {n_steps}")
-        self.n_steps = n_steps
-
-    def options(self) -> Mapping[str, Any]:
-        """Return the settings."""
-        return {"n_steps": self.n_steps}
-
-    def attribute(self, context: Context) -> Attribution:
-        """Compute the weights of the programs."""
-        if context.network is None:
-            raise ExplanationError("technique 'integrated_gradients': the head has no gradients; use 'lime'")
-        if not context.values.size:
-            return Attribution(np.zeros_like(context.values))
-        if context.shared:
-            return Attribution(self._rows(context, np.arange(len(context.values))))
-        parts = [self._rows(context, np.array([i])) for i in range(len(context.values))]
-        return Attribution(np.concatenate(parts))
-
-    def _rows(self, context: Context, rows: Any) -> Any:
-        import torch
-
-        captum = require("captum.attr", "gradients", "The technique integrated_gradients")
-        assert context.network is not None
-        network = context.network(int(rows[0]))
-        explained = captum.IntegratedGradients(lambda x: network(x).exp(), multiply_by_inputs=True)
-        weights = explained.attribute(
-            torch.from_numpy(context.values[rows].astype(np.float32)),
-            baselines=torch.from_numpy(context.background.means[None].astype(np.float32)),
-            target=torch.from_numpy(context.targets[rows]),
-            n_steps=self.n_steps,
-            internal_batch_size=_BATCH_ROWS,
-        )
-        return weights.detach().cpu().numpy().astype(np.float64)
-
-
-class LinearWeights:
-    """The contribution of each program to the score of a linear head.
-
-    The weight of program j for class c is ``w[c, j] · (x[j] − mean of x[j] in training)``: the share it has
-    in this graph's score compared with an average graph, which is also its exact Shapley value. For two
-    classes with one score, the weights of the first class are those of the second with opposite signs.
-    """
-
-    name = "linear"
-
-    def options(self) -> Mapping[str, Any]:
-        """Return no settings: there are none."""
-        return {}
-
-    def attribute(self, context: Context) -> Attribution:
-        """Compute the weights of the programs."""
-        table = context.linear
-        if table is None:
-            raise ExplanationError("technique 'linear': the head is not linear; use 'lime'")
-        return Attribution(table[context.targets] * (context.values - context.background.means))
+    total = np.zeros(len(model.programs_))
+    for start in range(0, len(seen), _BATCH_GRAPHS):
+        part = seen.take(range(start, min(start + _BATCH_GRAPHS, len(seen))))
+        targets = np.full(len(part), code, dtype=np.int64)
+        context = make_context(model, part, targets, n_features=1)
+        total += np.where(part.matches, Contribution().attribute(context).weights, 0.0).sum(axis=0)
+    return np.asarray(total / np.maximum(seen.matches.sum(axis=0), 1))

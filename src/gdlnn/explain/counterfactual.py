@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
+from gdlnn.explain.explainer import represented
 from gdlnn.explain.explanation import plain
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Counterfactual:
     Attributes
     ----------
     graph
-        The graph.
+        The graph as the model represents it, with structure features where the model adds them.
     nodes
         The nodes to remove, sorted. With any one of them kept, the prediction is unchanged.
     prediction, probability
@@ -71,7 +72,7 @@ def counterfactual(
     model
         The classifier.
     graph
-        The graph.
+        The graph. Features of the whole graph are kept when nodes are removed.
     max_nodes
         Maximum number of nodes to remove before giving up; by default all.
 
@@ -82,18 +83,18 @@ def counterfactual(
     """
     if max_nodes is not None and max_nodes < 1:
         raise ExplanationError(f"max_nodes: expected at least 1, got {max_nodes}")
-    search = _Search(model, graph)
-    removed = search.descend(graph.n_nodes if max_nodes is None else max_nodes)
+    search = _Search(model, represented(model, graph))
+    removed = search.descend(search.graph.n_nodes if max_nodes is None else max_nodes)
     return None if removed is None else search.result(search.minimise(removed))
 
 
 class _Search:
-    def __init__(self, model: GDLNNClassifier, graph: Graph) -> None:
+    def __init__(self, model: GDLNNClassifier, whole: Representation) -> None:
         self.model = model
-        self.graph = graph
+        self.whole = whole
+        self.graph = whole.graphs[0]
         self.n_asked = 0
-        self.whole = model.represent([graph])
-        self.position = int(self.whole.codes[0])
+        self.position = int(whole.codes[0])
 
     def ask(self, removals: Sequence[frozenset[int]]) -> Representation:
         """Predict the graph without each set of nodes."""
@@ -102,8 +103,10 @@ class _Search:
         self.n_asked += len(graphs)
         return self.model.represent(graphs)
 
-    def flips(self, row: FloatArray) -> bool:
-        return int(row.argmax()) != self.position
+    def flipped(self, asked: Representation) -> list[int]:
+        """Return the rows whose prediction differs from that of the whole graph."""
+        rows: list[int] = np.flatnonzero(asked.codes != self.position).tolist()
+        return rows
 
     def descend(self, max_nodes: int) -> frozenset[int] | None:
         removed: frozenset[int] = frozenset()
@@ -115,8 +118,7 @@ class _Search:
             sets = [removed | {node} for node in candidates]
             asked = self.ask(sets)
             rows = asked.probabilities
-            flipped = [i for i in range(len(sets)) if self.flips(rows[i])]
-            if flipped:
+            if flipped := self.flipped(asked):
                 return sets[min(flipped, key=lambda i: (rows[i, self.position], candidates[i]))]
             best = min(range(len(sets)), key=lambda i: (rows[i, self.position], candidates[i]))
             removed, features = sets[best], asked.features[best]
@@ -150,16 +152,23 @@ class _Search:
         """Put nodes back until every one of them is needed."""
         while len(removed) > 1:
             smaller = [removed - {node} for node in sorted(removed)]
-            rows = self.ask(smaller).probabilities
-            still = [i for i in range(len(smaller)) if self.flips(rows[i])]
+            asked = self.ask(smaller)
+            still = self.flipped(asked)
             if not still:
                 return removed
+            rows = asked.probabilities
             removed = smaller[min(still, key=lambda i: (rows[i, self.position], i))]
         return removed
 
-    def result(self, removed: frozenset[int]) -> Counterfactual:
+    def result(self, removed: frozenset[int]) -> Counterfactual | None:
+        """Return the counterfactual after asking about it alone; None if the prediction is unchanged.
+
+        The last digits of a probability depend on what is predicted together, and may cross a threshold.
+        """
         asked, classes = self.ask([removed]), self.model.classes_
         new = int(asked.codes[0])
+        if new == self.position:
+            return None
         return Counterfactual(
             graph=self.graph,
             nodes=tuple(sorted(removed)),

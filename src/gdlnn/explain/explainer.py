@@ -16,7 +16,7 @@ from gdlnn.explain.explanation import LEAST_REASON, Absent, Explanation, plain
 from gdlnn.explain.explanations import Explanations
 from gdlnn.explain.node_scores import Scored, as_graph, spread, told_by_the_smallest
 from gdlnn.explain.subgraph import shrink
-from gdlnn.explain.techniques import TechniqueLike, make_technique
+from gdlnn.explain.techniques import Technique, TechniqueLike, make_technique
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
@@ -28,16 +28,16 @@ from gdlnn.model.inputs import as_graphs
 from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from gdlnn.explain.attribution import Attribution, Technique
+    from gdlnn.explain.context import Attribution
     from gdlnn.gdl.program import Program
     from gdlnn.model import GDLNNClassifier
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 GraphsLike = Graph | str | list[Any] | tuple[Any, ...] | GraphDataset | Representation
-NFeatures = int | Literal["enough", "smallest"]
+NFeatures = int | Literal["smallest"]
 MOST_ABSENT = 2
 """Maximum number of absent programs that an explanation names."""
 logger = logging.getLogger(__name__)
@@ -51,8 +51,6 @@ def explain(
     n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
-    *,
-    background: Sequence[Graph] | None = None,
 ) -> Explanation: ...
 @overload
 def explain(
@@ -62,8 +60,6 @@ def explain(
     n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
-    *,
-    background: Sequence[Graph] | None = None,
 ) -> Explanations: ...
 def explain(
     model: Any,
@@ -72,8 +68,6 @@ def explain(
     n_features: NFeatures = 5,
     target: Any = None,
     seed: int = 0,
-    *,
-    background: Sequence[Graph] | None = None,
 ) -> Explanation | Explanations:
     """Explain predictions: return the programs that decide, and the subgraph that they need.
 
@@ -86,18 +80,15 @@ def explain(
         One graph or molecule, or several: a list gives a list, and shares one pass. SMILES, RDKit molecules,
         PyG Data and NetworkX graphs are converted as in training. A `Representation` is not matched again.
     technique
-        The name of a technique (see `TECHNIQUES`), a technique object such as ``Lime(n_samples=1000)``, or
-        any callable from a `Context` to weights, graphs × programs; None: `DEFAULT_TECHNIQUE`.
+        "contribution", "lime" or "kernel_shap", or a technique object such as ``Lime(n_samples=1000)``;
+        None: `DEFAULT_TECHNIQUE`. LIME and KernelSHAP explain models with the activation "exists".
     n_features
-        How many programs an explanation names; where the model has fewer, all of them. "enough": for each
-        graph the fewest, at most `MOST_ENOUGH`, whose subgraph alone gets the prediction of the whole graph.
-        "smallest": the smallest subgraph of a program that does so alone, see `explain_smallest`.
+        How many programs an explanation names; where the model has fewer, all of them. "smallest": the
+        smallest subgraph of a program that alone gets the class, see `explain_smallest`.
     target
         The class to explain; by default the predicted one.
     seed
         Seed of the technique; the same seed gives the same explanation.
-    background
-        Graphs to take frequencies of values from, for a model that counts matches.
     """
     started = time.perf_counter()
     if seed < 0:
@@ -109,14 +100,12 @@ def explain(
     if isinstance(model, SelfExplaining):
         found = model.explanations(seen)
     else:
-        from gdlnn.explain.sufficient import explain_enough, explain_smallest
+        from gdlnn.explain.sufficient import explain_smallest
 
         wanted = _checked(n_features)
-        explainer = Explainer(model, make_technique(technique), seed, background)
+        explainer = Explainer(model, make_technique(technique), seed)
         targets = target_codes(seen, target)
-        if wanted == "enough":
-            found = explain_enough(explainer, seen, targets)
-        elif wanted == "smallest":
+        if wanted == "smallest":
             found = explain_smallest(explainer, seen, targets)
         else:
             found = explainer.explain(seen, targets, wanted)
@@ -144,13 +133,13 @@ def represented(model: Any, graphs: GraphsLike) -> Representation:
 
 
 def _checked(n_features: Any) -> NFeatures:
-    if isinstance(n_features, str) and n_features in ("enough", "smallest"):
-        return n_features  # type: ignore[return-value]
+    if isinstance(n_features, str) and n_features == "smallest":
+        return "smallest"
     whole = isinstance(n_features, int) or (isinstance(n_features, float) and n_features.is_integer())
     if not whole or n_features < 1:
         raise ExplanationError(
-            f"n_features: expected a whole number of at least 1 (more than there are programs means all), "
-            f"'enough' or 'smallest', got {n_features!r}"
+            f"n_features: expected a whole number of at least 1 (more than there are programs means all) "
+            f"or 'smallest', got {n_features!r}"
         )
     return int(n_features)
 
@@ -168,7 +157,6 @@ class Explainer:
     model: GDLNNClassifier
     technique: Technique
     seed: int = 0
-    background: Sequence[Graph] | None = None
 
     @property
     def programs(self) -> list[Program]:
@@ -179,15 +167,7 @@ class Explainer:
         self, seen: Representation, targets: IntArray, n_features: int, *, matching_only: bool = False
     ) -> Context:
         """Return the input of the technique."""
-        return make_context(
-            self.model,
-            seen,
-            targets,
-            n_features,
-            self.seed,
-            background=self.background,
-            matching_only=matching_only,
-        )
+        return make_context(self.model, seen, targets, n_features, self.seed, matching_only=matching_only)
 
     def explain(self, seen: Representation, targets: IntArray, n_features: int) -> list[Explanation]:
         """Explain each graph by its most important programs."""
@@ -196,7 +176,7 @@ class Explainer:
         if attribution.baseline is None:
             chosen = [important(row, n_features) for row in attribution.weights]
             return self.assemble(seen, targets, attribution, chosen)
-        scored = self._scored(seen, attribution)
+        scored = self.scored(seen, attribution)
         chosen = [
             told_by_the_smallest(context, row, weights, found.strongest(n_features), self._contained)
             for row, (weights, found) in enumerate(zip(attribution.weights, scored, strict=True))
@@ -261,18 +241,31 @@ class Explainer:
         attribution: Attribution,
         chosen: Sequence[IntArray],
         scored: Sequence[Scored] | None = None,
+        sufficient: Collection[int] = (),
     ) -> list[Explanation]:
-        """Find the subgraphs of the chosen programs, and put everything into explanations."""
+        """Find the subgraphs of the chosen programs, and put everything into explanations.
+
+        Parameters
+        ----------
+        seen, targets, attribution
+            The graphs, the class of each to explain, and the weights of the programs.
+        chosen
+            Per graph the programs to list.
+        scored
+            What `scored` gives, for techniques with a baseline.
+        sufficient
+            Rows whose chosen programs are sufficient together: the subgraph is that of all of them.
+            Elsewhere it is that of the programs that speak for the class.
+        """
         present = [columns[seen.matches[row, columns]].tolist() for row, columns in enumerate(chosen)]
         more: list[dict[str, Any]] = [{} for _ in chosen]
         scores = None
-        if attribution.baseline is not None:
-            scored = self._scored(seen, attribution) if scored is None else scored
+        if scored is not None:
             scores = [found.nodes for found in scored]
             more = self._baselines(seen, targets, attribution, scored)
-            # The subgraph is that of the programs that speak for the class.
             present = [
-                [c for c in columns if attribution.weights[row, c] > 0] for row, columns in enumerate(present)
+                [c for c in columns if row in sufficient or attribution.weights[row, c] > 0]
+                for row, columns in enumerate(present)
             ]
         used, left = self.subgraphs(seen.graphs, present, scores)
         place = {column: i for i, column in enumerate(used)}
@@ -283,28 +276,27 @@ class Explainer:
             found = {column: left[row].witnesses[place[column]] for column in present[row]}
             if scored is not None:
                 found = {c: found.get(c) or self._where(scored[row], c) for c in columns}
-            results.append(
-                Explanation(
-                    graph=_with_schema(seen.graphs[row], self.model.schema_),
-                    prediction=plain(seen.classes[predicted]),
-                    probability=float(seen.probabilities[row, predicted]),
-                    target=plain(seen.classes[target]),
-                    target_probability=float(seen.probabilities[row, target]),
-                    programs=tuple(self.programs[column] for column in columns),
-                    weights=tuple(float(attribution.weights[row, column]) for column in columns),
-                    matched=tuple(found.get(column) is not None for column in columns),
-                    witnesses=tuple(found.get(column) for column in columns),
-                    indices=tuple(columns),
-                    labels=tuple(plain(labels[column]) for column in columns),
-                    nodes=left[row].nodes,
-                    technique=self.technique.name,
-                    options=dict(self.technique.options()),
-                    seed=self.seed,
-                    quality=None if attribution.quality is None else float(attribution.quality[row]),
-                    complete=left[row].complete,
-                    **more[row],
-                ).without_reason()
+            explanation = Explanation(
+                graph=_with_schema(seen.graphs[row], self.model.schema_),
+                prediction=plain(seen.classes[predicted]),
+                probability=float(seen.probabilities[row, predicted]),
+                target=plain(seen.classes[target]),
+                target_probability=float(seen.probabilities[row, target]),
+                programs=tuple(self.programs[column] for column in columns),
+                weights=tuple(float(attribution.weights[row, column]) for column in columns),
+                matched=tuple(found.get(column) is not None for column in columns),
+                witnesses=tuple(found.get(column) for column in columns),
+                indices=tuple(columns),
+                labels=tuple(plain(labels[column]) for column in columns),
+                nodes=left[row].nodes,
+                technique=self.technique.name,
+                options=dict(self.technique.options()),
+                seed=self.seed,
+                quality=None if attribution.quality is None else float(attribution.quality[row]),
+                complete=left[row].complete,
+                **more[row],
             )
+            results.append(explanation.without_reason())
         return results
 
     def _absent(self, attribution: Attribution, row: int, scored: Scored) -> tuple[Absent, ...]:
@@ -328,7 +320,7 @@ class Explainer:
         sums = np.sign(scored.weights[at[0]]) * np.round(scored.nodes[places].sum(axis=1), 9)
         return dict(zip(self.programs[column].variables, places[int(sums.argmax())].tolist(), strict=True))
 
-    def _scored(self, seen: Representation, attribution: Attribution) -> list[Scored]:
+    def scored(self, seen: Representation, attribution: Attribution) -> list[Scored]:
         """Return per graph what present programs add to its nodes and edges."""
         rows, columns = np.nonzero(np.where(seen.matches, attribution.weights, 0.0))
         encoded = as_graph_set(seen.graphs)

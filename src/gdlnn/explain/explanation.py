@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
 VERSION = 2
-"""The version that is written. Version 1 had no baseline and no scores of nodes; it can still be read."""
 LEAST_REASON = 0.5
 """Log odds that present programs must add beyond a baseline that gives the prediction by itself."""
 
@@ -363,9 +362,9 @@ class Explanation(NodeSubset):
             values = bounded_json.loads(data) if isinstance(data, str | bytes) else data
             if not isinstance(values, Mapping) or values.get("format") != FORMAT:
                 raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
-            if values.get("version") not in (1, VERSION):
+            if values.get("version") != VERSION:
                 got = values.get("version")
-                raise ExplanationError(f"explanation in JSON: expected version 1 or {VERSION}, got {got!r}")
+                raise ExplanationError(f"explanation in JSON: expected version {VERSION}, got {got!r}")
             found = cls._from_values(values)
             _check_values(found, values)
         except GDLNNError:
@@ -396,17 +395,17 @@ class Explanation(NodeSubset):
             seed=int(values["seed"]),
             quality=None if values["quality"] is None else float(values["quality"]),
             complete=bool(values["complete"]),
-            baseline_probability=_optional(values.get("baseline_probability")),
-            prior=_optional(values.get("prior")),
-            added=_optional(values.get("added")),
-            others=float(values.get("others", 0.0)),
-            threshold=float(values.get("threshold", 0.5)),
-            smiles=None if values.get("smiles") is None else str(values["smiles"]),
-            scores=_numbers(values.get("node_scores")),
-            edge_scores=_numbers(values.get("edge_scores")),
+            baseline_probability=_optional(values["baseline_probability"]),
+            prior=_optional(values["prior"]),
+            added=_optional(values["added"]),
+            others=float(values["others"]),
+            threshold=float(values["threshold"]),
+            smiles=None if values["smiles"] is None else str(values["smiles"]),
+            scores=_numbers(values["node_scores"]),
+            edge_scores=_numbers(values["edge_scores"]),
             absent=tuple(
                 Absent(Program.from_json(item["program"]), float(item["weight"]), int(item["index"]))
-                for item in values.get("absent", ())
+                for item in values["absent"]
             ),
         )
 
@@ -435,7 +434,7 @@ class Explanation(NodeSubset):
 
 
 def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:
-    """Refuse values that no explanation can have: a checkpoint is untrusted."""
+    """Refuse values that no explanation can have: a file is untrusted."""
     for share in (found.probability, found.target_probability):
         if not 0 <= share <= 1 + 1e-9:
             raise ValueError(f"{share} for a probability")

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.context import make_context
-from gdlnn.explain.contribution import Contribution
+from gdlnn.explain.contribution import mean_contributions
 from gdlnn.explain.cover import Covering, greedy_cover
 from gdlnn.explain.explainer import GraphsLike, represented
 from gdlnn.explain.explanation import plain
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 MOST_PROGRAMS = 5
 """Maximum number of programs per class."""
-_AT_ONCE = 256  # graphs whose contributions are in memory together
 
 
 class GlobalExample(NamedTuple):
@@ -212,7 +210,6 @@ def explain_model(
     *,
     max_programs: int = MOST_PROGRAMS,
     n_examples: int = 3,
-    background: Sequence[Graph] | None = None,
 ) -> GlobalExplanation:
     """Explain a model: return for each class a few precise programs that cover many of its held-out graphs.
 
@@ -233,8 +230,6 @@ def explain_model(
         Maximum number of programs per class.
     n_examples
         How many example graphs to keep for each program.
-    background
-        As for `explain`.
     """
     if max_programs < 1:
         raise ExplanationError(f"max_programs: expected a whole number of at least 1, got {max_programs}")
@@ -251,7 +246,7 @@ def explain_model(
     classes = {}
     for code, label in enumerate(plain(label) for label in seen.classes):
         inside = np.asarray(truth == label)
-        adds = _mean_contributions(model, seen, inside, code, background)
+        adds = _mean_contributions(model, seen, inside, code)
         speaks = np.array([own == label for own in found_for], dtype=bool)
         speaks &= True if adds is None else adds > 0
         cover = greedy_cover(seen.matches, inside, sizes, speaks, max_programs)
@@ -265,23 +260,12 @@ def explain_model(
 
 
 def _mean_contributions(
-    model: GDLNNClassifier,
-    seen: Representation,
-    inside: npt.NDArray[np.bool_],
-    code: int,
-    background: Sequence[Graph] | None,
+    model: GDLNNClassifier, seen: Representation, inside: npt.NDArray[np.bool_], code: int
 ) -> npt.NDArray[np.float64] | None:
     """Return what each program adds to the log odds of a class, where a graph of the class has it."""
     if isinstance(model, SelfExplaining):
         return None
-    rows = np.flatnonzero(inside)
-    total, n_present = np.zeros(len(model.programs_)), seen.matches[rows].sum(axis=0)
-    for start in range(0, len(rows), _AT_ONCE):
-        part = seen.take(rows[start : start + _AT_ONCE].tolist())
-        targets = np.full(len(part), code, dtype=np.int64)
-        context = make_context(model, part, targets, n_features=1, background=background)
-        total += np.where(part.matches, Contribution().attribute(context).weights, 0.0).sum(axis=0)
-    return np.asarray(total / np.maximum(n_present, 1))
+    return mean_contributions(model, seen.take(np.flatnonzero(inside).tolist()), code)
 
 
 def _listed(

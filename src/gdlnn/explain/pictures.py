@@ -15,7 +15,6 @@ from gdlnn.explain.telling import Told, further_lines, headline, nodes_word, spa
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gdlnn.explain.counterfactual import Counterfactual
     from gdlnn.explain.explanation import Explanation
     from gdlnn.explain.global_explanation import GlobalExample, GlobalExplanation, GlobalProgram
     from gdlnn.gdl.program import Program
@@ -105,16 +104,6 @@ def _list(explanation: Explanation) -> Picture:
         body.append(text(8, y + 12, words, "small soft"))
         y += 14
     return Picture((0, 0, _WIDTH, y + 8), "".join(body))
-
-
-def draw_counterfactual(counterfactual: Counterfactual) -> str:
-    """Return the picture of a counterfactual as SVG: the nodes to remove are crossed out."""
-    graph = counterfactual.graph
-    names = graph.schema.class_name if graph.schema else str
-    title = f"{names(counterfactual.prediction)} → {names(counterfactual.new_prediction)}"
-    head = Picture((0, 0, max(200.0, 9.0 * len(title)), 26), text(8, 18, title, "head"))
-    drawn = stacked([head, draw_graph(graph, Marks(gone=counterfactual.nodes))], 6)
-    return drawn.document(f"{title} without the nodes {sorted(counterfactual.nodes)}", "shows-gone")
 
 
 # --- pages ------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.explain.explainer import important, threshold_of
-from gdlnn.explain.explanation import LEAST_REASON, log_odds, plain
+from gdlnn.explain.explanation import LEAST_REASON, log_odds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,42 +21,11 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Nodes = tuple[int, ...]
 
-MOST_ENOUGH = 10
-"""Maximum number of programs of an explanation with `n_features="enough"`."""
+MOST_NAMED = 10
+"""Maximum number of programs that are named where no programs are sufficient."""
 CANDIDATES = 100
 """Number of candidate programs for the smallest subgraph: those with the largest weights."""
 _AT_ONCE = 8  # subgraphs of one graph that are predicted together
-
-
-def explain_enough(explainer: Explainer, seen: Representation, targets: IntArray) -> list[Explanation]:
-    """Add programs one by one until the subgraph alone gets the prediction of the graph."""
-    found = explainer.explain(seen, targets, 1)
-    waiting = _not_enough(explainer, found, [row for row, one in enumerate(found) if one.has_reason])
-    for n_features in range(2, min(MOST_ENOUGH, len(explainer.programs)) + 1):
-        if not waiting:
-            break
-        again = explainer.explain(seen.take(waiting), targets[waiting], n_features)
-        for row, explanation in zip(waiting, again, strict=True):
-            found[row] = explanation
-        waiting = _not_enough(explainer, found, waiting)
-    return found
-
-
-def _not_enough(explainer: Explainer, found: list[Explanation], rows: Sequence[int]) -> list[int]:
-    if not len(rows):
-        return []
-    said = explainer.model.represent([found[row].subgraph for row in rows])
-    classes = [plain(label) for label in said.classes]
-    waiting = []
-    for place, row in enumerate(rows):
-        one = found[row]
-        target = classes.index(one.prediction)
-        chance = float(said.probabilities[place, target])
-        known = one.probability, one.baseline_probability, one.threshold
-        gives = said.codes[place] == target and moves(chance, *known)
-        if one.is_empty or not gives:
-            waiting.append(row)
-    return waiting
 
 
 def moves(chance: float, whole: float, baseline: float | None, threshold: float = 0.5) -> bool:
@@ -86,8 +55,7 @@ def explain_smallest(
 
     The candidates are the matching programs with the largest weights that support the target (all of them if
     none does). If no single one is enough, they are combined, heaviest first, until they are, and those not
-    needed are dropped again. If all together are not enough, the heaviest are named, at most as many as
-    `explain_enough` may name.
+    needed are dropped again. If all together are not enough, the `MOST_NAMED` heaviest are named.
 
     Parameters
     ----------
@@ -100,17 +68,21 @@ def explain_smallest(
     """
     context = explainer.context(seen, targets, candidates, matching_only=True)
     attribution = explainer.technique.attribute(context)
-    baselines = None
+    baselines, scored = None, None
     if attribution.baseline is not None:
         baselines = 1 / (1 + np.exp(-attribution.baseline))
+        scored = explainer.scored(seen, attribution)
     tried = _candidates(attribution.weights, seen, candidates)
-    search = _Search(explainer, seen, targets, tried, baselines)
-    chosen = search.singles()
-    for row, programs in enumerate(search.programs):
-        if row not in chosen and programs:
-            chosen[row] = search.together(row) or programs[:MOST_ENOUGH]
-    named = [np.array(chosen.get(row, ()), dtype=np.int64) for row in range(len(seen))]
-    return explainer.assemble(seen, targets, attribution, named)
+    # Algorithm 2 must remove nodes in the order in which `assemble` does, which goes by their scores.
+    scores = None if scored is None else [one.nodes for one in scored]
+    search = _Search(explainer, seen, targets, tried, baselines, scores)
+    enough = search.singles()
+    for row in range(len(seen)):
+        if row not in enough and (together := search.together(row)):
+            enough[row] = together
+    chosen = [enough.get(row, programs[:MOST_NAMED]) for row, programs in enumerate(tried)]
+    named = [np.array(columns, dtype=np.int64) for columns in chosen]
+    return explainer.assemble(seen, targets, attribution, named, scored, sufficient=enough.keys())
 
 
 def _candidates(weights: FloatArray, seen: Representation, most: int) -> list[list[int]]:
@@ -132,6 +104,8 @@ class _Search:
         Per graph its candidates, heaviest first.
     baselines
         Per graph the probability of its target without any program, or None.
+    scores
+        Per graph the scores of its nodes, which give the order of Algorithm 2, or None.
     """
 
     def __init__(
@@ -141,9 +115,10 @@ class _Search:
         targets: IntArray,
         programs: list[list[int]],
         baselines: FloatArray | None,
+        scores: Sequence[FloatArray] | None,
     ) -> None:
         self.explainer, self.seen, self.targets = explainer, seen, targets
-        self.programs, self.baselines = programs, baselines
+        self.programs, self.baselines, self.scores = programs, baselines, scores
 
     def singles(self) -> dict[int, list[int]]:
         """Return the program with the smallest subgraph that is enough, for graphs that have one.
@@ -189,7 +164,8 @@ class _Search:
     def _subgraphs(self, pairs: Sequence[tuple[int, list[int]]]) -> list[Nodes]:
         """Return the subgraphs that Algorithm 2 gives for some programs of each graph."""
         graphs = [self.seen.graphs[row] for row, _ in pairs]
-        _, left = self.explainer.subgraphs(graphs, [columns for _, columns in pairs])
+        scores = None if self.scores is None else [self.scores[row] for row, _ in pairs]
+        _, left = self.explainer.subgraphs(graphs, [columns for _, columns in pairs], scores)
         return [part.nodes for part in left]
 
     def _enough(self, asked: Sequence[tuple[int, Nodes]]) -> list[bool]:
@@ -211,6 +187,6 @@ def _lengths(most: int) -> Iterator[int]:
     n = 2
     while n < most:
         yield n
-        n += 1 if n < MOST_ENOUGH else n // 4
+        n += 1 if n < MOST_NAMED else n // 4
     if most > 1:
         yield most

@@ -508,17 +508,16 @@ class GDLNNClassifier(GraphClassifier):
         self,
         graphs: Any,
         technique: Any = None,
-        n_features: int | Literal["enough", "smallest"] = 5,
+        n_features: int | Literal["smallest"] = 5,
         target: Any = None,
         seed: int = 0,
-        **options: Any,
     ) -> Any:
         """Explain predictions by the programs that decide and the subgraphs they match.
 
         Parameters are those of `gdlnn.explain.explain`.
         """
         check_is_fitted(self, "head_")
-        return self._explain(graphs, technique, n_features, target, seed, **options)
+        return self._explain(graphs, technique, n_features, target, seed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file without code, which `load_model` reads."""

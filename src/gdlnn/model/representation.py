@@ -9,13 +9,11 @@ import hashlib
 import pickle
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.arrays import PackedGraphs, pack_graphs, unpack_graphs
 from gdlnn.io.frames import data_frame, html_table
 from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import check_probabilities
@@ -36,9 +34,6 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-
-BATCH = 1024
-"""Number of graphs per batch."""
 
 
 class Prediction(NamedTuple):
@@ -234,45 +229,6 @@ def unpack_model(data: bytes) -> Any:
         if "n_jobs" in one.get_params(deep=False):
             one.set_params(n_jobs=1)
     return model
-
-
-def stream_features(
-    model: Any,
-    graphs: Iterable[Graph],
-    executor: Executor | None = None,
-    batch_size: int = BATCH,
-) -> Iterator[FloatArray]:
-    """Yield the features of many graphs, `batch_size` rows at a time.
-
-    Parameters
-    ----------
-    model
-        A fitted model, or any transformer over graphs.
-    graphs
-        The graphs; an iterator is drawn from as needed.
-    executor
-        Workers that compute them instead of this process.
-    batch_size
-        Number of graphs per batch.
-    """
-    job = _packed_features if executor is not None else _features
-    items = ((pack_graphs(some) if executor is not None else some,) for some in _chunks(graphs, batch_size))
-    yield from ordered(executor, shared_model(model), model, job, items, "features")
-
-
-def _chunks(graphs: Iterable[Graph], size: int) -> Iterator[list[Graph]]:
-    source = iter(graphs)
-    while some := list(islice(source, size)):
-        yield some
-
-
-def _features(model: Any, graphs: Sequence[Graph]) -> FloatArray:
-    found: FloatArray = model.transform(list(graphs))
-    return found
-
-
-def _packed_features(model: Any, graphs: PackedGraphs) -> FloatArray:
-    return _features(model, unpack_graphs(graphs))
 
 
 def stream_predictions(

@@ -21,13 +21,14 @@ from gdlnn.drawing.marks import signed
 from gdlnn.drawing.pages import render
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
+from gdlnn.explain.contribution import mean_contributions
 from gdlnn.explain.explainer import with_smiles
 from gdlnn.explain.explanation import log_odds, plain
 from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card, program_rows
-from gdlnn.report.patterns import mean_contributions, pattern_cards
+from gdlnn.report.patterns import pattern_cards
 from gdlnn.report.performance import performance
 from gdlnn.report.statistics import learning_curve
 from gdlnn.report.summary import summary
@@ -129,7 +130,7 @@ def build_report(
         for row, (e, enough) in enumerate(zip(explained, enough_cards(model, smallest), strict=True))
     ]
     named = {program.index for item in overall.classes.values() for program in item.programs}
-    rows = program_rows(model, truth, seen.matches, mean_contributions(model, seen), named)
+    rows = program_rows(model, truth, seen.matches, _adds(model, seen), named)
     report = {
         "format": FORMAT,
         "version": VERSION,
@@ -250,6 +251,14 @@ def group_of(explanation: Explanation, truth: Any, where: DomainAnswer) -> str:
     if log_odds(explanation.probability) - log_odds(threshold) < SURE:
         return "unsure"
     return "right" if explanation.prediction == plain(truth) else "wrong"
+
+
+def _adds(model: GDLNNClassifier, seen: Representation) -> npt.NDArray[np.float64]:
+    """Return what each program adds to the log odds of each class where it is present: classes × programs."""
+    if len(model.classes_) == 2:  # what speaks for one class speaks against the other
+        first = mean_contributions(model, seen, 0)
+        return np.stack([first, -first])
+    return np.stack([mean_contributions(model, seen, code) for code in range(len(model.classes_))])
 
 
 def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:

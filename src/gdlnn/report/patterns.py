@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.drawing import Marks, draw_graph
-from gdlnn.explain.context import make_context
-from gdlnn.explain.contribution import Contribution
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.pictures import program_outline
 from gdlnn.model.scores import wilson
@@ -20,35 +18,12 @@ if TYPE_CHECKING:
 
     from gdlnn.explain import Explanation
     from gdlnn.model import GDLNNClassifier
-    from gdlnn.model.representation import Representation
 
-FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 SAME = 0.6
 """Share of matched training graphs that variants of one pattern have in common at least."""
 LEAST_PATTERN = 0.01
 """Share of the heaviest pattern's weight under which a pattern is left out."""
-_AT_ONCE = 256  # graphs whose contributions are in memory together
-
-
-def mean_contributions(model: GDLNNClassifier, seen: Representation) -> FloatArray:
-    """Return what each program adds to the log odds of each class where it is present: classes × programs.
-
-    These are means over the graphs that it matches; zero for a program that matches none.
-    """
-    n_classes = len(model.classes_)
-    means = np.zeros((n_classes, len(model.programs_)))
-    counts = np.maximum(seen.matches.sum(axis=0), 1)
-    for code in range(1 if n_classes == 2 else n_classes):
-        for start in range(0, len(seen), _AT_ONCE):
-            part = seen.take(range(start, min(start + _AT_ONCE, len(seen))))
-            targets = np.full(len(part), code, dtype=np.int64)
-            context = make_context(model, part, targets, n_features=1)
-            weights = Contribution().attribute(context).weights
-            means[code] += np.where(part.matches, weights, 0.0).sum(axis=0)
-    if n_classes == 2:  # what speaks for one class speaks against the other
-        means[1] = -means[0]
-    return np.asarray(means / counts)
 
 
 def pattern_groups(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> list[list[int]]:

@@ -17,15 +17,7 @@ NodeIndex = Annotated[StrictInt, Field(ge=0, le=2**31)]
 Text = Annotated[StrictStr, Field(max_length=200_000)]
 Label = StrictInt | StrictStr | StrictBool | float
 # The names of the techniques and their default, as in `gdlnn.explain.techniques`, which takes long to import.
-TechniqueName = Literal[
-    "contribution",
-    "lime",
-    "lime_present",
-    "lime_contribution",
-    "kernel_shap",
-    "integrated_gradients",
-    "linear",
-]
+TechniqueName = Literal["contribution", "lime", "kernel_shap"]
 
 
 MOST_KEYS = 20

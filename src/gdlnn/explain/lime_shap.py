@@ -1,0 +1,175 @@
+"""LIME and KernelSHAP, the techniques of the paper, over programs that match a graph or do not.
+
+Both explain the probability of the target class by a weighted linear regression over artificial
+representations. Programs outside the graph's own representation follow their frequencies in training.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, vstack
+from sklearn.linear_model import Ridge
+
+from gdlnn.errors import ExplanationError
+from gdlnn.explain.context import Attribution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gdlnn.explain.context import Context, FloatArray
+
+SELECTION_PENALTY = 0.01
+"""Ridge penalty of LIME's fit over all programs, which chooses the important ones (as in `lime`)."""
+FINAL_PENALTY = 1.0
+"""Ridge penalty of LIME's fit over the important programs, which gives the weights (as in `lime`)."""
+WIDTH_PER_ROOT = 0.75
+"""The width of LIME's kernel is this times the root of the number of programs (as in `lime`)."""
+_MORE_COALITIONS = 2048
+_TINY = 1e-9  # on the diagonal, for programs that the coalitions cannot distinguish
+
+
+class Lime:
+    """LIME as for tables: draw representations, weight them by closeness, fit a linear model.
+
+    The weights equal those of the `lime` package on the same samples. All graphs share their samples, so that
+    the head runs once on them unless it also gets pooled features.
+
+    Parameters
+    ----------
+    n_samples
+        Representations drawn, the explained one included.
+    kernel_width
+        Width σ of the kernel √exp(−d²/σ²), where d² is the number of programs whose value differs from the
+        explained graph's; by default 0.75·√k.
+    """
+
+    name = "lime"
+
+    def __init__(self, n_samples: int = 5000, kernel_width: float | None = None) -> None:
+        if n_samples < 2:
+            raise ExplanationError(f"lime: n_samples: expected at least 2, got {n_samples}")
+        if kernel_width is not None and not kernel_width > 0:
+            raise ExplanationError(f"lime: kernel_width: expected a positive number, got {kernel_width}")
+        self.n_samples = n_samples
+        self.kernel_width = kernel_width
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the settings."""
+        return {"n_samples": self.n_samples, "kernel_width": self.kernel_width}
+
+    def attribute(self, context: Context) -> Attribution:
+        """Return the weights of the `n_features` most important programs; the others get zero."""
+        values = context.values
+        weights, quality = np.zeros_like(values), np.zeros(len(values))
+        if not values.size:
+            return Attribution(weights, quality)
+        samples = self.samples(context)
+        table = csr_array(samples)
+        own = context.target_probabilities()
+        shared = context.predict(samples, 0) if context.others is None else None
+        for row, of_graph in enumerate(values):
+            said = context.predict(samples, row) if shared is None else shared
+            labels = np.append(said[:, context.targets[row]], own[row])
+            closeness = np.append(self._closeness(table, of_graph), 1.0)
+            # The regression is on equality with the graph's values: x, or 1 − x, which only changes signs.
+            rows = vstack([table, csr_array(of_graph[None])], format="csr")
+            sizes = np.abs(_ridge(rows, labels, closeness, SELECTION_PENALTY).coef_)
+            allowed = np.flatnonzero(of_graph) if context.matching_only else np.arange(len(of_graph))
+            chosen = allowed[np.argsort(-sizes[allowed], kind="stable")][: context.n_features]
+            if len(chosen):
+                same = np.vstack([samples[:, chosen] == of_graph[chosen], np.ones(len(chosen), dtype=bool)])
+                fit = _ridge(same.astype(np.float64), labels, closeness, FINAL_PENALTY)
+                weights[row, chosen] = fit.coef_
+                quality[row] = fit.score(same, labels, closeness)
+        return Attribution(weights, quality)
+
+    def samples(self, context: Context) -> FloatArray:
+        """Draw representations, each program independently with its frequency in training."""
+        rng = np.random.default_rng(context.seed)
+        means = context.known_means(self.name)
+        drawn = rng.random((self.n_samples - 1, len(means))) < means
+        return np.asfortranarray(drawn, dtype=np.float64)  # by columns, since a few programs are picked later
+
+    def _closeness(self, table: csr_array, values: FloatArray) -> FloatArray:
+        """Return the weight of each sample, which falls with the number of programs that differ."""
+        differing = table.sum(axis=1) + values.sum() - 2 * (table @ values)
+        width = WIDTH_PER_ROOT * np.sqrt(len(values)) if self.kernel_width is None else self.kernel_width
+        return np.asarray(np.sqrt(np.exp(-differing / width**2)))
+
+
+def _ridge(rows: Any, labels: FloatArray, closeness: FloatArray, penalty: float) -> Ridge:
+    """Fit a ridge regression with a free intercept; a sparse table is solved by conjugate gradients."""
+    return Ridge(alpha=penalty, tol=1e-8).fit(rows, labels, sample_weight=closeness)
+
+
+class KernelShap:
+    """Shapley values of the target's probability.
+
+    A program outside a coalition has its mean value in training; the values add up to the graph's
+    probability less that of the mean representation. Where all coalitions fit into the sample, they are
+    exact.
+
+    Parameters
+    ----------
+    n_samples
+        Coalitions; by default 2·k + 2048, as in the `shap` package. They come in pairs, each with its
+        complement, which halves the noise.
+    """
+
+    name = "kernel_shap"
+
+    def __init__(self, n_samples: int | None = None) -> None:
+        if n_samples is not None and n_samples < 2:
+            raise ExplanationError(f"kernel_shap: n_samples: expected at least 2, got {n_samples}")
+        self.n_samples = n_samples
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the settings."""
+        return {"n_samples": self.n_samples}
+
+    def attribute(self, context: Context) -> Attribution:
+        """Compute the weights of the programs."""
+        n, k = context.values.shape
+        if not n or not k:
+            return Attribution(np.zeros_like(context.values))
+        mean = context.known_means(self.name)
+        gains = context.target_probabilities() - [
+            context.predict(mean[None], i)[0, context.targets[i]] for i in range(n)
+        ]
+        if k == 1:
+            return Attribution(gains[:, None])
+        coalitions, chances = self._coalitions(k, context.seed)
+        inside = coalitions.astype(np.float64)
+        # The last program's value follows from the sum, so the regression has no constraint.
+        rows = inside[:, :-1] - inside[:, -1:]
+        weighted = rows.T * chances
+        matrix = weighted @ rows
+        matrix[np.diag_indices_from(matrix)] += _TINY * max(1.0, float(matrix.diagonal().max()))
+        right = np.empty((k - 1, n))
+        for i in range(n):
+            mixed = np.where(coalitions, context.values[i], mean)
+            base = context.predict(mean[None], i)[0, context.targets[i]]
+            said = context.predict(mixed, i)[:, context.targets[i]]
+            right[:, i] = weighted @ (said - base - inside[:, -1] * gains[i])
+        first = np.linalg.solve(matrix, right).T
+        return Attribution(np.column_stack([first, gains - first.sum(axis=1)]))
+
+    def _coalitions(self, k: int, seed: int) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+        """Return coalitions, neither empty nor full, and their weights in the regression."""
+        wanted = 2 * k + _MORE_COALITIONS if self.n_samples is None else self.n_samples
+        sizes = np.arange(1, k)
+        if k <= 20 and 2**k - 2 <= wanted:
+            table = (np.arange(1, 2**k - 1)[:, None] >> np.arange(k)) & 1 == 1
+            size = table.sum(axis=1)
+            shapley = np.array([(k - 1) / (comb(k, int(s)) * s * (k - s)) for s in sizes])
+            return table, shapley[size - 1]
+        rng = np.random.default_rng(seed)
+        chances = 1.0 / (sizes * (k - sizes))
+        drawn = rng.choice(sizes, size=(wanted + 1) // 2, p=chances / chances.sum())
+        ranks = rng.random((len(drawn), k)).argsort(axis=1).argsort(axis=1)
+        half = ranks < drawn[:, None]
+        return np.concatenate([half, ~half]), np.ones(2 * len(drawn))
