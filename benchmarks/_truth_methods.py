@@ -105,7 +105,7 @@ def _network(maker: Callable[[Any, Effort], Any]) -> Callable[..., Found]:
 
 def _subgraphx(model: Any, effort: Effort) -> SubgraphX:
     less: dict[str, Any] = {"n_rollouts": 2, "n_samples": 5} if effort.quick else {}
-    return SubgraphX(model, seed=effort.seed, min_nodes=3, progress=False, **less)
+    return SubgraphX(model, seed=effort.seed, min_nodes=3, **less)
 
 
 def _random(_model: Any, graphs: Sequence[Graph], sizes: Sequence[int], effort: Effort) -> Found:

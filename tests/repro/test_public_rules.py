@@ -1,9 +1,5 @@
 """PL4XGL on BA-2Motifs: the package's search next to the rules of the public program, written in Python.
 
-::
-
-    python -m benchmarks public_rules [--train 120] [--epsilon 0.1]
-
 The rules to the letter: after every drop the remaining edges are sorted by when they are reached from the
 first one; of equal mutations the last is taken; self-loops are left out. The first two hardly matter. The
 last does: 40 graphs of BA-2Motifs have a self-loop and a motif that touches nothing else, and from these the
@@ -12,14 +8,11 @@ search finds the motif at once.
 
 from __future__ import annotations
 
-import argparse
-import logging
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from gdlnn import Graph, GraphDataset, Program, load_dataset, match, mine
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
@@ -27,38 +20,30 @@ from gdlnn.mining import MinedProgram, ProgramSet
 from repro.pl4xgl import PL4XGLClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from pathlib import Path
 
     import numpy.typing as npt
 
     BoolArray = npt.NDArray[np.bool_]
 
 OPEN = (-np.inf, np.inf)
+EPSILON = 0.1
 
 
-def run(words: Sequence[str] = ("--train", "40")) -> None:
-    """Print the accuracy of both, and how many of their programs are the same."""
-    parser = argparse.ArgumentParser("python -m benchmarks public_rules")
-    parser.add_argument("--train", type=int, default=120)
-    parser.add_argument("--epsilon", type=float, default=0.1)
-    options = parser.parse_args(list(words))
-    root = os.environ.get("GDLNN_DATA")
-    if not root or not Path(root).is_dir():
-        print("public_rules: GDLNN_DATA names no folder with the datasets; nothing is measured")
-        return
-    logging.getLogger("gdlnn.graphs").setLevel(logging.ERROR)
-    data = load_dataset("BA-2Motifs")
+@pytest.mark.filterwarnings("ignore")
+def test_our_programs_classify_as_well_as_those_of_the_public_rules(data_dir: Path) -> None:
+    data = load_dataset("BA-2Motifs", data_dir)
     data = data[np.random.default_rng(0).permutation(len(data))]
-    train, val, test = data[: options.train], data[options.train :][:100], data[options.train + 100 :]
-    ours = mine(train, options.epsilon, "sequential", nominal="interval", progress=False)
-    theirs = public_programs(train, options.epsilon)
-    print(f"{len(train)} training graphs, {len(test)} test graphs")
-    for name, programs in (("public rules", theirs), ("package", ours)):
-        model = PL4XGLClassifier(epsilon=options.epsilon, progress=False)
-        model.fit(train, validation=val, programs=programs)
-        print(f"{name}: {len(programs)} programs, accuracy {100 * model.score(test):.1f} %")
-    same = set(ours.programs) & set(theirs.programs)
-    print(f"the same: {len(same)} programs")
+    train, val, test = data[:40], data[40:140], data[140:440]
+    ours = mine(train, EPSILON, "sequential", nominal="interval", progress=False)
+    theirs = public_programs(train, EPSILON)
+    scores = []
+    for programs in (ours, theirs):
+        model = PL4XGLClassifier(epsilon=EPSILON, progress=False)
+        scores.append(model.fit(train, validation=val, programs=programs).score(test))
+    assert scores[0] >= scores[1] - 0.03
+    assert len(set(ours.programs) & set(theirs.programs)) >= len(theirs) / 4
 
 
 # --- the rules of the public program ----------------------------------------------------------------------
