@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 
-def closed_form(
-    program: Program, target: Graph, support: Sequence[Graph] | GraphSet, *, step_budget: int | None = None
-) -> Program:
+def closed_form(program: Program, target: Graph, support: Sequence[Graph]) -> Program:
     """Add constraints of a target back to a program while it still matches the same graphs.
 
     The program starts at its first witness in the target. These are added, in this order: the target's
@@ -38,43 +36,21 @@ def closed_form(
     to it, or not at all; its other edges follow. Adding just any node would say nothing and would lead from
     a motif into its surroundings. A constraint refused once need not be tried again, since a program only
     gets stricter.
-
-    Parameters
-    ----------
-    program
-        A program that matches the target.
-    target
-        The graph it was mined from.
-    support
-        The graphs it must still match.
-    step_budget
-        Maximum steps per search; a search that runs out counts as no match.
     """
     witness = program.find(target)
     if witness is None:
         raise ExplanationError(
             "closed_form: expected a program that matches its target, got one that does not"
         )
-    graphs = support if isinstance(support, GraphSet) else GraphSet(support)
-    return _Closure(program, target, witness, graphs, step_budget).run()
+    return _Closure(program, target, witness, GraphSet(support)).run()
 
 
 class _Closure:
     """A program that grows, in terms of its target's nodes."""
 
-    def __init__(
-        self,
-        program: Program,
-        target: Graph,
-        witness: dict[str, int],
-        graphs: GraphSet,
-        step_budget: int | None,
-    ) -> None:
-        self.program = program
-        self.target = target
+    def __init__(self, program: Program, target: Graph, witness: dict[str, int], graphs: GraphSet) -> None:
+        self.program, self.target, self.graphs = program, target, graphs
         self.name_of = {node: variable for variable, node in witness.items()}
-        self.graphs = graphs
-        self.step_budget = step_budget
         self.edge_at: dict[tuple[int, int], int] = {}
         self.neighbours: dict[int, set[int]] = {v: set() for v in range(target.n_nodes)}
         for number, (u, v) in enumerate(target.edges.tolist()):
@@ -99,7 +75,7 @@ class _Closure:
 
     def _try(self, candidate: Program) -> bool:
         """Accept a stricter program if it still matches every graph."""
-        found, _ = match([candidate], self.graphs, 1, self.step_budget, return_unknown=True)
+        found, _ = match([candidate], self.graphs, return_unknown=True)
         if found.all():
             self.program = candidate
             return True
@@ -189,25 +165,10 @@ def closed_forms(
     programs: ProgramSet | Sequence[MinedProgram],
     train: GraphDataset,
     indices: Sequence[int] | None = None,
-    *,
-    step_budget: int | None = None,
 ) -> dict[int, Program]:
-    """Return the closed forms of mined programs, each over the training graphs that it matches.
+    """Return by position the closed forms of mined programs, each over the training graphs that it matches.
 
-    Parameters
-    ----------
-    programs
-        The programs; a model has them as ``programs_``.
-    train
-        The graphs they were mined from, in the same order.
-    indices
-        Which of them; by default all.
-    step_budget
-        Maximum steps per search.
-
-    Returns
-    -------
-    Position to closed form.
+    `train` has the graphs they were mined from, in the same order; `indices` says which, by default all.
     """
     chosen = range(len(programs)) if indices is None else sorted(set(indices))
     closed: dict[int, Program] = {}
@@ -221,16 +182,11 @@ def closed_forms(
         rows = np.flatnonzero(mined.support)
         target = train.graphs[int(mined.targets[0])]
         support = [train.graphs[row] for row in rows.tolist()]
-        closed[index] = closed_form(mined.program, target, support, step_budget=step_budget)
+        closed[index] = closed_form(mined.program, target, support)
     return closed
 
 
-def with_closed_forms(
-    explanations: Sequence[Explanation],
-    closed: dict[int, Program],
-    *,
-    step_budget: int | None = None,
-) -> list[Explanation]:
+def with_closed_forms(explanations: Sequence[Explanation], closed: dict[int, Program]) -> list[Explanation]:
     """Return explanations that show closed forms where they match, and subgraphs to go with them.
 
     A closed form matches the same training graphs as its program; on another graph it may fail, and the
@@ -246,7 +202,7 @@ def with_closed_forms(
             )
         ]
         use = np.array([explanation.matched], dtype=bool)
-        (left,) = shrink([graph], programs, use, step_budget=step_budget)
+        (left,) = shrink([graph], programs, use)
         results.append(
             replace(
                 explanation,

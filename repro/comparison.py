@@ -11,7 +11,6 @@ from gdlnn.errors import MiningError
 from gdlnn.gdl.program import Program
 from gdlnn.matching import Graphs, as_graph_set, match
 from gdlnn.mining.program_set import MinedProgram
-from gdlnn.mining.settings import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +27,6 @@ def objective(
     y: npt.ArrayLike,
     *,
     mean: bool = False,
-    n_jobs: int | None = 1,
 ) -> float:
     """Return how well programs separate labels: graphs alike within a label, different between labels.
 
@@ -37,18 +35,8 @@ def objective(
     programs match; the similarity is the share of programs on which two graphs agree.
 
     If classes differ in size, programs that match nothing score well: all graphs are then alike, and most
-    pairs share a label. docs/mining.md has figures.
-
-    Parameters
-    ----------
-    programs
-        The programs.
-    graphs, y
-        The graphs and their labels.
-    mean
-        Divide by the number of pairs, so that datasets of different sizes compare: from -1 to 1.
-    n_jobs
-        Threads for matching.
+    pairs share a label. docs/mining.md has figures. With `mean`, it is divided by the number
+    of pairs, so that datasets of different sizes compare: from -1 to 1.
     """
     listed = [item.program if isinstance(item, MinedProgram) else item for item in programs]
     if not listed:
@@ -59,7 +47,7 @@ def objective(
         raise MiningError(
             f"objective: y: expected {len(encoded)} labels, one per graph, got shape {labels.shape}"
         )
-    value = _signed_agreement(match(listed, encoded, n_jobs), labels)
+    value = _signed_agreement(match(listed, encoded), labels)
     return value / max(1, len(labels)) ** 2 if mean else value
 
 
@@ -80,39 +68,26 @@ def random_programs(
 ) -> list[Program]:
     """Return n different programs, each a random connected subgraph of a random graph with all its values.
 
-    Parameters
-    ----------
-    dataset
-        The dataset that the graphs are drawn from.
-    n
-        Number of programs.
-    seed
-        Seed of the random numbers.
-    sizes
-        Numbers of nodes to draw from; those of mined programs make a fair comparison. A smaller component
-        is taken whole.
+    `sizes` are numbers of nodes to draw from; those of mined programs make a fair comparison. A smaller
+    component is taken whole.
 
     Raises
     ------
     MiningError
         If n distinct subgraphs of these sizes were not found in `ATTEMPTS` draws for each.
     """
-    count = whole("n", n, 0)
-    if not sizes:
-        raise MiningError("random_programs: sizes: expected at least one number of nodes, got none")
-    wanted = [whole("sizes", size, 1) for size in sizes]
     rng = np.random.default_rng(seed)
     graphs = [graph for graph in dataset.graphs if graph.n_nodes]
     found: dict[Program, None] = {}
-    for _ in range(ATTEMPTS * count if graphs else 0):
-        if len(found) == count:
+    for _ in range(ATTEMPTS * n if graphs else 0):
+        if len(found) == n:
             break
         graph = graphs[int(rng.integers(len(graphs)))]
-        piece = graph.subgraph(_grown(rng, graph, wanted[int(rng.integers(len(wanted)))]))
+        piece = graph.subgraph(_grown(rng, graph, sizes[int(rng.integers(len(sizes)))]))
         found.setdefault(Program.from_graph(piece).canonical(directed=dataset.directed))
-    if len(found) < count:
+    if len(found) < n:
         raise MiningError(
-            f"random_programs: n: expected at most {len(found)} for these graphs and sizes, got {count}"
+            f"random_programs: n: expected at most {len(found)} for these graphs and sizes, got {n}"
         )
     return list(found)
 

@@ -1,289 +1,196 @@
-"""The cost of a fit, a prediction and an explanation: from cells to sums and tables."""
+"""The study of cost: the time of a fit, a prediction and an explanation, all on the CPU."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from repro.curves import OURS, cells_together, grid_table, reasons_list
-from repro.explanations import chosen_configuration
+from repro import options as opt
+from repro.cells import Clock, Study, read_cells
+from repro.explain import cells_together, grid_table, reasons_list
+from repro.explainers import (
+    EXPLAINERS,
+    RIVAL,
+    explain_graphs,
+    explained_model,
+    n_test_graphs,
+    named_graphs,
+    run_explanations,
+)
 from repro.figures import draw_costs
-from repro.methods import EXPLAINERS, RIVAL
-from repro.store import Store
-from repro.tables import csv_text, datasets_in, in_order, markdown, page, write_results
+from repro.tables import markdown, page, write_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
-    from repro.store import Result
+    from repro.cells import Result, RunConfig, Task
 
-AIM = 500
-"""How many times cheaper than the rival's an explanation should be."""
-COLUMNS = (
-    *("tuning", "mining", "mining_cpu", "fit", "fit_cpu", "predict", "predict_cpu", "explain", "explain_cpu"),
-    *("n_graphs", "n_late", "n_test", "n_drawn", "n_asked"),
-)
+METHODS = "gdlnn,gdlnn-smallest,gdlnn-paper,pl4xgl,subgraphx"
+N_FEATURES, SHARE = 5, 0.2
+"""Sizes of the explanations whose time is taken: programs, or a share of the nodes."""
+OF_GRAPHS = ("predict", "predict_cpu", "explain", "explain_cpu", "n_drawn", "n_asked")
+OF_MODELS = ("mining", "mining_cpu", "fit", "fit_cpu")
 
 
-@dataclass(frozen=True)
-class Cost:
-    """An explainer on a dataset; all times in seconds, those of graphs as means.
+def cost(
+    datasets: opt.Datasets = "all",
+    methods: opt.Methods = METHODS,
+    out: opt.Out = Path("results"),
+    jobs: opt.Jobs = None,
+    sample: opt.Sample = 30,
+    seed: opt.Seed = 0,
+    limit: opt.Limit = None,
+    data: opt.Data = None,
+    tables_only: opt.TablesOnly = False,
+) -> None:
+    """Measure the time of fitting, predicting and explaining, all on the CPU, one thread per cell.
 
-    Attributes
-    ----------
-    mining, mining_cpu
-        Time of mining the programs, recorded when they were mined; 0 for networks.
-    fit, fit_cpu, predict, predict_cpu, explain, explain_cpu
-        Wall and CPU time; None if every cell failed.
-    tuning
-        Of choosing the configuration, None if none was chosen.
-    n_graphs, n_late, n_test
-        Number of graphs whose time was taken, of graphs that ran out of time (they count with the time they
-        had, so that the mean is too low), and of test graphs.
-    n_drawn, n_asked
-        Coalitions that SubgraphX drew for an explanation, and those it asked the network about.
+    An explanation names 5 programs, is the smallest sufficient one, or has a fifth of the nodes. Parallel
+    processes slow each other down a little: --jobs 1 gives the most reliable times.
+
+    Example: python -m repro cost --datasets MUTAG --sample 5 --jobs 1
     """
-
-    dataset: str
-    method: str
-    mining: float = 0.0
-    mining_cpu: float = 0.0
-    fit: float | None = None
-    fit_cpu: float | None = None
-    predict: float | None = None
-    predict_cpu: float | None = None
-    explain: float | None = None
-    explain_cpu: float | None = None
-    tuning: float | None = None
-    n_graphs: int = 0
-    n_late: int = 0
-    n_test: int = 0
-    n_drawn: float | None = None
-    n_asked: float | None = None
-    reasons: tuple[str, ...] = ()
-
-    def total(self, n_graphs: int) -> float:
-        """Return the CPU seconds of training once, and of predicting and explaining this many graphs."""
-        each = (self.predict_cpu or 0.0) + (self.explain_cpu or 0.0)
-        return self.mining_cpu + (self.fit_cpu or 0.0) + n_graphs * each
+    names = opt.read_names("--methods", methods, list(EXPLAINERS))
+    cells: list[Result] = []
+    if not tables_only:
+        with Study("cost", opt.run_config(out, data, "cpu", jobs, limit), opt.report) as study:
+            every = opt.read_datasets(datasets)
+            cells = run_explanations(study, every, names, compute_times, sample or None, seed)
+    opt.finish(write_cost(out, read_cells(out / "cost.jsonl")), out, cells)
 
 
-Costs = dict[tuple[str, str], Cost]
-"""By dataset and explainer."""
+def compute_times(task: Task, config: RunConfig) -> Result:
+    """Time the prediction and explanation of graphs, one after another."""
+    explainer, data, rows = EXPLAINERS[task.method], named_graphs(task, config), []
+    model, times = explained_model(task, config)
+    setting = SHARE if explainer.way == "network" else N_FEATURES
+    for row, graph in zip(task.rows, data.graphs, strict=True):
+        clock = Clock()
+        model.predict([graph])
+        predict = clock.read("predict")
+        clock = Clock()
+        _, counts = explain_graphs(explainer, model, [graph], (setting,), task.seed)
+        rows.append({"row": row, **predict, **clock.read("explain"), **counts})
+    return {"times": times, "graphs": rows, "n_test": n_test_graphs(task, config)}
 
 
-def costs_of(
-    cells: Iterable[Result], networks: Iterable[Result], tuning: Mapping[tuple[str, str], float | None]
-) -> Costs:
-    """Return the costs of a study by dataset and explainer.
+# --- costs ------------------------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    cells
-        The cells of the kind "cost".
-    networks
-        Those of the kind "network".
-    tuning
-        Seconds of choosing a configuration, by dataset and model.
+
+def costs_of(cells: Iterable[Result]) -> pd.DataFrame:
+    """Return by dataset and explainer the seconds of each part; those of graphs are means.
+
+    ``mining`` is the time when the programs were mined. Graphs that ran out of time count with the time they
+    had, so that the mean is too low. ``n_drawn`` and ``n_asked`` are the coalitions that SubgraphX drew for
+    an explanation, and those it asked the network about. ``each`` and ``once`` are CPU seconds of every
+    further graph, and of training.
     """
-    fits = {
-        (cell["dataset"], EXPLAINERS[cell["method"]].model, str(cell["configuration"]), cell["seed"]): cell
-        for cell in networks
-        if cell["options"].get("device") == "cpu"
-    }
-    found = {}
-    for (dataset, method), several in cells_together(cells).items():
-        model, given = EXPLAINERS[method].model, several[0]
-        fit = fits.get((dataset, model, str(given["configuration"]), given["seed"]), {})
-        found[dataset, method] = _cost(dataset, method, several, fit, tuning.get((dataset, model)))
-    return found
+    rows = {}
+    for key, several in cells_together(cells).items():
+        fine = [cell for cell in several if cell["status"] == "ok"]
+        late = [cell for cell in several if cell["status"] == "late" and "its model" not in cell["reason"]]
+        times = fine[-1]["times"] if fine else {}
+        graphs = [row for cell in fine for row in cell["graphs"]]
+        lost = [
+            {"explain": cell["limit"], "explain_cpu": cell["limit"]}
+            for cell in late
+            if len(cell["rows"]) == 1
+        ]
+        means = pd.DataFrame([*graphs, *lost], columns=list(OF_GRAPHS), dtype=float).mean()
+        rows[key] = {
+            **{name: times.get(name, 0.0 if "mining" in name else np.nan) for name in OF_MODELS},
+            **means.to_dict(),
+            "n_graphs": len(graphs),
+            "n_late": sum(len(cell["rows"]) for cell in late),
+            "n_test": max((cell["n_test"] for cell in fine), default=0),
+        }
+    costs = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
+    costs.index = pd.MultiIndex.from_tuples(list(rows), names=["dataset", "method"])
+    costs["once"] = costs["mining_cpu"] + costs["fit_cpu"]
+    costs["each"] = costs["predict_cpu"] + costs["explain_cpu"]
+    rival = costs["explain_cpu"].xs(RIVAL, level="method") if RIVAL in costs.index.levels[1] else pd.Series()
+    costs["ratio"] = costs.index.get_level_values("dataset").map(rival.to_dict()) / costs["explain_cpu"]
+    return costs
 
 
-def _cost(dataset: str, method: str, cells: list[Result], fit: Result, tuning: float | None) -> Cost:
-    fine = [cell for cell in cells if cell["status"] == "ok"]
-    late = [cell for cell in cells if cell["status"] == "late" and "its network" not in cell["reason"]]
-    rows = [row for cell in fine for row in cell["graphs"]]
-    times = {**(fine[-1]["times"] if fine else {}), **fit.get("times", {})}
-    reasons = [cell["reason"] for cell in cells if cell["status"] != "ok"]
-    if fit and fit["status"] != "ok":
-        reasons.append(f"the fit of its network: {fit['reason']}")
-    lost = [float(cell["limit"]) for cell in late if len(cell["rows"]) == 1]
-
-    def mean(name: str, more: Sequence[float] = ()) -> float | None:
-        values = [*(row[name] for row in rows if name in row), *more]
-        return float(np.mean(values)) if values else None
-
-    return Cost(
-        dataset,
-        method,
-        mining=times.get("mining", 0.0),
-        mining_cpu=times.get("mining_cpu", 0.0),
-        fit=times.get("fit"),
-        fit_cpu=times.get("fit_cpu"),
-        predict=mean("predict"),
-        predict_cpu=mean("predict_cpu"),
-        explain=mean("explain", lost),
-        explain_cpu=mean("explain_cpu", lost),
-        tuning=tuning,
-        n_graphs=len(rows),
-        n_late=sum(len(cell["rows"]) for cell in late),
-        n_test=max((cell["sizes"][2] for cell in cells if "sizes" in cell), default=0),
-        n_drawn=mean("n_drawn"),
-        n_asked=mean("n_asked"),
-        reasons=tuple(dict.fromkeys(reasons)),
-    )
+COLUMNS = (*OF_MODELS, *OF_GRAPHS, "n_graphs", "n_late", "n_test")
 
 
 # --- tables -----------------------------------------------------------------------------------------------
 
 
-def write_cost(store: Store, programs: Path | None = None, document: Path | None = None) -> str:
-    """Write ``cost.md``, ``.csv`` and ``.svg`` of the cells there are; return the tables.
-
-    Parameters
-    ----------
-    store
-        The folder of the study.
-    programs
-        The folder of the accuracy study that chose configurations, if it is another one.
-    document
-        A Markdown file to put the tables into.
-    """
-    cells, networks = list(store.cells("cost")), list(store.cells("network"))
-    tuning = {}
-    for cell in cells:
-        method = EXPLAINERS[cell["method"]].method
-        searched = Store(programs or store.folder)
-        _, seconds = chosen_configuration(searched, cell["dataset"], method, cell.get("fingerprint", ""))
-        tuning[cell["dataset"], method.name] = seconds
-    costs = costs_of(cells, networks, tuning)
-    text, rows, draw = cost_report(costs), costs_csv(costs), partial(draw_costs, costs)
-    return write_results(store, "cost", cells, text, rows, draw, document, show_picture=True)
-
-
-def cost_report(costs: Costs) -> str:
-    """Return all tables as one page of Markdown."""
+def write_cost(out: Path | str, cells: Sequence[Result]) -> str:
+    """Write ``cost.md``, ``.csv`` and ``.svg`` of the cells there are; return the tables."""
+    if not cells:
+        return "There are no cells yet.\n"
+    costs = costs_of(cells)
     ratios = (
         f"CPU seconds of one explanation, graphs one by one; in brackets how many times as long "
         f"{EXPLAINERS[RIVAL].title} takes."
     )
-    parts = (
-        "Wall / CPU time. Mining is what it took when programs were mined, tuning wall time of all trials."
-    )
-    table = grid_table(costs, partial(_explanation, costs))
-    return page(
+    table = grid_table(costs.index, lambda key: _explanation(costs, key))
+    text = page(
         {
-            "Cost of an explanation": [ratios, table, *_verdicts(costs), *_asked(costs)],
-            "Cost by part": [parts, _part_table(costs)],
-            "What could not be run": [reasons_list(costs)],
+            "Cost of an explanation": [ratios, table],
+            "Cost by part": ["Wall / CPU time. Mining is what it took when it was done.", _part_table(costs)],
+            "What could not be run": [reasons_list(cells_together(cells))],
         }
     )
+    return write_results(out, "cost", cells, text, costs.reset_index(), draw_costs(costs))
 
 
-def _rival_ratio(costs: Costs, cost: Cost) -> float | None:
-    """Return how many times as long the rival's explanation takes; None if that is not known."""
-    rival = costs.get((cost.dataset, RIVAL))
-    if cost.method == RIVAL or rival is None or rival.explain_cpu is None or not cost.explain_cpu:
-        return None
-    return rival.explain_cpu / cost.explain_cpu
-
-
-def _explanation(costs: Costs, cost: Cost) -> str:
+def _explanation(costs: pd.DataFrame, key: tuple[str, str]) -> str:
     """Return the seconds of an explanation, and how many times as long the rival's takes."""
-    if cost.explain_cpu is None:
+    one = costs.loc[key]
+    if np.isnan(one["explain_cpu"]):
         return "–"
-    text = f"{'≥ ' if cost.n_late else ''}{cost.explain_cpu:.3g}"
-    ratio = _rival_ratio(costs, cost)
-    if ratio is not None:
-        text += f" ({'≥ ' if costs[cost.dataset, RIVAL].n_late else ''}{ratio:,.0f} ×)"
-    return text
+    text = f"{'≥ ' if one['n_late'] else ''}{one['explain_cpu']:.3g}"
+    if key[1] == RIVAL or np.isnan(one["ratio"]):
+        return text
+    return f"{text} ({'≥ ' if costs.loc[(key[0], RIVAL), 'n_late'] else ''}{one['ratio']:,.0f} ×)"
 
 
-def _verdicts(costs: Costs) -> list[str]:
-    """Say on how many datasets an explanation is as much cheaper than the rival's as it should be."""
-    said = []
-    for own in OURS:
-        known = {d: _rival_ratio(costs, cost) for (d, method), cost in costs.items() if method == own}
-        ratios = {dataset: ratio for dataset, ratio in known.items() if ratio}
-        if ratios:
-            below = [f"{dataset} ({ratio:,.0f} ×)" for dataset, ratio in ratios.items() if ratio < AIM]
-            title = f"{EXPLAINERS[own].title} against {EXPLAINERS[RIVAL].title}"
-            reached = f"{title}: {AIM} × cheaper on {len(ratios) - len(below)} of {len(ratios)}."
-            said.append(f"{reached} Less on {', '.join(below)}." if below else reached)
-    return said
-
-
-def _asked(costs: Costs) -> list[str]:
-    """Say how much SubgraphX saves by asking about every coalition once, and what it would cost without."""
-    shares, ratios = [], []
-    for dataset in datasets_in(costs):
-        rival, own = costs.get((dataset, RIVAL)), costs.get((dataset, OURS[0]))
-        if rival is None or not rival.n_drawn or not rival.n_asked:
-            continue
-        shares.append(f"{dataset} {rival.n_asked:,.0f} of {rival.n_drawn:,.0f}")
-        if rival.explain_cpu and own is not None and own.explain_cpu:
-            as_published = rival.explain_cpu / rival.n_asked * rival.n_drawn
-            ratios.append(f"{dataset} {as_published / own.explain_cpu:,.0f} ×")
-    said = (
-        "Our SubgraphX uses the same random orders for all parts of a graph and asks the network about every "
-        "coalition once, in large batches; the published one repeats every query. Asked, of those drawn for "
-        "one explanation"
-    )
-    words = [f"{said}: {'; '.join(shares)}."] if shares else []
-    if ratios:
-        title = f"{EXPLAINERS[OURS[0]].title} against it"
-        words.append(f"At the same price for every coalition drawn, {title}: {'; '.join(ratios)}.")
-    return words
-
-
-def _part_table(costs: Costs) -> str:
+def _part_table(costs: pd.DataFrame) -> str:
     """Return every part of the cost, the sum over the whole test set, and where curves cross."""
     rows = []
-    for cost in in_order(costs, EXPLAINERS):
-        graphs = f"{cost.n_graphs} of {cost.n_test}"
+    for (dataset, method), one in costs.iterrows():
+        graphs = f"{one['n_graphs']:.0f} of {one['n_test']:.0f}"
+        total = one["once"] + one["n_test"] * one["each"]
         rows.append(
             [
-                cost.dataset,
-                EXPLAINERS[cost.method].title,
-                "–" if cost.tuning is None else f"{cost.tuning:.3g}",
-                _both(cost.mining, cost.mining_cpu) if cost.mining_cpu else "–",
-                _both(cost.fit, cost.fit_cpu),
-                _both(cost.predict, cost.predict_cpu, 1000),
-                _both(cost.explain, cost.explain_cpu),
-                f"{graphs}, {cost.n_late} not finished" if cost.n_late else graphs,
-                "–" if cost.explain is None or cost.fit is None else f"{cost.total(cost.n_test):,.3g}",
-                _crossing(cost, costs.get((cost.dataset, RIVAL))),
+                dataset,
+                EXPLAINERS[method].title,
+                _both(one, "mining") if one["mining_cpu"] else "–",
+                _both(one, "fit"),
+                _both(one, "predict", 1000),
+                _both(one, "explain"),
+                f"{graphs}, {one['n_late']:.0f} not finished" if one["n_late"] else graphs,
+                "–" if np.isnan(total) else f"{total:,.3g}",
+                _crossing(costs, dataset, method),
             ]
         )
-    header = ["", "", "tuning, s", "mining, s", "fit, s", "predict, ms a graph", "explain, s a graph"]
-    header += ["graphs", "all test graphs, CPU s", f"cheaper than {EXPLAINERS[RIVAL].title} from"]
+    header = ["", "", "mining, s", "fit, s", "predict, ms a graph", "explain, s a graph", "graphs"]
+    header += ["all test graphs, CPU s", f"cheaper than {EXPLAINERS[RIVAL].title} from"]
     return markdown(header, rows)
 
 
-def _both(wall: float | None, cpu: float | None, factor: float = 1) -> str:
-    return "–" if wall is None or cpu is None else f"{factor * wall:.3g} / {factor * cpu:.3g}"
+def _both(one: pd.Series, name: str, factor: float = 1) -> str:
+    wall, cpu = one[name], one[f"{name}_cpu"]
+    return "–" if np.isnan(wall) else f"{factor * wall:.3g} / {factor * cpu:.3g}"
 
 
-def _crossing(cost: Cost, rival: Cost | None) -> str:
+def _crossing(costs: pd.DataFrame, dataset: str, method: str) -> str:
     """Return from how many explained graphs on the total is below the rival's."""
-    if rival is None or cost.method == RIVAL or None in (cost.explain, cost.fit, rival.explain, rival.fit):
+    if method == RIVAL or (dataset, RIVAL) not in costs.index:
         return "–"
-    each = rival.total(1) - rival.total(0) - (cost.total(1) - cost.total(0))
-    ahead = cost.total(0) - rival.total(0)
+    one, rival = costs.loc[(dataset, method)], costs.loc[(dataset, RIVAL)]
+    each, ahead = rival["each"] - one["each"], one["once"] - rival["once"]
+    if np.isnan(each + ahead):
+        return "–"
     if each <= 0:
         return "the first" if ahead < 0 else "never"
     first = max(1, int(ahead / each) + 1)
     return "the first" if first == 1 else f"graph {first}"
-
-
-def costs_csv(costs: Costs) -> str:
-    """Return one line per explainer and dataset."""
-    rows = []
-    for cost in in_order(costs, EXPLAINERS):
-        values = [getattr(cost, name) for name in COLUMNS]
-        rows.append([cost.dataset, cost.method, *("" if v is None else f"{v:.6g}" for v in values)])
-    return csv_text(["dataset", "method", *COLUMNS], rows)

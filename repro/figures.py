@@ -7,21 +7,23 @@ backgrounds of common themes, so that pages can show them in either theme.
 from __future__ import annotations
 
 import io
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.errors import require
-from repro.methods import EXPLAINERS, METHODS, VARIANTS, row_title
-from repro.statistics import TITLES
-from repro.tables import datasets_in, methods_in
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from repro.explainers import EXPLAINERS
+from repro.methods import METHODS, row_title
+from repro.statistics import TITLES, t_interval
+from repro.tables import datasets_in, rows_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from repro.cost import Costs
-    from repro.curves import Curves
-    from repro.statistics import Entries
+    import pandas as pd
 
 # After Okabe and Ito's colours, of middle brightness; shapes repeat the information.
 COLOURS = ("#d4551b", "#2b7bd1", "#0c8a63", "#c25a9d", "#958000", "#1490b4", "#8c6ad6", "#b8720a", "#777777")
@@ -33,47 +35,34 @@ N_COLUMNS = 3
 
 
 @contextmanager
-def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> Iterator[tuple[Any, Any]]:
-    """Yield a matplotlib figure and the class of its lines; the figure is then written as SVG."""
-    purpose = "The figure of a study"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        matplotlib: Any = require("matplotlib", "repro", purpose)
-        figures: Any = require("matplotlib.figure", "repro", purpose)
-        lines: Any = require("matplotlib.lines", "repro", purpose)
+def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> Iterator[Figure]:
+    """Yield a matplotlib figure, which is then written as SVG."""
     # Equal input gives equal bytes: no date, and a fixed salt for the names inside the file.
-    settings: dict[str, Any] = {"svg.hashsalt": "gdlnn", "svg.fonttype": "none", "font.size": font_size}
+    settings: Any = {"svg.hashsalt": "gdlnn", "svg.fonttype": "none", "font.size": font_size}
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
     settings |= dict.fromkeys(inked, INK) | {"axes.facecolor": "none", "figure.facecolor": "none"}
-    with matplotlib.rc_context(settings):
-        figure = figures.Figure(figsize=(width, height), layout="constrained")
-        yield figure, lines.Line2D
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
         figure.savefig(file, format="svg", metadata={"Date": None})
 
 
-def draw_accuracy(entries: Entries, metric: str) -> bytes:
-    """Return the mean and interval of every row of the tables on every dataset.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed; so do the other figures.
-    """
-    datasets, rows = datasets_in(entries), methods_in(entries, (*METHODS, *VARIANTS))
+def draw_accuracy(frame: pd.DataFrame, metric: str) -> bytes:
+    """Return the mean and interval of every row of the tables on every dataset."""
+    datasets, rows = datasets_in(frame["dataset"]), rows_in(frame["row"], METHODS)
+    fine = frame[frame["status"] == "ok"]
     factor = 1 if metric == "mcc" else 100
     file = io.BytesIO()
-    with _figure(max(6.0, 2.5 + 1.25 * len(datasets)), 3.8, 9, file) as (figure, _):
+    with _figure(max(6.0, 2.5 + 1.25 * len(datasets)), 3.8, 9, file) as figure:
         axes = figure.add_subplot()
         for number, row in enumerate(rows):
             x, y, half = [], [], []
             for place, dataset in enumerate(datasets):
-                entry = entries.get((dataset, row))
-                mean = None if entry is None else entry.means.get(metric)
-                if entry is None or mean is None:
-                    continue
-                x.append(place + 0.8 * ((number + 0.5) / len(rows) - 0.5))
-                y.append(factor * mean)
-                half.append(factor * (entry.intervals.get(metric) or 0.0))
+                values = fine.loc[(fine["dataset"] == dataset) & (fine["row"] == row), metric].dropna()
+                if len(values):
+                    x.append(place + 0.8 * ((number + 0.5) / len(rows) - 0.5))
+                    y.append(factor * values.mean())
+                    half.append(factor * (t_interval(values.tolist()) or 0.0))
             axes.errorbar(
                 x,
                 y,
@@ -94,32 +83,32 @@ def draw_accuracy(entries: Entries, metric: str) -> bytes:
     return file.getvalue()
 
 
-def draw_curves(curves: Curves) -> bytes:
+def draw_curves(curves: dict[tuple[str, str], pd.DataFrame]) -> bytes:
     """Return sparsity (across) against fidelity (up), a line for every explainer."""
 
-    def line(dataset: str, method: str) -> tuple[list[float], list[float]]:
-        points = curves[dataset, method].points
-        return [p.sparsity for p in points], [p.fidelity for p in points]
+    def line(key: tuple[str, str]) -> tuple[list[float], list[float]]:
+        return curves[key]["sparsity"].tolist(), curves[key]["fidelity"].tolist()
 
     return _panels(curves, line, "sparsity", "fidelity", limits=(0, 1.03))
 
 
-def draw_costs(costs: Costs) -> bytes:
+def draw_costs(costs: pd.DataFrame) -> bytes:
     """Return CPU seconds of fitting, predicting and explaining (up) against the graphs explained."""
 
-    def line(dataset: str, method: str) -> tuple[list[float], list[float]] | None:
-        cost = costs[dataset, method]
-        if cost.explain is None:
+    def line(key: tuple[str, str]) -> tuple[list[float], list[float]] | None:
+        cost = costs.loc[key]
+        if np.isnan(cost["each"]):
             return None
-        counts = [n for n in sorted({0, 1, 3, 10, 30, 100, 300, cost.n_test}) if n <= max(1, cost.n_test)]
-        return list(counts), [cost.total(n) for n in counts]
+        n_test = int(cost["n_test"])
+        counts = [float(n) for n in sorted({0, 1, 3, 10, 30, 100, 300, n_test}) if n <= max(1, n_test)]
+        return counts, [float(cost["once"] + n * cost["each"]) for n in counts]
 
-    return _panels(costs, line, "explained graphs", "CPU seconds", scale="log")
+    return _panels(costs.index, line, "explained graphs", "CPU seconds", scale="log")
 
 
 def _panels(
-    found: Mapping[tuple[str, str], Any],
-    line: Callable[[str, str], tuple[list[float], list[float]] | None],
+    keys: Iterable[tuple[str, str]],
+    line: Callable[[tuple[str, str]], tuple[list[float], list[float]] | None],
     across: str,
     up: str,
     scale: str | None = None,
@@ -129,21 +118,22 @@ def _panels(
 
     `scale` is that of the vertical axis, `limits` are those of the horizontal one.
     """
-    shown = methods_in(found, EXPLAINERS)
+    found = list(keys)
+    shown = rows_in((method for _, method in found), EXPLAINERS)
 
     def look(method: str) -> dict[str, Any]:
         number = shown.index(method)  # of those shown, so that no colour repeats before there are too many
         colour = COLOURS[number % len(COLOURS)]
         return {"marker": SHAPES[number], "color": colour, "label": EXPLAINERS[method].title}
 
-    datasets = datasets_in(found)
+    datasets = datasets_in(dataset for dataset, _ in found)
     n_rows = max(1, -(-len(datasets) // N_COLUMNS))
     file = io.BytesIO()
-    with _figure(9.0, 0.6 + 2.3 * n_rows, 8, file) as (figure, line_2d):
+    with _figure(9.0, 0.6 + 2.3 * n_rows, 8, file) as figure:
         grid = figure.subplots(n_rows, N_COLUMNS, squeeze=False).ravel().tolist()
         for axes, dataset in zip(grid, datasets, strict=False):
-            for method in methods_in((key for key in found if key[0] == dataset), EXPLAINERS):
-                ends = line(dataset, method)
+            for method in shown:
+                ends = line((dataset, method)) if (dataset, method) in found else None
                 if ends is not None:
                     axes.plot(*ends, linewidth=1.0, markersize=3.5, **look(method))
             if scale is not None:
@@ -158,6 +148,6 @@ def _panels(
                 axes.spines[side].set_visible(False)
         for axes in grid[len(datasets) :]:
             axes.set_visible(False)
-        handles = [line_2d([], [], markersize=4, **look(method)) for method in shown]
+        handles = [Line2D([], [], markersize=4, **look(method)) for method in shown]
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return file.getvalue()

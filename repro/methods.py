@@ -1,24 +1,24 @@
-"""The methods of studies with their hyperparameters, variants for the ablation, and explainers."""
+"""The methods of studies with their hyperparameters, and the variants of the ablation."""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gdlnn.errors import GDLNNError
-from repro.inputs import MiningSpec, find_programs, load_programs, load_split
-from repro.pool import Clock
-from repro.tables import method_of
+from repro.cells import Clock, once
+from repro.inputs import load_split, mined_programs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gdlnn.graphs import Schema
-    from repro.store import Configuration, RunConfig, Task
+    from gdlnn.mining.settings import Strategy
+    from repro.cells import Configuration, RunConfig, Task
 
 Grid = Literal["quick", "paper"]
 
@@ -27,38 +27,23 @@ Grid = Literal["quick", "paper"]
 class Method:
     """A classifier that takes part in a study.
 
-    Attributes
-    ----------
-    name, title
-        The name on the command line, and the one in tables.
-    home, maker
-        Module and class (or function) that makes its estimator, imported when it is first needed.
-    quick
-        The documented configuration of the grid ``quick``.
-    space
-        The values of the grid ``paper``, by parameter.
-    fixed
-        Parameters that no grid changes.
-    random
-        Whether seeds change the result; if not, one run on a split is enough.
-    options
-        Which of ``device``, ``n_jobs`` and ``progress`` the estimator takes, besides ``seed``.
-    mining
-        How its programs are mined, as changes of `MiningSpec` besides ε; None for a method without programs.
-    domain
-        The domain of the graphs that the method needs, as in `Schema.domain`; empty for any graphs.
+    `name` is the one on the command line, `title` the one in tables; `maker` names the module and the class
+    or function that makes the estimator. `quick` is the documented configuration, `space` has the values of
+    the paper's grid, `fixed` are parameters that no grid changes. Where seeds do not change the result
+    (`random`), one run on a split is enough. `options` says which of ``device``, ``n_jobs`` and ``progress``
+    the estimator takes, `strategy` how its programs are mined before it is fitted, and `domain` which graphs
+    it needs, as in `Schema.domain`.
     """
 
     name: str
     title: str
-    home: str
     maker: str
     quick: Configuration = field(default_factory=dict)
     space: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     fixed: Configuration = field(default_factory=dict)
     random: bool = True
     options: tuple[str, ...] = ()
-    mining: Mapping[str, Any] | None = None
+    strategy: Strategy | None = None
     domain: str = ""
 
     def not_applicable(self, schema: Schema | None) -> str:
@@ -67,10 +52,11 @@ class Method:
             return ""
         return f"it needs {self.domain}s, and these graphs are not"
 
-    def make(self, configuration: Configuration, seed: int, device: str, n_jobs: int) -> Any:
+    def make(self, configuration: Configuration, seed: int, device: str) -> Any:
         """Return an unfitted estimator."""
-        maker = getattr(importlib.import_module(self.home), self.maker)
-        given = {"device": device, "n_jobs": n_jobs, "progress": False}
+        module, _, name = self.maker.rpartition(".")
+        maker = getattr(importlib.import_module(f"repro.{module}"), name)
+        given = {"device": device, "n_jobs": 1, "progress": False}
         options = {name: given[name] for name in self.options}
         return maker(**{**self.fixed, **configuration, **options, "seed": seed})
 
@@ -85,36 +71,21 @@ class Method:
         rng = np.random.default_rng(2024)
         return [full[i] for i in np.sort(rng.permutation(len(full))[:limit])]
 
-    def programs(self, configuration: Configuration, n_train: int) -> list[MiningSpec]:
-        """Return how the programs for a configuration are mined from this many training graphs."""
-        if self.mining is None:
-            return []
-        from gdlnn.model.vocabulary import listed_epsilons
-
-        epsilons = listed_epsilons(configuration.get("epsilon", "auto"), n_train)
-        return [replace(MiningSpec(epsilon), **self.mining) for epsilon in epsilons]
-
 
 def fit_model(method: Method, task: Task, config: RunConfig) -> tuple[Any, dict[str, float]]:
-    """Fit the model of a task on its training set; return it and the seconds of mining and fitting.
-
-    Programs must have been mined before.
-    """
-    (train, val, _), fingerprint = load_split(task.dataset, task.protocol, task.split, config)
-    model = method.make(task.configuration, task.seed, config.device, config.n_jobs)
-    specs = method.programs(task.configuration, len(train))
-    sets = [load_programs(find_programs(config, task.dataset, fingerprint, spec)) for spec in specs]
-    given = {"programs": sets[0] if len(sets) == 1 else sets} if sets else {}
+    """Fit the model of a task on its training set; return it and the seconds of mining and fitting."""
+    (train, val, _), _ = load_split(task.dataset, task.protocol, task.split, config.data)
+    model = method.make(task.configuration, task.seed, config.device)
+    given, times = {}, {}
+    if method.strategy is not None:
+        how = (task.configuration["epsilon"], method.strategy)
+        key = ("programs", task.dataset, task.fingerprint, *how)
+        programs = once(config, key, lambda: mined_programs(train, *how))
+        given = {"programs": programs}
+        times = {"mining": programs.stats.wall_seconds, "mining_cpu": programs.stats.cpu_seconds}
     clock = Clock()
     model.fit(train, validation=val, **given)
-    wall, cpu = clock.read()
-    times = {"fit": wall, "fit_cpu": cpu}
-    if sets:
-        times["mining"] = float(sum(programs.stats.wall_seconds for programs in sets))
-        # Where mining was resumed, only the descents are counted from the beginning.
-        spent = (max(programs.stats.cpu_seconds, programs.stats.descent_seconds) for programs in sets)
-        times["mining_cpu"] = float(sum(spent))
-    return model, times
+    return model, {**times, **clock.read("fit")}
 
 
 # --- the methods ------------------------------------------------------------------------------------------
@@ -132,46 +103,20 @@ EPSILONS = (0.1, 0.01, 1, "1%")
 """The union of the values in the paper's text and in its table."""
 
 
-def default_classifier(**flat: Any) -> Any:
-    """Return the default GDLNN, with options of the head and of the classifier side by side.
+def gdlnn_classifier(head: str = "mlp", **flat: Any) -> Any:
+    """Return GDLNN with a head by name, with options of the head and of the classifier side by side.
 
     Studies compare accuracies, so the most probable class is predicted even if one is rare.
     """
     from gdlnn.model import GDLNNClassifier, MLPHead
-
-    return _with_options(GDLNNClassifier(head=MLPHead(), decide=0.5), flat)
-
-
-def linear_classifier(**flat: Any) -> Any:
-    """Return GDLNN with ``head="linear"``, with options as for `default_classifier`."""
-    from gdlnn.model import GDLNNClassifier
     from gdlnn.model.head import linear_head
 
-    return _with_options(GDLNNClassifier(head=linear_head(), decide=0.5), flat)
+    made: Any = {"mlp": MLPHead(), "linear": linear_head()}.get(head, head)
+    return _with_options(GDLNNClassifier(head=made, decide=0.5), flat)
 
 
-def scorecard_classifier(**flat: Any) -> Any:
-    """Return GDLNN with ``head="scorecard"``."""
-    from gdlnn.model import GDLNNClassifier
-
-    return GDLNNClassifier(head="scorecard", decide=0.5, **flat)
-
-
-def first_classifier(**flat: Any) -> Any:
-    """Return the default of version 0.1, with options of search, head and classifier side by side.
-
-    The files of results name configurations in this way.
-    """
-    from gdlnn.model import GDLNNClassifier, Mined, MLPHead
-
-    head = MLPHead(soft_labels="auto", linear_share=0)
-    source = Mined(ignore=(), nominal="interval")
-    model = GDLNNClassifier(source, head, structure=False, calibrate=False, decide=0.5)
-    return _with_options(model, flat)
-
-
-def flat_paper_classifier(**flat: Any) -> Any:
-    """Return the paper's recipe, with options as for `first_classifier`."""
+def paper_classifier(**flat: Any) -> Any:
+    """Return the paper's recipe, with options of search, head and classifier side by side."""
     from gdlnn.model import GDLNNClassifier
 
     return _with_options(GDLNNClassifier.paper(), flat)
@@ -189,25 +134,25 @@ def _with_options(model: Any, flat: Configuration) -> Any:
 
 def _network(name: str, maker: str) -> Method:
     fixed = {"n_layers": 3, "dropout": 0.5, "epochs": 500, "patience": 100}
-    home = "repro.baselines.gnn"
-    return Method(name, name.upper(), home, maker, GNN_QUICK, GNN_SPACE, fixed, options=("device",))
+    maker = f"baselines.gnn.{maker}"
+    return Method(name, name.upper(), maker, GNN_QUICK, GNN_SPACE, fixed, options=("device",))
 
 
 def _kernel(name: str, maker: str) -> Method:
     space = {"n_iter": (1, 2, 3, 4, 5), "C": (0.1, 1.0, 10.0, 100.0)}
     quick = {"n_iter": 4, "C": 10.0}
-    return Method(name, name.upper(), "repro.baselines.kernels", maker, quick, space, random=False)
+    return Method(name, name.upper(), f"baselines.kernels.{maker}", quick, space, random=False)
 
 
 def _gdlnn(name: str, title: str, maker: str, **more: Any) -> Method:
     own = {"space": {"learning_rate": RATES}, "options": ("device", "n_jobs", "progress"), **more}
-    return Method(name, title, "repro.methods", maker, **own)
+    return Method(name, title, f"methods.{maker}", **own)
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("majority", "Majority", "repro.baselines.base", "MajorityClassifier", random=False),
+        Method("majority", "Majority", "baselines.base.MajorityClassifier", random=False),
         _network("mlp", "PoolingMLPClassifier"),
         _network("gcn", "GCNClassifier"),
         _network("gin", "GINClassifier"),
@@ -217,8 +162,7 @@ METHODS: dict[str, Method] = {
         Method(
             "ecfp-rf",
             "ECFP4 + forest",
-            "repro.baselines.base",
-            "FingerprintForestClassifier",
+            "baselines.base.FingerprintForestClassifier",
             space={"n_bits": (1024, 2048, 4096), "n_trees": (100, 500)},
             options=("n_jobs",),
             domain="molecule",
@@ -226,39 +170,36 @@ METHODS: dict[str, Method] = {
         Method(
             "pooled-rf",
             "Pooled features + forest",
-            "repro.baselines.base",
-            "PooledForestClassifier",
+            "baselines.base.PooledForestClassifier",
             space={"n_trees": (100, 500)},
             options=("n_jobs",),
         ),
         Method(
             "pl4xgl",
             "PL4XGL",
-            "repro.pl4xgl",
-            "PL4XGLClassifier",
+            "pl4xgl.PL4XGLClassifier",
             quick={"epsilon": 0.1},
             space={"epsilon": EPSILONS},
             random=False,
             options=("n_jobs", "progress"),
-            mining={"strategy": "sequential"},
+            strategy="sequential",
         ),
-        _gdlnn("gdlnn", "GDLNN", "default_classifier"),
-        _gdlnn("gdlnn-linear", "GDLNN, linear head", "linear_classifier"),
+        _gdlnn("gdlnn", "GDLNN", "gdlnn_classifier"),
+        _gdlnn("gdlnn-linear", "GDLNN, linear head", "gdlnn_classifier", fixed={"head": "linear"}),
         Method(
             "gdlnn-scorecard",
             "GDLNN, scorecard",
-            "repro.methods",
-            "scorecard_classifier",
+            "methods.gdlnn_classifier",
+            fixed={"head": "scorecard"},
             options=("n_jobs", "progress"),
         ),
-        _gdlnn("gdlnn-v1", "GDLNN 0.1", "first_classifier", mining={}),
         _gdlnn(
             "gdlnn-paper",
             "GDLNN (paper's recipe)",
-            "flat_paper_classifier",
+            "paper_classifier",
             quick={"epsilon": 0.1, "k": 1.0, "learning_rate": 0.005},
             space={"epsilon": EPSILONS, "k": (0.01, 0.2, 0.4, 0.6, 0.8, 1.0), "learning_rate": RATES},
-            mining={},
+            strategy="greedy",
         ),
     )
 }
@@ -269,7 +210,7 @@ BASE = "ablation-base"
 
 def _variant(name: str, title: str, **changes: Any) -> Method:
     options = ("device", "n_jobs", "progress")
-    return Method(name, title, "repro.variants", "ablated_classifier", changes, options=options)
+    return Method(name, title, "variants.ablated_classifier", changes, options=options)
 
 
 VARIANTS: dict[str, Method] = {
@@ -308,77 +249,8 @@ def find_method(name: str) -> Method:
 
 def row_title(row: str) -> str:
     """Return what a row of the tables is called: ``gin`` is GIN, ``gin:6`` is GIN (6 configurations)."""
-    title, several = find_method(method_of(row)).title, row.partition(":")[2]
+    title, several = find_method(row.partition(":")[0]).title, row.partition(":")[2]
     if not several:
         return title
     start = f"{title[:-1]}, " if title.endswith(")") else f"{title} ("
     return f"{start}{several} configurations)"
-
-
-# --- the explainers ---------------------------------------------------------------------------------------
-
-N_FEATURES = (5, 10, 20, 50, 100, 200, 500, 1000)
-"""How many programs LIME names, as in the paper: from 5 to 1000."""
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Sizes of explanations of graph networks, as shares of a graph's nodes."""
-
-
-@dataclass(frozen=True)
-class Explainer:
-    """A model with a way to explain it.
-
-    Attributes
-    ----------
-    name, title
-        The name on the command line, and the one in tables and figures.
-    model
-        The method that is explained, a name in `METHODS`.
-    way
-        "programs": a technique over programs, swept over their number. "smallest": the smallest sufficient
-        subgraph of programs, no sweep. "deciding": one program, no sweep. "network": nodes of a graph for a
-        graph network, swept over their share.
-    one_by_one
-        Whether every graph is a separate cell, since one takes long.
-    technique
-        How programs are weighted.
-    """
-
-    name: str
-    title: str
-    model: str
-    way: Literal["programs", "smallest", "deciding", "network"]
-    one_by_one: bool = False
-    technique: str = "lime"
-
-    @property
-    def method(self) -> Method:
-        """The method that is explained."""
-        return find_method(self.model)
-
-    @property
-    def settings(self) -> Sequence[float]:
-        """The values of the sweep."""
-        return {"programs": N_FEATURES, "network": SHARES}.get(self.way, (1,))
-
-
-EXPLAINERS: dict[str, Explainer] = {
-    explainer.name: explainer
-    for explainer in (
-        Explainer("gdlnn", "GDLNN", "gdlnn", "programs", technique="contribution"),
-        Explainer(
-            "gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest", technique="contribution"
-        ),
-        Explainer("gdlnn-lime", "GDLNN + LIME", "gdlnn", "programs"),
-        Explainer("gdlnn-shap", "GDLNN + SHAP", "gdlnn", "programs", technique="kernel_shap"),
-        Explainer("gdlnn-v1", "GDLNN 0.1 + LIME", "gdlnn-v1", "programs"),
-        Explainer("gdlnn-v1-smallest", "GDLNN 0.1, smallest sufficient", "gdlnn-v1", "smallest"),
-        Explainer("gdlnn-paper", "GDLNN (paper's recipe) + LIME", "gdlnn-paper", "programs"),
-        Explainer("pl4xgl", "PL4XGL", "pl4xgl", "deciding"),
-        Explainer("subgraphx", "GIN + SubgraphX", "gin", "network", one_by_one=True),
-        Explainer("gnnexplainer", "GIN + GNNExplainer", "gin", "network"),
-        Explainer("gradients", "GIN + integrated gradients", "gin", "network"),
-    )
-}
-"""All explainers by name, in the order of the tables."""
-RIVAL = "subgraphx"
-"""The explainer that GDLNN is compared with."""

@@ -14,8 +14,8 @@ from gdlnn.explain import Explanation, shrink
 from gdlnn.explain.explanation import plain
 from gdlnn.graphs.schema import label_codes
 from gdlnn.matching import match
-from gdlnn.mining import ProgramSet
-from gdlnn.mining.settings import FINAL_BUDGET, STEP_BUDGET, resolved_epsilon
+from gdlnn.mining import ProgramSet, mine
+from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon
 from gdlnn.model.base import GraphClassifier
 from gdlnn.model.conversion import Conversion
 from gdlnn.model.inputs import (
@@ -27,15 +27,11 @@ from gdlnn.model.inputs import (
     training_and_validation,
 )
 from gdlnn.model.representation import Representation
-from gdlnn.model.vocabulary import SEARCH_PARAMETERS, RunOptions, mine_epsilons
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining import MinedProgram
-    from gdlnn.mining.settings import Strategy, Targets
+    from gdlnn.mining.settings import Strategy
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -67,37 +63,16 @@ class PL4XGLClassifier(GraphClassifier):
     or .90; with several classes it is the label predicted for most graphs of other labels. Second, programs
     that match fewer than t validation graphs are dropped, with t out of int(ε·{0, 1, 2, 3, 4}).
 
-    Parameters
-    ----------
-    epsilon, strategy, connected, targets, min_support, min_lift, ignore, restarts, step_budget
-        Passed on to `mine`; by default PL4XGL's cheaper search and filter.
-    validation_fraction
-        Share of the training graphs to hold out if `fit` is given no validation set, as for
-        `GDLNNClassifier`.
-    checkpoint, seed, n_jobs, progress
-        As for `GDLNNClassifier`.
-
-    Attributes
-    ----------
-    programs_
-        The programs that were kept.
-    classes_, schema_
-        The labels, and the names of labels and features.
-    default_label_, threshold_, penalised_label_, factor_
-        What was chosen on the validation set.
+    Mining is by default PL4XGL's cheaper search; programs with a smaller support than `min_support`, or whose
+    score is below `min_lift` times their label's share, are dropped. The other parameters are those of
+    `GDLNNClassifier`.
     """
 
     epsilon: float | str = 0.1
     strategy: Strategy = "sequential"
-    connected: bool = True
-    targets: Targets = None
     min_support: int = 2
     min_lift: float = 1.2
-    ignore: Sequence[str] = ()
-    restarts: int = 0
-    step_budget: int = STEP_BUDGET
     validation_fraction: float = 0.1
-    checkpoint: str | os.PathLike[str] | None = None
     seed: int = 0
     n_jobs: int | None = 1
     progress: bool = True
@@ -110,16 +85,10 @@ class PL4XGLClassifier(GraphClassifier):
         validation: Validation = None,
         programs: ProgramSet | None = None,
     ) -> Self:
-        """Mine programs and choose default label, threshold and factor on the validation set.
+        """Mine programs, or take those given, and choose the settings on the validation set.
 
-        Parameters
-        ----------
-        X, y
-            Graphs and labels; without `y` those of the dataset.
-        validation
-            A fraction of the training graphs, ``(graphs, y)`` or a dataset.
-        programs
-            Programs already mined from exactly these graphs: nothing is mined.
+        Programs that are given were mined from exactly these graphs. The validation set is a fraction of the
+        training graphs, ``(graphs, y)`` or a dataset.
         """
         data = as_labelled(X, y)
         self.reading_ = data.reading
@@ -130,12 +99,16 @@ class PL4XGLClassifier(GraphClassifier):
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         if programs is None:
-            options = {name: getattr(self, name) for name in SEARCH_PARAMETERS if hasattr(self, name)}
-            options["nominal"] = "interval"
-            run = RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
-            programs = mine_epsilons(train, self.epsilon, options, run)[0]
-        else:
-            programs = programs.filter(self.min_support, self.min_lift)
+            programs = mine(
+                train,
+                epsilon=self.epsilon,
+                strategy=self.strategy,
+                nominal="interval",
+                min_support=self.min_support,
+                n_jobs=self.n_jobs,
+                progress=self.progress,
+            )
+        programs = filtered(programs, self.min_support, self.min_lift)
         setting = _Setting(0, int(counts.argmax()), 0, 1.0)
         if val is not None and len(val):
             programs, setting = self._choose(programs, val, len(train))
@@ -169,10 +142,7 @@ class PL4XGLClassifier(GraphClassifier):
         threshold = max(reversed(thresholds), key=lambda t: n_right(_Setting(t, default, penalised, factor)))
         kept = table.sum(axis=0) >= threshold
         chosen = [item for item, keep in zip(programs, kept.tolist(), strict=True) if keep]
-        return (
-            ProgramSet(chosen, programs.info, programs.stats, programs.stopped_by),
-            _Setting(threshold, default, penalised, factor),
-        )
+        return _with(programs, chosen), _Setting(threshold, default, penalised, factor)
 
     def _match(self, programs: ProgramSet, graphs: list[Any]) -> BoolArray:
         if not graphs:
@@ -260,19 +230,23 @@ class PL4XGLClassifier(GraphClassifier):
         return [(mined, mined.label, f"score {mined.score:.3f}") for mined in best]
 
     def explain(self, graphs: Any) -> Any:
-        """Explain predictions: the program that decided, its score, and its witness as the subgraph.
+        """Explain one graph, or each of a list, by the program that decided; its witness is the subgraph.
 
-        Parameters
-        ----------
-        graphs
-            One graph, or several: a list gives a list.
-
-        Returns
-        -------
-        An `Explanation`, or a list of them. A graph that no program matches has an empty one.
+        A graph that no program matches has an empty explanation.
         """
         check_is_fitted(self, "programs_")
         return self._explain(graphs)
+
+
+def filtered(programs: ProgramSet, min_support: int, min_lift: float) -> ProgramSet:
+    """Return the programs that match enough graphs, with a score well above their label's share of graphs."""
+    shares = {label: count / programs.info.n_graphs for label, count in programs.info.label_counts}
+    return _with(programs, [p for p in programs.filter(min_support) if p.score >= min_lift * shares[p.label]])
+
+
+def _with(programs: ProgramSet, chosen: list[MinedProgram]) -> ProgramSet:
+    """Return a set of some of its programs."""
+    return ProgramSet(chosen, programs.info, programs.stats, programs.stopped_by)
 
 
 def _best_scores(

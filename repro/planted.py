@@ -36,14 +36,9 @@ N_MADE = 1000
 
 
 class Planted(NamedTuple):
-    """Graphs whose labels follow a rule.
+    """Graphs whose labels follow a rule; ``node_masks`` is the truth, and labels of the test set are true.
 
-    Attributes
-    ----------
-    train, val, test
-        The parts; ``node_masks`` is the truth. Labels of the test set are always true.
-    misled
-        Per test graph whether the decoy points to the other label; None without a decoy.
+    `misled` says per test graph whether the decoy points to the other label; None without a decoy.
     """
 
     train: GraphDataset
@@ -77,24 +72,11 @@ def but_not(places: Sequence[BoolArray]) -> tuple[bool, BoolArray]:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that is planted.
+    """A rule that is planted: groups given as SMARTS in molecules, or motifs in graphs that are made.
 
-    Attributes
-    ----------
-    name, words
-        The name on the command line, and what the rule says.
-    kind
-        "molecules": groups given as SMARTS, in molecules. "made": motifs in synthetic graphs.
-    parts
-        A, or A and B: SMARTS, or names of motifs.
-    holds
-        When the rule holds, and what the truth is.
-    fill
-        For synthetic graphs, what else may be in a graph besides A and B.
-    decoy
-        A part that agrees with the label in most training graphs, and in half of the test graphs.
-    flipped
-        Share of training and validation labels that are flipped.
+    `parts` is A, or A and B; `fill` is what else may be in a made graph. A `decoy` agrees with the label in
+    most training graphs, and in half of the test graphs; `flipped` is the share of training and validation
+    labels that are flipped.
     """
 
     name: str
@@ -141,16 +123,7 @@ RULES: dict[str, Rule] = {
 def plant(rule: Rule, seed: int = 0, molecules: GraphDataset | None = None, n_made: int = N_MADE) -> Planted:
     """Label graphs by a rule, and split them into training, validation and test set.
 
-    Parameters
-    ----------
-    rule
-        The rule.
-    seed
-        Seed of the synthetic graphs, the decoys, the flipped labels and the split.
-    molecules
-        The molecules to label, with their SMILES; only for rules of molecules.
-    n_made
-        How many graphs to generate for a rule of synthetic graphs.
+    `molecules`, with their SMILES, are for rules of molecules; `n_made` graphs are made for the others.
     """
     if rule.kind == "made":
         return plant_motifs(rule, n_made, seed)

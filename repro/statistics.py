@@ -12,21 +12,18 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from gdlnn.model.metrics import METRICS
-from repro.store import NOT_APPLICABLE
-from repro.tables import row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from repro.store import Result
+    from repro.cells import Result
 
 N_FLIPS = 20_000
 TITLES = {
@@ -34,6 +31,10 @@ TITLES = {
     "log_loss": "Log loss",
 }
 """The names of the metrics in tables and figures."""
+COLUMNS = (
+    *("dataset", "protocol", "split", "method", "n_configurations", "seed", "status", "reason"),
+    *("configuration", "fingerprint", "n_programs", "n_epochs", "finished", "truth", "predicted"),
+)
 
 
 # --- tests ------------------------------------------------------------------------------------------------
@@ -113,181 +114,90 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-# --- summaries --------------------------------------------------------------------------------------------
+# --- cells ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A row of the tables on a dataset.
+def frame_of(cells: Sequence[Result]) -> pd.DataFrame:
+    """Return one row per cell of an accuracy study; ``row`` names the row of the tables that it belongs to.
 
-    Attributes
-    ----------
-    row
-        See `row_of`.
-    cells
-        The successful cells.
-    means, intervals
-        By metric; an interval is the half-width of the 95 % t-interval over the runs, None for a single one.
-    reasons
-        Why other cells have no result.
-    without_result
-        If no cell has a result: "n/a" where none is possible, else "failed".
+    This is its method, as in ``gin``, or ``gin:6`` where the configuration was chosen among six: a method may
+    have both.
     """
-
-    dataset: str
-    row: str
-    cells: list[Result]
-    means: dict[str, float | None] = field(default_factory=dict)
-    intervals: dict[str, float | None] = field(default_factory=dict)
-    reasons: tuple[str, ...] = ()
-    without_result: str = ""
-
-    @property
-    def n_splits(self) -> int:
-        """Number of splits with a result."""
-        return len({cell["split"] for cell in self.cells})
-
-    def mean_time(self, name: str) -> float:
-        """Return the mean of a time over the runs, in seconds."""
-        if name == "selection":
-            return float(np.mean([cell.get("selection_seconds", 0.0) for cell in self.cells]))
-        return float(np.mean([cell["times"][name] for cell in self.cells]))
-
-
-Entries = dict[tuple[str, str], Entry]
-"""By dataset and row."""
-
-
-def summarise(cells: Iterable[Result]) -> Entries:
-    """Return the entries of a study by dataset and row.
-
-    Where a method cannot be used, this holds for all its rows.
-    """
-    cells = list(cells)
-    rows: dict[str, set[str]] = defaultdict(set)
+    rows = []
     for cell in cells:
-        if cell["status"] != NOT_APPLICABLE:
-            rows[cell["method"]].add(row_of(cell))
-    groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
-    for cell in cells:
-        every = rows[cell["method"]] or {str(cell["method"])}
-        for row in sorted(every) if cell["status"] == NOT_APPLICABLE else [row_of(cell)]:
-            groups[cell["dataset"], row].append(cell)
-    return {key: _entry(*key, group) for key, group in groups.items()}
+        several = int(cell["n_configurations"])
+        row = cell["method"] if several == 1 else f"{cell['method']}:{several}"
+        sizes = dict(zip(("n_train", "n_val", "n_test"), cell.get("sizes", ()), strict=False))
+        gpu = cell["machine"]["gpu"]
+        known = {name: cell.get(name) for name in COLUMNS}
+        times = {f"{name}_s": seconds for name, seconds in cell.get("times", {}).items()}
+        rows.append({"row": row, **known, **cell.get("metrics", {}), **times, **sizes, "gpu": gpu})
+    frame = pd.DataFrame(rows)
+    return frame.reindex(columns=[*frame.columns, *(name for name in TITLES if name not in frame)])
 
 
-def _entry(dataset: str, row: str, group: list[Result]) -> Entry:
-    fine = [cell for cell in group if cell["status"] == "ok"]
-    reasons = tuple(dict.fromkeys(cell["reason"] for cell in group if cell["status"] != "ok"))
-    if not fine:
-        impossible = [cell["reason"] for cell in group if cell["status"] == NOT_APPLICABLE]
-        if impossible:
-            return Entry(dataset, row, [], reasons=(impossible[0],), without_result=NOT_APPLICABLE)
-        return Entry(dataset, row, [], reasons=reasons, without_result="failed")
-    entry = Entry(dataset, row, fine, reasons=reasons)
-    for metric in TITLES:
-        values = [cell["metrics"].get(metric) for cell in entry.cells]  # version 0.1 kept no log loss
-        known = [value for value in values if value is not None]
-        entry.means[metric] = float(np.mean(known)) if known else None
-        entry.intervals[metric] = t_interval(known) if known else None
-    return entry
+def compare(frame: pd.DataFrame, first: str, others: Sequence[str], metric: str = "accuracy") -> pd.DataFrame:
+    """Compare one row with others on every dataset they share.
 
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two rows of the tables on one dataset: the difference of a metric, and the p of it being chance.
-
-    Over several splits, `half` is the half-width of the difference's 95 % interval, with the variance of the
-    corrected resampled t-test.
+    Returns
+    -------
+    By dataset and other row: the ``difference``, the ``half``-width of its 95 % interval over several splits,
+    its ``p``, and ``corrected``, the p corrected over all comparisons.
     """
-
-    dataset: str
-    first: str
-    second: str
-    difference: float
-    p: float | None
-    corrected: float | None = None
-    half: float | None = None
-
-
-def compare(
-    entries: Entries, first: str, others: Sequence[str], metric: str = "accuracy"
-) -> list[Comparison]:
-    """Compare one row with others on every dataset they share; p-values are corrected over all."""
-    found = []
-    for dataset in dict.fromkeys(name for name, _ in entries):
-        mine = entries.get((dataset, first))
-        for other in others:
-            theirs = entries.get((dataset, other))
-            if other != first and mine is not None and theirs is not None and mine.cells and theirs.cells:
-                comparison = _compare(mine, theirs, metric)
-                if comparison is not None:
-                    found.append(comparison)
-    corrected = iter(holm([item.p for item in found if item.p is not None]))
-    return [item if item.p is None else replace(item, corrected=next(corrected)) for item in found]
+    fine = frame[(frame["status"] == "ok") & frame[metric].notna()]
+    found = {}
+    for (dataset, row), theirs in fine[fine["row"].isin(others)].groupby(["dataset", "row"], sort=False):
+        ours = fine[(fine["dataset"] == dataset) & (fine["row"] == first)]
+        if row != first and len(ours):
+            compared = _compare(ours, theirs, metric)
+            if compared is not None:
+                found[dataset, row] = compared
+    columns = ["difference", "half", "p"]
+    keys = pd.MultiIndex.from_tuples(list(found) or [("", "")], names=["dataset", "row"])[: len(found)]
+    table = pd.DataFrame(list(found.values()), index=keys, columns=columns, dtype=float)
+    known = table["p"].notna()
+    table["corrected"] = np.nan
+    table.loc[known, "corrected"] = holm(table.loc[known, "p"].tolist())
+    return table
 
 
-def _compare(mine: Entry, theirs: Entry, metric: str) -> Comparison | None:
-    """Compare on the splits that both have; None if there are none, or if the data differ."""
-    splits = sorted({cell["split"] for cell in mine.cells} & {cell["split"] for cell in theirs.cells})
-    ours, others = _by_split(mine, metric), _by_split(theirs, metric)
-    differences, sizes = [], (1, 1)
-    for split in splits:
-        a = [cell for cell in mine.cells if cell["split"] == split]
-        b = [cell for cell in theirs.cells if cell["split"] == split]
-        if {cell["fingerprint"] for cell in a} != {cell["fingerprint"] for cell in b}:
-            return None
-        if split not in ours or split not in others:
-            continue
-        differences.append(ours[split] - others[split])
-        sizes = (a[0]["sizes"][0], a[0]["sizes"][2])
-    if not differences:
+def _compare(
+    mine: pd.DataFrame, theirs: pd.DataFrame, metric: str
+) -> tuple[float, float | None, float | None] | None:
+    """Return difference, half-width and p on shared splits; None without any, or on other data."""
+    pairs = [part.groupby("split")[[metric]].mean() for part in (mine, theirs)]
+    differences = (pairs[0] - pairs[1])[metric].dropna()
+    shared = mine[mine["split"].isin(differences.index)]
+    hashes = [set(zip(part["split"], part["fingerprint"], strict=True)) for part in (shared, theirs)]
+    if not len(differences) or not hashes[0] <= hashes[1]:
         return None
-    p: float | None = None
-    half: float | None = None
-    if len(splits) > 1:
-        p = corrected_t_test(differences, *sizes)
-        half = corrected_interval(differences, *sizes)
-    elif metric == "accuracy":
-        # The other metrics are not means over graphs, so flipping graphs does not apply to them.
-        p = sign_flip_test(_share_right(mine.cells), _share_right(theirs.cells))
-    return Comparison(mine.dataset, mine.row, theirs.row, float(np.mean(differences)), p, half=half)
+    mean, values = float(differences.mean()), differences.tolist()
+    if len(values) > 1:
+        sizes = int(shared["n_train"].iloc[-1]), int(shared["n_test"].iloc[-1])
+        return mean, corrected_interval(values, *sizes), corrected_t_test(values, *sizes)
+    # The other metrics are not means over graphs, so flipping graphs does not apply to them.
+    is_mean = metric == "accuracy"
+    return mean, None, sign_flip_test(_share_right(mine), _share_right(theirs)) if is_mean else None
 
 
-def _share_right(cells: Sequence[Result]) -> npt.NDArray[np.float64]:
+def _share_right(cells: pd.DataFrame) -> npt.NDArray[np.float64]:
     """Return for every test graph the share of runs that were right."""
-    runs = [np.asarray(cell["truth"]) == np.asarray(cell["predicted"]) for cell in cells]
+    runs = [np.asarray(a) == np.asarray(b) for a, b in zip(cells["truth"], cells["predicted"], strict=True)]
     return np.asarray(np.mean(runs, axis=0), dtype=np.float64)
 
 
-def average_ranks(entries: Entries, metric: str = "accuracy") -> dict[str, float]:
+def average_ranks(frame: pd.DataFrame, metric: str = "accuracy") -> dict[str, float]:
     """Return the mean rank over all datasets of the rows that ran on all of them; 1 is the best.
 
     Ranks are by the mean over the splits that all of these rows have. A row that cannot be run on a dataset
     has no rank, so that it does not restrict the others to fewer datasets.
     """
-    from scipy.stats import rankdata
-
-    datasets = list(dict.fromkeys(name for name, _ in entries))
-    known = {key: _by_split(entry, metric) for key, entry in entries.items()}
-    rows = dict.fromkeys(name for _, name in entries)
-    full = [row for row in rows if all(known.get((dataset, row)) for dataset in datasets)]
-    shared = [set.intersection(*(set(known[dataset, row]) for row in full)) for dataset in datasets if full]
-    if len(full) < 2 or not all(shared):
+    fine = frame[(frame["status"] == "ok") & frame[metric].notna()]
+    table = fine.pivot_table(index=["dataset", "split"], columns="row", values=metric)
+    ran = table.groupby("dataset").count().min() > 0
+    shared = table.loc[:, ran[ran].index].dropna()
+    if ran.sum() < 2 or set(shared.index.get_level_values(0)) != set(frame["dataset"]):
         return {}
-    means = [
-        [round(-float(np.mean([known[dataset, row][split] for split in sorted(splits)])), 12) for row in full]
-        for dataset, splits in zip(datasets, shared, strict=True)
-    ]
-    ranks = np.mean(rankdata(means, axis=1), axis=0)
-    return dict(zip(full, ranks.tolist(), strict=True))
-
-
-def _by_split(entry: Entry, metric: str) -> dict[str, float]:
-    """Return the mean of a metric over the runs of each split."""
-    values: dict[str, list[float]] = {}
-    for cell in entry.cells:
-        value = cell["metrics"].get(metric)
-        if value is not None:
-            values.setdefault(cell["split"], []).append(value)
-    return {split: float(np.mean(several)) for split, several in values.items()}
+    means = shared.groupby("dataset").mean().round(12)
+    ranks: dict[str, float] = means.rank(axis=1, ascending=False).mean().to_dict()
+    return ranks

@@ -112,7 +112,7 @@ def _heteroatoms(_model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], _s
 
 _gradients = _network(lambda model, _seed: NodeIntegratedGradients(model))
 _gnnexplainer = _network(lambda model, seed: GNNExplainer(model, seed=seed))
-_subgraphx = _network(lambda model, seed: SubgraphX(model, seed=seed, min_nodes=3, progress=False))
+_subgraphx = _network(lambda model, seed: SubgraphX(model, seed=seed, min_nodes=3))
 
 METHODS: dict[str, TruthMethod] = {
     "gdlnn": TruthMethod("GDLNN", "gdlnn", _programs),

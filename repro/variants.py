@@ -11,7 +11,7 @@ from gdlnn.model import GDLNNClassifier, Mined, MLPHead, Neighbourhoods
 from gdlnn.model.head import linear_head
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.vocabulary import GENERAL_EPSILONS
-from repro.inputs import also_forget, data_fingerprint
+from repro.inputs import data_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,6 @@ N_TREES = 500
 N_KEPT = 4
 """How many sets of mined programs a process keeps: the variants of a split differ in how they mine."""
 _kept: dict[tuple[str, str], list[ProgramSet]] = {}
-also_forget.append(_kept.clear)
 
 
 @dataclass(eq=False, repr=False)
@@ -64,20 +63,9 @@ def ablated_classifier(
 ) -> GDLNNClassifier:
     """Return the classifier of a variant; without changes, the default for small datasets.
 
-    Parameters
-    ----------
-    sources
-        "neighbourhoods", "mined" or both.
-    nominal, bags
-        Of the mined programs, see `mine`.
-    head
-        The kind of head; "forest" is a random forest.
-    honest
-        Whether programs mined from held-out rows alone are left out when probabilities are calibrated.
-    device
-        Where perceptrons are trained.
-    others
-        Parameters of `MLPHead` and of `GDLNNClassifier`.
+    `nominal` and `bags` are those of the mined programs. `honest`: programs mined from held-out rows alone
+    are left out when probabilities are calibrated. `others` are parameters of `MLPHead` and of
+    `GDLNNClassifier`.
     """
     known: dict[str, Source] = {
         "neighbourhoods": Neighbourhoods(),

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset
 from gdlnn.errors import ExplanationError, ModelError
@@ -22,9 +21,6 @@ from gdlnn.explain import (
 from gdlnn.explain.cover import greedy_cover
 from gdlnn.model.calibration import Decision
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs, renumbered
-from repro.closed_form import closed_form, closed_forms, with_closed_forms
-from repro.metrics import measure, measure_model, overlap, stability
-from repro.pl4xgl import PL4XGLClassifier
 
 TRAIN, TEST = motif_data()
 TECHNIQUES = ("lime", "kernel_shap")
@@ -96,46 +92,12 @@ def test_explanations_of_another_class() -> None:
     assert "explained:" in found.describe()
 
 
-def test_closed_forms_show_more_of_the_motif() -> None:
-    """Sixty graphs teach little about motifs, but what is put back belongs to them more often than not."""
-    model = motif_model()
-    right = TEST[np.flatnonzero(model.predict(TEST) == TEST.y)]
-    assert right.node_masks is not None
-    found = model.explain(right.graphs, n_features=1)
-    used = [i for e in found for i, matched in zip(e.indices, e.matched, strict=True) if matched]
-    closed = with_closed_forms(found, closed_forms(model.programs_, TRAIN, used))
-    plain = overlap([e.node_mask for e in found], right.node_masks)
-    whole = overlap([e.node_mask for e in closed], right.node_masks)
-    assert whole.jaccard > plain.jaccard
-    assert whole.recall > plain.recall
-    for e in closed:
-        assert all(p.matches(e.subgraph) for p, m in zip(e.programs, e.matched, strict=True) if m)
-
-
 def test_renumbering_the_nodes_changes_no_weight() -> None:
     model = motif_model()
     moved = [renumbered(g, seed)[0] for seed, g in enumerate(TEST.graphs[:5])]
     for a, b in zip(model.explain(TEST.graphs[:5]), model.explain(moved), strict=True):
         assert (a.indices, a.matched) == (b.indices, b.matched)
         assert a.weights == pytest.approx(b.weights)
-
-
-def test_closed_forms_match_the_same_graphs_and_cannot_grow() -> None:
-    programs = motif_programs()
-    closed = closed_forms(programs, TRAIN, range(6))
-    for index, program in closed.items():
-        mined = programs[index]
-        assert [program.matches(g) for g in TRAIN.graphs] == mined.support.tolist()
-        assert len(program.nodes) >= len(mined.program.nodes)
-        target = TRAIN.graphs[int(mined.targets[0])]
-        support = [g for g, inside in zip(TRAIN.graphs, mined.support, strict=True) if inside]
-        again = closed_form(program, target, support)
-        assert len(again.nodes) == len(program.nodes)
-        assert len(again.edges) == len(program.edges)
-    with pytest.raises(ExplanationError, match="expected the 60 graphs the programs were mined from, got 20"):
-        closed_forms(programs, TEST)
-    with pytest.raises(ExplanationError, match="expected a program that matches its target"):
-        closed_form(programs[0].program, Graph(np.zeros((1, 1)), []), TRAIN.graphs)
 
 
 def test_counterfactuals_flip_and_are_minimal() -> None:
@@ -206,51 +168,6 @@ def test_an_empty_explanation_says_so() -> None:
         assert Explanation.from_json(json.dumps(e.to_json())) == e
 
 
-def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:
-    model = motif_pl4xgl()
-    found = explain(model, TEST.graphs)
-    for e, decided in zip(found, model.deciding_programs(TEST.graphs), strict=True):
-        if decided is None:
-            assert e.is_empty
-            continue
-        assert e.programs == (decided.program,)
-        assert e.weights == (decided.score,)
-        assert len(e.nodes) == len(decided.program.nodes)
-    assert TEST.y is not None
-    measures = measure(model, found, TEST.y)
-    assert measures.fidelity == 0
-    assert measures.fidelity_minus == 0
-    assert model.explain(TEST.graphs[0]) == found[0]
-    assert model.explain(TEST) == found
-    with pytest.raises(NotFittedError):
-        PL4XGLClassifier().explain(TEST.graphs[0])
-
-
-def test_measures_in_one_go() -> None:
-    model = motif_model()
-    measures = measure_model(model, TEST, lambda m, graphs: m.explain(graphs, technique="lime"))
-    assert measures.n_graphs == 20
-    assert measures.seconds_per_graph is not None
-    assert measures.nodes is not None
-    assert measures.edges is not None
-    assert 0 <= measures.sparsity <= 1
-    assert measures.accuracy == pytest.approx(model.score(TEST))
-    assert json.loads(json.dumps(measures.to_json()))["nodes"]["n_graphs"] == 20
-    assert (measures.with_reason, measures.supporting, measures.opposing) == (None, None, None)
-    default = measure(model, model.explain(TEST.graphs), np.asarray(TEST.y), node_masks=TEST.node_masks)
-    assert default.with_reason is not None
-    assert default.supporting is not None
-    assert default.nodes is not None
-    assert 0 < default.with_reason <= 1
-    assert 0 < default.supporting <= 5
-    assert 0 < default.median_share <= 1
-    assert 0.5 < default.nodes.jaccard_at_size <= 1
-    runs = [model.explain(TEST.graphs[:5], seed=seed) for seed in (0, 1)]
-    same = stability([runs[0], runs[0]])
-    assert (same.programs, same.nodes) == (1.0, 1.0)
-    assert 0 <= stability(runs).nodes <= 1
-
-
 def test_global_explanations() -> None:
     model = motif_model()
     found = explain_model(model, TEST)
@@ -295,14 +212,6 @@ def test_a_global_explanation_without_labels_counts_predictions() -> None:
         explain_model(model, TEST, [0, 1])
     with pytest.raises(ExplanationError, match="max_programs"):
         explain_model(model, TEST, max_programs=0)
-
-
-def test_a_pl4xgl_model_has_a_global_explanation_without_contributions() -> None:
-    found = explain_model(motif_pl4xgl(), TEST)
-    listed = [program for item in found.classes.values() for program in item.programs]
-    assert listed
-    assert all(program.contribution is None for program in listed)
-    assert "adds" not in found.describe()
 
 
 def _cover(columns: dict[str, list[int]], n: int, inside: int, most: int = 5) -> list[str]:

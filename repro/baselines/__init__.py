@@ -1,7 +1,7 @@
 """What GDLNN is compared with: graph networks and their explainers, kernels, fingerprints, majority class.
 
 The classifiers are scikit-learn classifiers over graphs with the interface of `GDLNNClassifier`. PL4XGL is in
-`gdlnn.model`, since it shares its programs.
+`repro.pl4xgl`.
 """
 
 from repro.baselines.base import (

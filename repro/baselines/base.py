@@ -35,13 +35,6 @@ class Baseline(GraphEstimator):
     """A classifier of graphs: checks input, and turns probabilities into labels.
 
     Subclasses are dataclasses whose fields are the parameters, and implement `_fit` and `_proba`.
-
-    Attributes
-    ----------
-    classes_
-        The labels.
-    n_node_features_, n_edge_features_
-        Numbers of features of the training graphs.
     """
 
     validation_fraction: float = 0.0
@@ -49,15 +42,10 @@ class Baseline(GraphEstimator):
     seed: int
 
     def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None, *, validation: Validation = None) -> Self:
-        """Train on graphs and labels.
+        """Train on graphs and labels; without `y` those of the dataset.
 
-        Parameters
-        ----------
-        X, y
-            Graphs and labels; without `y` those of the dataset.
-        validation
-            The validation set for early stopping: a fraction of the training graphs, ``(graphs, y)`` or a
-            dataset. It is not trained on; a baseline without early stopping does not use it.
+        The validation set is for early stopping: a fraction of the training graphs, ``(graphs, y)`` or a
+        dataset. It is not trained on.
         """
         data = as_labelled(X, y)
         if not len(data):
@@ -98,13 +86,7 @@ class Baseline(GraphEstimator):
 
 @dataclass(eq=False, repr=False)
 class MajorityClassifier(Baseline):
-    """Predict the most frequent label of the training graphs, with the shares of labels as probabilities.
-
-    Parameters
-    ----------
-    seed
-        Part of the common interface; nothing here is random.
-    """
+    """Predict the most frequent label of the training graphs, with the shares of labels as probabilities."""
 
     seed: int = 0
 
@@ -122,25 +104,7 @@ class FingerprintForestClassifier(Baseline):
     Fingerprints are computed from the graphs, so it works on every dataset whose schema says that its
     graphs are molecules. If the graphs hold no hydrogens, charges or rings, RDKit works them out.
 
-    Parameters
-    ----------
-    radius
-        Largest distance from the centre of an environment to its rim, in bonds.
-    n_bits
-        Length of the fingerprint.
-    n_trees
-        Number of trees.
-    class_weight
-        "balanced" gives every class the same weight, None every graph.
-    seed
-        Seed of the forest.
-    n_jobs
-        Threads.
-
-    Attributes
-    ----------
-    forest_
-        The fitted forest.
+    `class_weight` "balanced" gives every class the same weight, None every graph.
     """
 
     radius: int = 2
@@ -161,22 +125,7 @@ class FingerprintForestClassifier(Baseline):
 
 @dataclass(eq=False, repr=False)
 class PooledForestClassifier(Baseline):
-    """A random forest on pooled node and edge features: what a graph is made of, without its structure.
-
-    Parameters
-    ----------
-    n_trees
-        Number of trees.
-    seed
-        Seed of the forest.
-    n_jobs
-        Threads.
-
-    Attributes
-    ----------
-    pooled_, forest_
-        The fitted features and the fitted forest.
-    """
+    """A random forest on pooled node and edge features: what a graph is made of, without its structure."""
 
     n_trees: int = 500
     seed: int = 0
@@ -203,13 +152,7 @@ def _forest(
 def fingerprints(
     graphs: list[Graph], schema: Schema | None, radius: int = 2, n_bits: int = 2048
 ) -> npt.NDArray[np.uint8]:
-    """Return one row of bits per molecule.
-
-    Raises
-    ------
-    ModelError
-        If the graphs are not molecules.
-    """
+    """Return one row of bits per molecule."""
     if schema is None or schema.domain != "molecule":
         raise ModelError(
             "fingerprints: expected molecules (a schema with domain 'molecule'), got other graphs"

@@ -1,45 +1,194 @@
-"""GCN, GIN, GAT and the pooling MLP as classifiers of graphs, and as files.
-
-A saved network is a safetensors file whose header says the rest; reading it runs no code.
-"""
+"""GCN, GIN, GAT and the pooling MLP as classifiers of graphs: PyTorch Geometric's models, trained alike."""
 
 from __future__ import annotations
 
-import json
+import time
+import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
 
 from gdlnn.errors import ModelError
-from gdlnn.graphs import Schema
-from gdlnn.io.atomic import atomic_write
-from gdlnn.model.inputs import is_whole
 from gdlnn.model.network import choose_device, one_thread, seeded
 from repro.baselines.base import Baseline, FloatArray, IntArray
-from repro.baselines.network import (
-    HEADS,
-    GraphNetwork,
-    Kind,
-    Pooling,
-    is_dead,
-    probabilities,
-    train_network,
-)
-from repro.baselines.tensors import Column, FeatureEncoder, GraphTensors
+
+with warnings.catch_warnings():
+    # Its import calls functions that newer versions of torch and Python advise against.
+    warnings.simplefilter("ignore")
+    from torch_geometric.loader import DataLoader
+    from torch_geometric.nn import GINEConv, global_add_pool, global_max_pool, global_mean_pool
+    from torch_geometric.nn.models import GAT, GCN, GIN, MLP
+    from torch_geometric.nn.models.basic_gnn import BasicGNN
+
+    from repro.baselines.encoding import FeatureEncoder, to_data
 
 if TYPE_CHECKING:
-    import os
+    from torch_geometric.data import Data
 
     from gdlnn.graphs import Graph, GraphDataset
 
-POOLINGS = ("mean", "max", "sum")
-ATTEMPTS = 3
-"""How often a network that learnt nothing is initialised again: a baseline should not be weak by bad luck."""
-ATTEMPT_SEEDS = 1_000_003
-FORMAT = "gdlnn-network-1"
+Kind = Literal["gcn", "gin", "gat", "mlp"]
+POOLINGS = {"mean": global_mean_pool, "max": global_max_pool, "sum": global_add_pool}
+HEADS = 4
+MAX_BATCH = 256
+EVALUATION_BATCH = 4096
+PLATEAU = 20
+"""Epochs without a lower validation loss after which the learning rate is halved."""
+LEAST_RATE = 1e-5
+LEARNT = 1e-3
+"""With a perfect validation accuracy and a lower loss than this, nothing is left to learn."""
+
+
+# --- the module -------------------------------------------------------------------------------------------
+
+
+class GINE(BasicGNN):  # type: ignore[misc]
+    """GIN whose messages carry the features of their edges, which PyTorch Geometric has as a layer only."""
+
+    supports_edge_weight = False
+    supports_edge_attr = True
+
+    def init_conv(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
+        """Return one layer."""
+        inner = MLP([in_channels, out_channels, out_channels], norm="batch_norm")
+        layer: nn.Module = GINEConv(inner, train_eps=True, **options)
+        return layer
+
+
+class GraphNetwork(nn.Module):
+    """Embed nodes, pass messages, pool the outputs of all layers, classify what was pooled.
+
+    Edge features enter GIN (as in GINE) and GAT. With the kind "mlp" nodes get no messages.
+    """
+
+    def __init__(self, model: GNNClassifier, n_classes: int) -> None:
+        super().__init__()
+        hidden, n_edges = model.hidden, model.encoder_.n_edge_columns
+        self.kind, self.pool = model.kind, POOLINGS[model.pooling]
+        self.takes_edges = model.kind in ("gin", "gat") and n_edges > 0
+        self.embed = nn.Linear(model.encoder_.n_node_columns, hidden)
+        options: dict[str, Any] = {"norm": "batch_norm", "jk": "cat"}
+        if self.takes_edges:
+            options["edge_dim"] = n_edges
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if model.kind == "mlp":
+                self.nodes = MLP([hidden] * (model.n_layers + 1), norm="batch_norm", plain_last=False)
+            elif model.kind == "gat":
+                self.nodes = GAT(hidden, hidden, model.n_layers, heads=HEADS, **options)
+            elif model.kind == "gcn":
+                self.nodes = GCN(hidden, hidden, model.n_layers, **options)
+            elif self.takes_edges:
+                self.nodes = GINE(hidden, hidden, model.n_layers, **options)
+            else:
+                self.nodes = GIN(hidden, hidden, model.n_layers, train_eps=True, **options)
+        self.head = MLP([2 * hidden, hidden, n_classes], norm=None, dropout=[model.dropout, 0.0])
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        edge_index: torch.Tensor,
+        edge_attr: torch.Tensor | None = None,
+        batch: torch.Tensor | None = None,
+        n_graphs: int | None = None,
+    ) -> torch.Tensor:
+        """Return one logit per graph and class; without `batch` all nodes belong to one graph."""
+        first = self.embed(x)
+        if self.kind == "mlp":
+            nodes = self.nodes(first)
+        else:
+            nodes = self.nodes(first, edge_index, edge_attr=edge_attr if self.takes_edges else None)
+        result: torch.Tensor = self.head(self.pool(torch.cat([first, nodes], dim=1), batch, n_graphs))
+        return result
+
+    def logits(self, batch: Data) -> torch.Tensor:
+        """Return the logits of a batch of graphs."""
+        result: torch.Tensor = self(batch.x, batch.edge_index, batch.edge_attr, batch.batch, batch.num_graphs)
+        return result
+
+
+# --- training ---------------------------------------------------------------------------------------------
+
+
+def train_network(
+    model: GNNClassifier, network: GraphNetwork, train: list[Data], val: list[Data]
+) -> list[dict[str, Any]]:
+    """Train a network in place and leave it in its best state; return a row for every epoch.
+
+    The best state has the highest validation accuracy, of equals the lowest validation loss. Training ends
+    when neither got better for `patience` epochs, or when nothing is left to learn.
+    """
+    optimiser = torch.optim.Adam(
+        network.parameters(), lr=model.learning_rate, weight_decay=model.weight_decay
+    )
+    # At the full rate the validation accuracy swings by several points from one epoch to the next.
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimiser, factor=0.5, patience=PLATEAU, min_lr=min(LEAST_RATE, model.learning_rate)
+    )
+    size = min(MAX_BATCH, max(32, -(-len(train) // 8)))  # about eight steps an epoch
+    batches = DataLoader(train, size, shuffle=True, generator=torch.Generator().manual_seed(model.seed))
+    history: list[dict[str, Any]] = []
+    best, best_loss, best_state, since = (-1.0, 0.0), float("inf"), None, 0
+    for epoch in range(1, model.epochs + 1):
+        started = time.perf_counter()
+        row = {"epoch": epoch, "loss": _epoch(network, optimiser, batches)}
+        history.append({**row, "seconds": time.perf_counter() - started})
+        if not val:
+            continue
+        loss, accuracy = _evaluate(network, val)
+        history[-1] |= {"val_loss": loss, "val_accuracy": accuracy}
+        schedule.step(loss)
+        since += 1
+        if loss < best_loss:
+            best_loss, since = loss, 0
+        if (accuracy, -loss) > best:
+            best, since = (accuracy, -loss), 0
+            best_state = {name: value.clone() for name, value in network.state_dict().items()}
+        if since >= model.patience or (accuracy == 1.0 and loss < LEARNT):
+            break
+    if best_state is not None:
+        network.load_state_dict(best_state)
+    return history
+
+
+def _epoch(network: GraphNetwork, optimiser: torch.optim.Optimizer, batches: Any) -> float:
+    network.train()
+    device = next(network.parameters()).device
+    total, n = torch.zeros((), device=device), 0
+    for batch in batches:
+        if batch.num_graphs < 2:  # batch normalisation cannot learn from one row
+            continue
+        optimiser.zero_grad(set_to_none=True)
+        moved = batch.to(device)
+        loss = cross_entropy(network.logits(moved), moved.y)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        # Summed on the device: asking for the number after each step would make the device wait.
+        total += loss.detach() * batch.num_graphs
+        n += batch.num_graphs
+    return float(total) / max(1, n)
+
+
+def _evaluate(network: GraphNetwork, graphs: list[Data]) -> tuple[float, float]:
+    """Return loss and accuracy; a label not trained on counts as wrong and has no loss."""
+    logits, y = all_logits(network, graphs), torch.tensor([graph.y for graph in graphs])
+    losses = cross_entropy(logits, y, ignore_index=-1, reduction="sum")
+    return float(losses) / max(1, int((y >= 0).sum())), float((logits.argmax(dim=1) == y).float().mean())
+
+
+def all_logits(network: GraphNetwork, graphs: list[Data]) -> torch.Tensor:
+    """Return the logits of graphs, on the CPU."""
+    network.eval()
+    device = next(network.parameters()).device
+    with torch.no_grad():
+        batches = DataLoader(graphs, EVALUATION_BATCH)
+        return torch.cat([network.logits(batch.to(device)).cpu() for batch in batches])
+
+
+# --- classifiers ------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False, repr=False)
@@ -47,133 +196,54 @@ class GNNClassifier(Baseline):
     """A network over graphs; the subclasses say which layers it has.
 
     Nominal features are one-hot, quantities standardised (see `FeatureEncoder`). Nodes are embedded, pass
-    through `n_layers` layers with batch normalisation, are pooled after every layer, and a perceptron
-    classifies what was pooled. On a CPU the result depends on data, parameters and seed alone; on CUDA sums
-    are taken in no fixed order, so last digits may differ.
+    through `n_layers` layers with batch normalisation, are pooled, and a perceptron classifies what was
+    pooled. On a CPU the result depends on data, parameters and seed alone; on CUDA sums are taken in no fixed
+    order, so last digits may differ.
 
-    Parameters
-    ----------
-    pooling
-        "mean", "max" or "sum" over the nodes of a graph.
-    learning_rate, weight_decay
-        Of the Adam optimiser. With a validation set the rate is halved whenever its loss has not fallen for
-        20 epochs.
-    hidden
-        Width of every layer; a multiple of 4 for GAT, which has four heads.
-    n_layers, dropout, layer_dropout
-        Number of layers; share of units dropped before the last linear layer, and before every layer of
-        messages.
-    epochs, patience
-        Most epochs; epochs without a better validation accuracy or loss after which training ends.
-    batch_size
-        Graphs of one step; None for about eight steps an epoch, from 32 to 256 graphs each.
-    class_weight
-        "balanced" gives every class the same weight, None every graph.
-    validation_fraction
-        Share of the training graphs to hold out if `fit` is given no validation set, provided it comes to
-        100 graphs; with fewer, all epochs are trained.
-    seed
-        Seed of weights, order of graphs and dropout.
-    device
-        "auto" (CUDA if there is one), "cpu", "cuda".
-
-    Attributes
-    ----------
-    network_
-        The fitted torch module.
-    encoder_
-        The fitted `FeatureEncoder`.
-    history_
-        Losses and validation accuracy by epoch.
+    With a validation set, the learning rate of Adam is halved whenever its loss has not fallen for 20 epochs,
+    and training ends after `patience` epochs without a better accuracy or loss. Without one,
+    `validation_fraction` of the training graphs is held out if that comes to 100 graphs. `dropout` is before
+    the last linear layer. `history_` has losses and validation accuracy by epoch.
     """
 
     kind: ClassVar[Kind]
-    pooling: Pooling = "mean"
+    pooling: str = "mean"
     learning_rate: float = 0.005
     hidden: int = 64
     weight_decay: float = 0.0
     n_layers: int = 3
     dropout: float = 0.5
-    layer_dropout: float = 0.0
     epochs: int = 500
     patience: int = 100
-    batch_size: int | None = None
-    class_weight: Literal["balanced"] | None = None
     validation_fraction: float = 0.1
     seed: int = 0
     device: str = "auto"
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:
-        self._check_parameters()
+        divisor = HEADS if self.kind == "gat" else 1
+        if self.pooling not in POOLINGS:
+            raise ModelError(f"pooling: expected one of {', '.join(POOLINGS)}, got {self.pooling!r}")
+        if self.hidden < 1 or self.hidden % divisor:
+            raise ModelError(f"hidden: expected a multiple of {divisor}, got {self.hidden!r}")
         device = choose_device(self.device)
         self.encoder_ = FeatureEncoder().fit(train.graphs, train.schema)
-        weights = None
-        if self.class_weight == "balanced":
-            counts = np.bincount(codes, minlength=len(self.classes_))
-            weights = torch.tensor(len(codes) / (len(counts) * counts), dtype=torch.float32, device=device)
-        parts = GraphTensors(train.graphs, codes, self.encoder_, device)
-        held_out = None
+        graphs, held_out = self.data(train.graphs, codes), []
         if val is not None and len(val):
             assert val.y is not None
-            held_out = GraphTensors(val.graphs, self._codes(val.y), self.encoder_, device)
-        for attempt in range(ATTEMPTS):
-            seed = (self.seed + attempt * ATTEMPT_SEEDS) % 2**63
-            with one_thread(), seeded(seed, device):
-                self.network_ = self._new_network().to(device)
-                self.history_ = train_network(self, self.network_, parts, held_out, weights)
-            if not is_dead(self.history_, codes):
-                break
+            held_out = self.data(val.graphs, self._codes(val.y))
+        with one_thread(), seeded(self.seed, device):
+            self.network_ = GraphNetwork(self, len(self.classes_)).to(device)
+            self.history_ = train_network(self, self.network_, graphs, held_out)
         self.network_.eval()
 
-    def _new_network(self) -> GraphNetwork:
-        """Return an untrained network of the right sizes."""
-        return GraphNetwork(
-            self.kind,
-            self.encoder_.n_node_columns,
-            self.encoder_.n_edge_columns,
-            len(self.classes_),
-            self.hidden,
-            self.n_layers,
-            self.pooling,
-            self.dropout,
-            self.layer_dropout,
-        )
-
-    def tensors(self, graphs: list[Graph]) -> GraphTensors:
-        """Return graphs as tensors on the device of the fitted network; all labels are 0."""
-        device = next(self.network_.parameters()).device
-        return GraphTensors(graphs, np.zeros(len(graphs), dtype=np.int64), self.encoder_, device)
+    def data(self, graphs: list[Graph], codes: IntArray | None = None) -> list[Data]:
+        """Return graphs as PyTorch Geometric has them; without codes all labels are 0."""
+        numbers = [0] * len(graphs) if codes is None else codes.tolist()
+        return [to_data(graph, self.encoder_, code) for graph, code in zip(graphs, numbers, strict=True)]
 
     def _proba(self, graphs: list[Graph]) -> FloatArray:
         with one_thread():
-            return probabilities(self.network_, self.tensors(graphs))
-
-    def _check_parameters(self) -> None:
-        divisor = HEADS if self.kind == "gat" else 1
-        for name, expected, fine in (
-            ("pooling", f"one of {', '.join(POOLINGS)}", self.pooling in POOLINGS),
-            ("learning_rate", "a number above 0", self.learning_rate > 0),
-            (
-                "hidden",
-                f"a multiple of {divisor} that is at least {divisor}",
-                is_whole(self.hidden, divisor) and self.hidden % divisor == 0,
-            ),
-            ("weight_decay", "a number of at least 0", self.weight_decay >= 0),
-            ("n_layers", "a whole number of at least 1", is_whole(self.n_layers, 1)),
-            ("dropout", "a share from 0 to below 1", 0 <= self.dropout < 1),
-            ("layer_dropout", "a share from 0 to below 1", 0 <= self.layer_dropout < 1),
-            ("epochs", "a whole number of at least 1", is_whole(self.epochs, 1)),
-            ("patience", "a whole number of at least 1", is_whole(self.patience, 1)),
-            (
-                "batch_size",
-                "a whole number of at least 2 or None",
-                self.batch_size is None or is_whole(self.batch_size, 2),
-            ),
-            ("class_weight", "balanced or None", self.class_weight in (None, "balanced")),
-            ("seed", "a whole number of at least 0", is_whole(self.seed, 0)),
-        ):
-            if not fine:
-                raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+            return torch.softmax(all_logits(self.network_, self.data(graphs)).double(), dim=1).numpy()
 
 
 class GCNClassifier(GNNClassifier):
@@ -198,75 +268,3 @@ class PoolingMLPClassifier(GNNClassifier):
     """The same network without messages: node features through a perceptron, then pooled."""
 
     kind = "mlp"
-
-
-# --- files ------------------------------------------------------------------------------------------------
-
-
-def save_network(model: GNNClassifier, path: str | os.PathLike[str]) -> None:
-    """Write a fitted graph network; the file appears when it is complete."""
-    from safetensors.torch import save
-
-    about = {
-        "kind": model.kind,
-        "parameters": model.get_params(),
-        "classes": model.classes_.tolist(),
-        "n_node_features": model.n_node_features_,
-        "n_edge_features": model.n_edge_features_,
-        "schema": None if model.schema_ is None else model.schema_.to_json(),
-        "node_columns": [_column_json(column) for column in model.encoder_.node_],
-        "edge_columns": [_column_json(column) for column in model.encoder_.edge_],
-        "history": model.history_,
-    }
-    weights = {name: value.detach().cpu().contiguous() for name, value in model.network_.state_dict().items()}
-    content = save(weights, {"format": FORMAT, "about": json.dumps(about)})
-    with atomic_write(Path(path)) as handle:
-        handle.write(content)
-
-
-def load_network(path: str | os.PathLike[str], device: str = "auto") -> GNNClassifier:
-    """Read what `save_network` wrote.
-
-    Parameters
-    ----------
-    path
-        The file.
-    device
-        Where it is used: "auto", "cpu" or "cuda".
-    """
-    from safetensors import SafetensorError, safe_open
-
-    file = Path(path)
-    try:
-        with safe_open(str(file), "pt") as content:
-            header = content.metadata() or {}
-            weights = {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118 - no mapping
-    except SafetensorError as error:
-        raise ModelError(f"{file.name}: expected a saved graph network, got {error}") from error
-    if header.get("format") != FORMAT:
-        got = header.get("format")
-        raise ModelError(f"{file.name}: expected a graph network of the format {FORMAT}, got {got!r}")
-    about = json.loads(header["about"])
-    classes = {one.kind: one for one in (GCNClassifier, GINClassifier, GATClassifier, PoolingMLPClassifier)}
-    model: GNNClassifier = classes[about["kind"]](**{**about["parameters"], "device": device})
-    model.classes_ = np.array(about["classes"])
-    model.n_node_features_, model.n_edge_features_ = about["n_node_features"], about["n_edge_features"]
-    model.schema_ = None if about["schema"] is None else Schema.from_json(about["schema"])
-    model.encoder_ = FeatureEncoder()
-    model.encoder_.node_ = [_column(values) for values in about["node_columns"]]
-    model.encoder_.edge_ = [_column(values) for values in about["edge_columns"]]
-    model.history_ = about["history"]
-    model.network_ = model._new_network()
-    model.network_.load_state_dict(weights)
-    model.network_.to(choose_device(device)).eval()
-    return model
-
-
-def _column_json(column: Column) -> dict[str, Any]:
-    values = None if column.values is None else column.values.tolist()
-    return {"values": values, "mean": column.mean, "scale": column.scale}
-
-
-def _column(given: dict[str, Any]) -> Column:
-    values = None if given["values"] is None else np.array(given["values"], dtype=np.float64)
-    return Column(values, given["mean"], given["scale"])

@@ -30,30 +30,13 @@ class WLClassifier(Baseline):
     nominal and ordinal features of the edges to them. The kernel of two graphs is the
     product of their histograms of colours over all iterations, normalised to 1 on the diagonal.
 
-    Parameters
-    ----------
-    n_iter
-        Number of iterations.
-    C
-        Inverse regularisation strength of the support vector machine.
-    edge_labels
-        Whether the features of edges enter the colours.
-    class_weight
-        "balanced" gives every class the same weight, None every graph.
-    seed
-        Part of the common interface; nothing here is random.
-
-    Attributes
-    ----------
-    machine_
-        The fitted support vector machine.
+    `C` is the inverse regularisation strength of the support vector machine.
     """
 
     optimal_assignment: ClassVar[bool] = False
     n_iter: int = 4
     C: float = 10.0
     edge_labels: bool = True
-    class_weight: str | None = None
     seed: int = 0
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
@@ -69,9 +52,7 @@ class WLClassifier(Baseline):
         histograms = self.colours_.fit(train.graphs, train.schema)
         self.steps_: IntArray = np.asarray(histograms.max(axis=0).todense()).ravel().astype(np.int64)
         self.rows_, self.norms_ = self._rows_and_norms(histograms)
-        self.machine_ = SVC(
-            C=self.C, kernel="precomputed", class_weight=self.class_weight, break_ties=len(self.classes_) > 2
-        )
+        self.machine_ = SVC(C=self.C, kernel="precomputed", break_ties=len(self.classes_) > 2)
         self.machine_.fit(self._kernel(self.rows_, self.norms_), codes)
 
     def _rows_and_norms(self, histograms: Any) -> tuple[Any, FloatArray]:
@@ -131,15 +112,7 @@ def _staircase(histograms: Any, steps: IntArray) -> Any:
 
 
 class ColourHistograms:
-    """How often each colour of Weisfeiler–Lehman refinement occurs in each graph, as a sparse matrix.
-
-    Parameters
-    ----------
-    n_iter
-        Number of iterations.
-    edge_labels
-        Whether the features of edges enter the colours.
-    """
+    """How often each colour of Weisfeiler–Lehman refinement occurs in each graph, as a sparse matrix."""
 
     def __init__(self, n_iter: int, edge_labels: bool = True) -> None:
         self.n_iter, self.edge_labels = n_iter, edge_labels

@@ -1,35 +1,34 @@
 """Explaining graph networks by nodes: what a network says about parts of a graph, and two explainers.
 
-GNNExplainer and integrated gradients come from PyTorch Geometric and captum. SubgraphX is in `subgraphx`.
+GNNExplainer and integrated gradients are those of PyTorch Geometric. SubgraphX is in `subgraphx`.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from gdlnn.errors import ExplanationError, ModelError, require
-from gdlnn.graphs import Graph
+from gdlnn.errors import ExplanationError
 from gdlnn.graphs.graph import NodeSubset
 from gdlnn.model.network import one_thread, seeded
-from gdlnn.progress import progress_bar
 from repro.baselines.gnn import GNNClassifier
-from repro.baselines.tensors import Batch
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from torch_geometric import explain as pyg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.graphs import GraphDataset
+    from gdlnn.graphs import Graph
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
-Absent = Literal["removed", "zeros"]
-ABSENT: tuple[Absent, ...] = get_args(Absent)
 BATCH_NODES = 65_536
 """Nodes of one pass on a CPU; an accelerator takes sixteen times as many."""
 MAX_CACHED = 1_000_000
@@ -42,36 +41,17 @@ MAX_CACHED = 1_000_000
 class CoalitionValues:
     """The probability of a class for parts of a graph, each given as a mask over its nodes.
 
-    Nodes that are present keep their features: a degree is not recomputed. A mask is asked only once.
+    Nodes outside a mask stay, with features of zero. A mask is asked only once.
 
-    Parameters
-    ----------
-    model
-        A fitted graph network.
-    graph
-        The graph.
-    target
-        The position of the class in `classes_`; by default the predicted one.
-    absent
-        What happens to the other nodes: "removed" leaves the induced subgraph, "zeros" keeps nodes and edges
-        and sets all features of these nodes to zero.
-
-    Attributes
-    ----------
-    probabilities
-        What the network says about the whole graph.
-    n_drawn, n_asked
-        Coalitions that were given, and those of them that were new and went through the network.
+    `target` is the position of the class in `classes_`, by default the predicted one. `probabilities` is what
+    the network says about the whole graph; `n_drawn` and `n_asked` count the coalitions that were given, and
+    those of them that were new and went through the network.
     """
 
-    def __init__(
-        self, model: GNNClassifier, graph: Graph, target: int | None = None, absent: Absent = "removed"
-    ) -> None:
-        self._network = check_network(model)
-        check_absent(absent)
-        self.model, self.graph, self.absent = model, graph, absent
-        self.n_drawn = self.n_asked = 0
-        self._tensors = model.tensors([graph])
+    def __init__(self, model: GNNClassifier, graph: Graph, target: int | None = None) -> None:
+        self._network, self.n_drawn, self.n_asked = checked_network(model), 0, 0
+        self._device = next(self._network.parameters()).device
+        self._data = model.data([graph])[0].to(self._device)
         self._cache: dict[bytes, float] = {}
         self.probabilities: FloatArray = model.predict_proba([graph])[0]
         self.target = int(self.probabilities.argmax()) if target is None else target
@@ -79,8 +59,7 @@ class CoalitionValues:
     def __call__(self, masks: BoolArray) -> FloatArray:
         """Return the probability of the target class for every row of `masks`, coalitions × nodes."""
         self.n_drawn += len(masks)
-        packed = np.packbits(masks, axis=1)
-        keys = [row.tobytes() for row in packed]
+        keys = [row.tobytes() for row in np.packbits(masks, axis=1)]
         if len(self._cache) > MAX_CACHED:
             self._cache.clear()
         # The first place of every mask that is not known yet.
@@ -94,51 +73,39 @@ class CoalitionValues:
 
     def logits(self, masks: BoolArray) -> torch.Tensor:
         """Return what the network says about every row of `masks`: coalitions × classes."""
-        device = self._tensors.device
-        batch_nodes = BATCH_NODES * (16 if device.type == "cuda" else 1)
-        size = max(1, batch_nodes // max(1, self.graph.n_nodes))
+        batch_nodes = BATCH_NODES * (16 if self._device.type == "cuda" else 1)
+        size = max(1, batch_nodes // max(1, masks.shape[1]))
+        parts = [masks[first : first + size] for first in range(0, len(masks), size)]
         with one_thread(), torch.no_grad():
-            several = [
-                self._network(self._batch(torch.from_numpy(np.ascontiguousarray(some)).to(device)))
-                for some in (masks[first : first + size] for first in range(0, len(masks), size))
-            ]
-        return torch.cat(several)
+            return torch.cat([self._copies(np.ascontiguousarray(part)) for part in parts])
 
-    def _batch(self, kept: torch.Tensor) -> Batch:
-        """Return one copy of the graph for each mask, side by side."""
-        whole = self._tensors
-        if self.absent == "zeros":
-            return whole.copies(whole.x[None] * kept[:, :, None].to(whole.x.dtype))
-        return whole.subgraphs(kept)
+    def _copies(self, masks: BoolArray) -> torch.Tensor:
+        """Return the logits of one copy of the graph for each mask, side by side."""
+        data, (n_copies, n) = self._data, masks.shape
+        copies = torch.arange(n_copies, device=self._device)
+        x = data.x[None] * torch.from_numpy(masks).to(self._device)[:, :, None]
+        ends = (data.edge_index[:, None, :] + (copies * n)[None, :, None]).reshape(2, -1)
+        attributes = None if data.edge_attr is None else data.edge_attr.repeat(n_copies, 1)
+        batch = copies.repeat_interleave(n)
+        result: torch.Tensor = self._network(
+            x.reshape(n_copies * n, x.shape[2]), ends, attributes, batch, n_copies
+        )
+        return result
 
 
 def predict_masked(model: GNNClassifier, graph: Graph, masks: BoolArray) -> list[Any]:
     """Return what a network predicts for a graph in which the nodes outside a mask have features of zero."""
-    logits = CoalitionValues(model, graph, absent="zeros").logits(masks)
+    logits = CoalitionValues(model, graph).logits(masks)
     labels: list[Any] = model.classes_[logits.argmax(dim=1).cpu().numpy()].tolist()
     return labels
 
 
-def check_network(model: GNNClassifier) -> torch.nn.Module:
+def checked_network(model: Any) -> torch.nn.Module:
     """Return the fitted torch module of a graph network; refuse any other model."""
-    if not isinstance(model, GNNClassifier):
-        raise ExplanationError(f"model: expected a GCN, GIN, GAT or MLP, got a {type(model).__name__}")
-    if not hasattr(model, "network_"):
-        raise ModelError(f"model: expected a fitted {type(model).__name__}, got one that is not fitted")
+    if not isinstance(model, GNNClassifier) or not hasattr(model, "network_"):
+        raise ExplanationError(f"model: expected a fitted GCN, GIN, GAT or MLP, got a {type(model).__name__}")
     network: torch.nn.Module = model.network_
     return network
-
-
-def check_absent(absent: str) -> None:
-    """Refuse an unknown value of `absent`."""
-    if absent not in ABSENT:
-        raise ExplanationError(f"absent: expected one of {', '.join(ABSENT)}, got {absent!r}")
-
-
-def check_whole(name: str, value: object) -> None:
-    """Raise an error unless the value is a whole number of at least 1."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ExplanationError(f"{name}: expected a whole number of at least 1, got {value!r}")
 
 
 # --- explainers -------------------------------------------------------------------------------------------
@@ -148,162 +115,75 @@ def check_whole(name: str, value: object) -> None:
 class NodeExplanation(NodeSubset):
     """A part of a graph that explains what a graph network says about it.
 
-    Attributes
-    ----------
-    graph
-        The graph.
-    prediction, probability
-        The predicted class and its probability.
-    target
-        The class that is explained.
-    nodes
-        The nodes of the explanation, sorted.
-    score
-        How much the explanation matters to the explainer: for SubgraphX the Shapley value, else None.
-    node_scores
-        How much each node of the graph matters to the explainer.
+    The predicted class is explained. `score` is how much the explanation matters to SubgraphX, its Shapley
+    value; `node_scores` is how much each node matters to the explainer.
     """
 
     graph: Graph
     prediction: Any
     probability: float
-    target: Any
     nodes: tuple[int, ...]
     score: float | None
     node_scores: FloatArray
 
 
 class NodeExplainer:
-    """An explainer of graph networks.
-
-    Subclasses are dataclasses whose fields are the parameters, and implement `explain_sizes`.
-    """
+    """An explainer of what a graph network predicts; subclasses implement `explain_sizes`."""
 
     model: GNNClassifier
-    progress: bool = False
 
-    def __post_init__(self) -> None:
-        check_network(self.model)
-
-    def explain_sizes(self, graph: Graph, sizes: Sequence[int], target: Any = None) -> list[NodeExplanation]:
+    def explain_sizes(self, graph: Graph, sizes: Sequence[int]) -> list[NodeExplanation]:
         """Explain one graph with several sizes; what they share is computed once."""
         raise NotImplementedError
 
-    @overload
-    def explain(self, graphs: Graph, n_nodes: int = 5, target: Any = None) -> NodeExplanation: ...
-    @overload
-    def explain(
-        self, graphs: Sequence[Graph] | GraphDataset, n_nodes: int = 5, target: Any = None
-    ) -> list[NodeExplanation]: ...
-    def explain(
-        self, graphs: Graph | Sequence[Graph] | GraphDataset, n_nodes: int = 5, target: Any = None
-    ) -> NodeExplanation | list[NodeExplanation]:
-        """Return the explanation of one graph, or of each of several.
+    def explain(self, graph: Graph, n_nodes: int = 5) -> NodeExplanation:
+        """Return an explanation of at most `n_nodes` nodes.
 
-        Parameters
-        ----------
-        graphs
-            One graph, or several.
-        n_nodes
-            Most nodes of an explanation. SubgraphX gives the smallest connected part it met if that is
-            larger; the others name exactly this many nodes, which need not be connected.
-        target
-            The class to explain; by default the predicted one.
+        SubgraphX gives the smallest connected part it met if that is larger; the others name exactly this
+        many nodes, which need not be connected.
         """
-        if isinstance(graphs, Graph):
-            return self.explain_sizes(graphs, [n_nodes], target)[0]
-        listed, found = list(graphs), []
-        with progress_bar(type(self).__name__, len(listed), wanted=self.progress, transient=True) as update:
-            for graph in listed:
-                found += self.explain_sizes(graph, [n_nodes], target)
-                update(advance=1)
-        return found
-
-    def _class_position(self, target: Any) -> int | None:
-        """Return the position of a class in `classes_`; None stands for the predicted one."""
-        if target is None:
-            return None
-        classes = self.model.classes_.tolist()
-        if target not in classes:
-            known = ", ".join(map(repr, classes))
-            raise ExplanationError(f"target: expected one of the classes {known}, got {target!r}")
-        return int(classes.index(target))
+        if n_nodes < 1:
+            raise ExplanationError(f"n_nodes: expected a whole number of at least 1, got {n_nodes!r}")
+        return self.explain_sizes(graph, [n_nodes])[0]
 
 
 class _NodeScores(NodeExplainer):
     """An explainer that scores nodes one by one and names those with the largest scores."""
 
-    def _scores(self, graph: Graph, target: int) -> FloatArray:
+    def scores(self, graph: Graph) -> FloatArray:
+        """Return how much each node of a graph matters for the predicted class."""
         raise NotImplementedError
 
-    def scores(self, graph: Graph, target: Any = None) -> FloatArray:
-        """Return how much each node of a graph matters for a class, by default the predicted one."""
-        position = self._class_position(target)
-        if position is None:
-            position = int(self.model.predict_proba([graph])[0].argmax())
-        return self._scores(graph, position) if graph.n_nodes else np.zeros(0)
-
-    def explain_sizes(self, graph: Graph, sizes: Sequence[int], target: Any = None) -> list[NodeExplanation]:
+    def explain_sizes(self, graph: Graph, sizes: Sequence[int]) -> list[NodeExplanation]:
         """Explain one graph with several sizes; its nodes are scored once."""
-        for size in sizes:
-            check_whole("n_nodes", size)
-        said = self.model.predict_proba([graph])[0]
-        scores = self.scores(graph, target)
+        network = checked_network(self.model)
+        network.eval()
+        chances = self.model.predict_proba([graph])[0]
+        scores = self.scores(graph) if graph.n_nodes else np.zeros(0)
         order = np.argsort(-scores, kind="stable")
-        predicted = self.model.classes_[said.argmax()]
-        wanted, chance = predicted if target is None else target, float(said.max())
+        about = (graph, self.model.classes_[chances.argmax()], float(chances.max()))
         return [
-            NodeExplanation(
-                graph, predicted, chance, wanted, tuple(np.sort(order[:size]).tolist()), None, scores
-            )
-            for size in sizes
+            NodeExplanation(*about, tuple(np.sort(order[:size]).tolist()), None, scores) for size in sizes
         ]
 
-
-@dataclass(eq=False)
-class GNNExplainer(_NodeScores):
-    """GNNExplainer of Ying et al. with a mask over nodes, as implemented in PyTorch Geometric.
-
-    Parameters
-    ----------
-    model
-        A fitted graph network.
-    epochs, learning_rate
-        Steps of the mask's optimisation, and their size.
-    seed
-        Seed of the mask's initial values.
-    """
-
-    model: GNNClassifier
-    epochs: int = 100
-    learning_rate: float = 0.01
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("epochs", self.epochs)
-
-    def _scores(self, graph: Graph, target: int) -> FloatArray:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            pyg: Any = require("torch_geometric.explain", "repro", "GNNExplainer")
-        whole = self.model.tensors([graph])
+    def _masked(self, graph: Graph, algorithm: Any, mask_type: str, seed: int) -> FloatArray:
+        """Return what an algorithm of PyTorch Geometric finds about nodes: nodes × 1, or × columns."""
+        data = self.model.data([graph])[0].to(next(self.model.network_.parameters()).device)
         explainer = pyg.Explainer(
-            model=_OverNodes(self.model.network_).eval(),
-            algorithm=pyg.GNNExplainer(epochs=self.epochs, lr=self.learning_rate),
-            explanation_type="phenomenon",
-            node_mask_type="object",
-            model_config={"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"},
+            model=_Probabilities(self.model.network_).eval(),
+            algorithm=algorithm,
+            explanation_type="model",
+            node_mask_type=mask_type,
+            model_config={"mode": "multiclass_classification", "task_level": "graph", "return_type": "probs"},
         )
-        wanted = torch.tensor([target], device=whole.device)
-        with one_thread(), seeded(self.seed, whole.device), warnings.catch_warnings():
+        with one_thread(), seeded(seed, data.x.device), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = explainer(whole.x, whole.ends, target=wanted, edge_attr=whole.edge_attr)
-        return np.asarray(found.node_mask.detach().cpu().numpy()[:, 0], dtype=np.float64)
+            found = explainer(data.x, data.edge_index, edge_attr=data.edge_attr)
+        return np.asarray(found.node_mask.detach().cpu().numpy(), dtype=np.float64)
 
 
-class _OverNodes(torch.nn.Module):
-    """A network as PyTorch Geometric calls one: with the features and edges of a single graph."""
+class _Probabilities(torch.nn.Module):
+    """A network whose outputs are probabilities."""
 
     def __init__(self, network: torch.nn.Module) -> None:
         super().__init__()
@@ -312,38 +192,31 @@ class _OverNodes(torch.nn.Module):
     def forward(
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_attr: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return the logits of the graph."""
-        nodes = torch.zeros(len(x), dtype=torch.long, device=x.device)
-        logits: torch.Tensor = self.network(Batch(x, edge_index, edge_attr, nodes, 1, nodes[:1]))
-        return logits
+        """Return the probabilities of the classes of one graph."""
+        return torch.softmax(self.network(x, edge_index, edge_attr), dim=1)
+
+
+@dataclass(eq=False)
+class GNNExplainer(_NodeScores):
+    """GNNExplainer of Ying et al. with a mask over nodes; `seed` is that of the mask's initial values."""
+
+    model: GNNClassifier
+    epochs: int = 100
+    seed: int = 0
+
+    def scores(self, graph: Graph) -> FloatArray:
+        """Return the mask over nodes after `epochs` steps."""
+        return self._masked(graph, pyg.GNNExplainer(epochs=self.epochs, lr=0.01), "object", self.seed)[:, 0]
 
 
 @dataclass(eq=False)
 class NodeIntegratedGradients(_NodeScores):
-    """Integrated gradients of a class's probability from features of zero, through captum, summed by node.
-
-    Parameters
-    ----------
-    model
-        A fitted graph network.
-    n_steps
-        Points on the way from zero to the graph's own features.
-    """
+    """Integrated gradients of a class's probability from features of zero, through captum, summed by node."""
 
     model: GNNClassifier
     n_steps: int = 50
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("n_steps", self.n_steps)
-
-    def _scores(self, graph: Graph, target: int) -> FloatArray:
-        captum: Any = require("captum.attr", "gradients", "Integrated gradients")
-        whole = self.model.tensors([graph])
-
-        def probability(x: torch.Tensor) -> torch.Tensor:
-            return torch.softmax(self.model.network_(whole.copies(x)), dim=1)[:, target]
-
-        with one_thread():
-            found = captum.IntegratedGradients(probability).attribute(whole.x[None], n_steps=self.n_steps)
-        return np.asarray(found[0].sum(dim=1).detach().cpu().numpy(), dtype=np.float64)
+    def scores(self, graph: Graph) -> FloatArray:
+        """Return the sum over the features of each node."""
+        algorithm = pyg.CaptumExplainer("IntegratedGradients", n_steps=self.n_steps)
+        return np.asarray(self._masked(graph, algorithm, "attributes", 0).sum(axis=1))

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import ExplanationError
-from repro.baselines.node_explainers import (
-    Absent,
-    CoalitionValues,
-    NodeExplainer,
-    NodeExplanation,
-    check_absent,
-    check_whole,
-)
+from repro.baselines.node_explainers import CoalitionValues, NodeExplainer, NodeExplanation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -122,19 +114,6 @@ class ShapleySampler:
     The players are the part itself, as one, and every node within `n_hops` of it; all others stay absent. In
     a random order of the players, the coalition consists of those before the part. The same orders serve all
     parts of a graph, so that values do not depend on the order of asking.
-
-    Parameters
-    ----------
-    values
-        The worth of coalitions.
-    neighbours
-        The graph.
-    n_hops
-        Reach of the network.
-    n_samples
-        Number of orders drawn.
-    rng
-        Draws them.
     """
 
     def __init__(
@@ -179,16 +158,8 @@ class TreeNode:
 class SubgraphTree:
     """The search tree of one graph: connected parts, each one node (and what hung on it) less than the last.
 
-    Parameters
-    ----------
-    neighbours
-        The graph.
-    worth
-        Returns the rewards of parts.
-    n_children, min_nodes, exploration, high_first
-        As for `SubgraphX`.
-    order
-        Nodes in the order in which those of equal degree are tried, so that their numbers play no role.
+    `worth` returns the rewards of parts; nodes of equal degree are tried in the given order, so that their
+    numbers play no role.
     """
 
     def __init__(
@@ -198,12 +169,11 @@ class SubgraphTree:
         n_children: int,
         min_nodes: int,
         exploration: float,
-        high_first: bool,
         order: Sequence[int],
     ) -> None:
         self._neighbours, self._worth, self._order = neighbours, worth, order
         self._n_children, self._min_nodes = n_children, min_nodes
-        self._exploration, self._sign = exploration, -1 if high_first else 1
+        self._exploration = exploration
         self._nodes: dict[int, TreeNode] = {}
         (self._root,) = self._met([neighbours.whole])
 
@@ -227,7 +197,7 @@ class SubgraphTree:
     def _pruned(self, part: int) -> list[int]:
         near = self._neighbours.of_node
         nodes = [node for node in self._order if part >> node & 1]
-        nodes.sort(key=lambda node: self._sign * (near[node] & part).bit_count())
+        nodes.sort(key=lambda node: (near[node] & part).bit_count())
         connected = self._neighbours.largest_component(part) == part
         cut = (self._neighbours.without(part, node, connected) for node in nodes[: self._n_children])
         return list(dict.fromkeys(cut))
@@ -254,20 +224,13 @@ class SubgraphTree:
 class Search:
     """What a search met in one graph.
 
-    Attributes
-    ----------
-    graph, prediction, probability, target
-        As in `NodeExplanation`.
-    rewards
-        The visited parts, and their Shapley values.
-    n_drawn, n_asked
-        Coalitions that were drawn, and those of them that differ and went through the network.
+    `rewards` has the visited parts with their Shapley values; coalitions were drawn, and those of them that
+    differ were asked.
     """
 
     graph: Graph
     prediction: Any
     probability: float
-    target: Any
     rewards: dict[int, float]
     n_drawn: int
     n_asked: int
@@ -282,7 +245,7 @@ class Search:
             least = min(part.bit_count() for part in self.rewards)
             fitting = [part for part in self.rewards if part.bit_count() == least]
         best = min(fitting, key=lambda part: (-self.rewards[part], part.bit_count(), part))
-        known = (self.graph, self.prediction, self.probability, self.target)
+        known = (self.graph, self.prediction, self.probability)
         return NodeExplanation(*known, tuple(bits(best)), self.rewards[best], self.node_scores)
 
     @property
@@ -301,36 +264,13 @@ class Search:
 class SubgraphX(NodeExplainer):
     """Explain a graph network by the connected subgraph with the largest Shapley value.
 
-    A Monte Carlo tree search prunes one node at a time, down to `min_nodes`; of what a cut leaves, the
-    largest connected part goes on. One search serves all sizes of explanations. The defaults are those
-    published with the method: 20 rollouts, 14 children, 5 nodes, λ = 10, 100 samples, nodes of low degree
-    pruned first.
+    A Monte Carlo tree search prunes one node at a time, down to `min_nodes`, nodes of low degree first; of
+    what a cut leaves, the largest connected part goes on. One search serves all sizes of explanations. Nodes
+    outside a coalition have features of zero. The defaults are those published with the method.
 
-    Parameters
-    ----------
-    model
-        A fitted graph network: `GINClassifier` and its kin.
-    n_rollouts
-        Walks from the whole graph to a small part of it.
-    n_children
-        Most children of a node of the tree: the nodes that may be pruned next.
-    min_nodes
-        Parts of this size are not pruned further.
-    exploration
-        λ of the choice among children: the weight of their own value against what was found below them.
-    n_samples
-        Orders of players for a Shapley value.
-    n_hops
-        Reach of the players; by default the number of layers of the network.
-    high_first
-        Prune nodes of high degree first: faster, and less good according to the paper.
-    absent
-        What happens to nodes outside a coalition: "zeros" gives them features of zero, as published;
-        "removed" removes them with their edges.
-    seed
-        Seed of the samples; the same seed gives the same explanation.
-    progress
-        Show a bar when several graphs are explained.
+    A rollout is a walk from the whole graph to a small part of it. `exploration` is λ of the choice among at
+    most `n_children` children: the weight of their own value against what was found below them. `n_samples`
+    is the number of orders of players for a Shapley value.
     """
 
     model: GNNClassifier
@@ -339,41 +279,19 @@ class SubgraphX(NodeExplainer):
     min_nodes: int = 5
     exploration: float = 10.0
     n_samples: int = 100
-    n_hops: int | None = None
-    high_first: bool = False
-    absent: Absent = "zeros"
     seed: int = 0
-    progress: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("n_rollouts", "n_children", "min_nodes", "n_samples"):
-            check_whole(name, getattr(self, name))
-        if self.exploration < 0:
-            raise ExplanationError(f"exploration: expected a number of at least 0, got {self.exploration}")
-        check_absent(self.absent)
-
-    def search(self, graph: Graph, target: Any = None) -> Search:
-        """Search one graph; the result gives explanations of all sizes.
-
-        Parameters
-        ----------
-        graph
-            The graph.
-        target
-            The class to explain; by default the predicted one.
-        """
-        values = CoalitionValues(self.model, graph, self._class_position(target), self.absent)
+    def search(self, graph: Graph) -> Search:
+        """Search one graph; the result gives explanations of all sizes."""
+        values = CoalitionValues(self.model, graph)
         rng = np.random.default_rng(self.seed)
         neighbours = Neighbours.of(graph)
-        n_hops = self.model.n_layers if self.n_hops is None else self.n_hops
         tree = SubgraphTree(
             neighbours,
-            ShapleySampler(values, neighbours, n_hops, self.n_samples, rng),
+            ShapleySampler(values, neighbours, self.model.n_layers, self.n_samples, rng),
             self.n_children,
             self.min_nodes,
             self.exploration,
-            self.high_first,
             rng.permutation(graph.n_nodes).tolist(),
         )
         for _ in range(self.n_rollouts if graph.n_nodes else 0):
@@ -383,15 +301,12 @@ class SubgraphX(NodeExplainer):
             graph,
             self.model.classes_[predicted],
             float(values.probabilities[predicted]),
-            self.model.classes_[values.target],
             tree.rewards,
             values.n_drawn,
             values.n_asked,
         )
 
-    def explain_sizes(self, graph: Graph, sizes: Sequence[int], target: Any = None) -> list[NodeExplanation]:
+    def explain_sizes(self, graph: Graph, sizes: Sequence[int]) -> list[NodeExplanation]:
         """Explain one graph with several sizes by one search."""
-        for size in sizes:
-            check_whole("n_nodes", size)
-        search = self.search(graph, target)
+        search = self.search(graph)
         return [search.best(size) for size in sizes]

@@ -1,24 +1,24 @@
-"""The studies of explanations and of cost: cells, resuming, time limits, curves, tables, the command line."""
+"""The studies of explanations, cost and motifs: cells, time limits, curves, tables, the command line."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from repro import EXPLAINERS, METHODS, ExplanationPlan, MotifStudy, RunConfig, Store, Study, Task
-from repro import methods as methods_module
+from repro import cost, explain, explainers
 from repro.__main__ import main
 from repro.baselines import SubgraphX
-from repro.cost import costs_of, write_cost
-from repro.curves import Curve, Point, curves_of, explain_report, write_explain
-from repro.explanations import chosen_configuration, sampled_rows
+from repro.cells import RunConfig, Study, append_cell, read_cells
+from repro.explainers import EXPLAINERS, chosen_configuration, run_explanations, sampled_rows
 from repro.inputs import forget, load_split
-from repro.pool import OutOfTimeError, time_limit
+from repro.methods import METHODS
+from repro.motifs import MotifStudy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 SMALL = "synthetic:ba-2motifs:60:3"
 ALL = list(EXPLAINERS)
 PUBLISHED = dict(METHODS)
+COMPUTE = {"explain": explain.compute_scores, "cost": cost.compute_times}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,13 +44,13 @@ def _quick() -> Iterator[None]:
         for name, fixed in (
             ("gin", {"n_layers": 2, "epochs": 3, "hidden": 8}),
             ("gdlnn", {"epochs": 3}),
-            ("gdlnn-v1", {"epochs": 3}),
             ("gdlnn-paper", {"epochs": 3}),
         ):
-            patch.setitem(METHODS, name, replace(METHODS[name], fixed=fixed, quick={}))
+            quick = {"epsilon": 0.1} if name == "gdlnn-paper" else {}
+            patch.setitem(METHODS, name, replace(METHODS[name], fixed=fixed, quick=quick))
         patch.setattr(SubgraphX, "__init__", init)
-        patch.setattr(methods_module, "N_FEATURES", (5, 1000))
-        patch.setattr(methods_module, "SHARES", (0.2, 0.5, 0.8))
+        patch.setattr(explainers, "N_FEATURES", (5, 1000))
+        patch.setattr(explainers, "SHARES", (0.2, 0.5, 0.8))
         yield
     forget()
 
@@ -58,57 +59,37 @@ def _quick() -> Iterator[None]:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study with all explainers, which tests copy before they change it."""
     folder = tmp_path_factory.mktemp("study")
-    failed, said = study(folder, ALL)
-    assert failed == 0
-    assert said[-1].startswith(f"{len(ALL) + 2}/{len(ALL) + 2} ")  # and two graph networks
+    assert {cell["status"] for cell in cells_of(folder, ALL)} == {"ok"}
     return folder
 
 
-def study(folder: Path, methods: list[str], step: Any = "explain", **options: Any) -> tuple[int, list[str]]:
-    said: list[str] = []
-    given = {"sample": 3, **{k: v for k, v in options.items() if k in ("sample", "seed", "datasets")}}
-    plan = ExplanationPlan(step, given.pop("datasets", [SMALL]), methods, **given)
-    config = RunConfig(
-        str(folder), device="cpu", limit=options.get("limit"), programs=options.get("programs")
-    )
-    failed = Study(plan, config, lambda d, t, says: said.append(f"{d}/{t} {says}")).run()
-    return failed, said
+def cells_of(folder: Path, methods: list[str], kind: str = "explain", **options: Any) -> list[dict[str, Any]]:
+    config = RunConfig(str(folder), device="cpu", limit=options.get("limit"))
+    with Study(kind, config) as study:
+        datasets, sample = options.get("datasets", [SMALL]), options.get("sample", 3)
+        return run_explanations(study, datasets, methods, COMPUTE[kind], sample)
 
 
-def stamps(folder: Path) -> dict[Path, int]:
-    return {file: file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
-
-
-def test_every_explainer_leaves_cells_that_are_not_repeated(tmp_path: Path, filled: Path) -> None:
-    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
-    cells = list(Store(tmp_path).cells("explain"))
-    assert len(cells) == 10 + 3  # SubgraphX has a cell for every graph
-    assert all(cell["status"] == "ok" for cell in cells)
-    assert {"python", "gdlnn", "torch"} <= set(cells[0]["versions"])
+def test_every_explainer_leaves_cells_that_are_not_repeated(filled: Path) -> None:
+    cells = read_cells(filled / "explain.jsonl")
+    assert len(cells) == 8 + 3  # SubgraphX has a cell for every graph
     for cell in cells:
+        assert cell["rows"] == [graph["row"] for graph in cell["graphs"]]
         for graph in cell["graphs"]:
             settings = EXPLAINERS[cell["method"]].settings
             assert [point["setting"] for point in graph["points"]] == list(settings)
-            assert all(0 <= point["n_nodes"] <= graph["n_nodes"] for point in graph["points"])
-            assert graph["points"][0]["truth"] is not None
-            assert 0 <= graph["points"][0]["truth"]["jaccard_at_size"] <= 1
+            assert all(0 <= len(point["nodes"]) <= graph["n_nodes"] for point in graph["points"])
+            assert 0 <= graph["points"][0]["agreement"]["jaccard_at_size"] <= 1
             listed = [p.get("n_supporting", 0) + p.get("n_opposing", 0) for p in graph["points"]]
-            contributes = EXPLAINERS[cell["method"]].technique == "contribution"
-            assert any(listed) == contributes
-    before = stamps(tmp_path)
-    assert study(tmp_path, ALL) == (0, [])
-    assert stamps(tmp_path) == before
-    # What one explainer lost is made again, and nothing else.
-    next((tmp_path / "explain-cells").glob("*pl4xgl*")).unlink()
-    _, said = study(tmp_path, ALL)
-    assert [line.split(" ", 2)[2] for line in said] == ["pl4xgl: 3 explained, 0.0 s"]
+            assert any(listed) == (EXPLAINERS[cell["method"]].technique == "contribution")
+    before = (filled / "explain.jsonl").read_bytes()
+    cells_of(filled, ALL)
+    assert (filled / "explain.jsonl").read_bytes() == before
 
 
 def test_tables_tell_what_cells_say(tmp_path: Path, filled: Path) -> None:
-    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
-    document = tmp_path / "page.md"
-    document.write_text("# Page\n<!-- explain:begin -->\nold\n<!-- explain:end -->\n")
-    text = write_explain(Store(tmp_path), document)
+    cells = read_cells(filled / "explain.jsonl")
+    text = explain.write_explain(tmp_path, cells)
     for part in (
         "Sparsity at equal fidelity",
         "Agreement with the truth",
@@ -118,112 +99,100 @@ def test_tables_tell_what_cells_say(tmp_path: Path, filled: Path) -> None:
         "3 of 6 (sample)",
     ):
         assert part in text
-    assert "old" not in document.read_text()
-    assert "pictures/study-explain.svg" in document.read_text()
-    assert (tmp_path / "pictures" / "study-explain.svg").read_text() == (tmp_path / "explain.svg").read_text()
-    curves = curves_of(Store(tmp_path).cells("explain"))
-    curve = curves[SMALL, "subgraphx"]
-    sizes = [point.sparsity for point in curve.points]
+    points = explain.points_of(cells)
+    sizes = points.loc[SMALL, "subgraphx"]["sparsity"].tolist()
     assert sizes == sorted(sizes, reverse=True)
-    assert len((tmp_path / "explain.csv").read_text().splitlines()) == 1 + sum(
-        len(curve.points) for curve in curves.values()
-    )
+    assert points.loc[SMALL, "pl4xgl"]["fidelity_masked"].isna().all()
+    assert len((tmp_path / "explain.csv").read_text().splitlines()) == 1 + len(points)
     # The same cells give the same bytes.
     before = (tmp_path / "explain.svg").read_bytes()
-    write_explain(Store(tmp_path))
+    explain.write_explain(tmp_path, cells)
     assert (tmp_path / "explain.svg").read_bytes() == before
+
+
+def test_points_by_hand() -> None:
+    def graph(truth: int, predicted: int, part: int, rest: int, n_nodes: int, **more: Any) -> dict[str, Any]:
+        point = {"setting": 1, "nodes": list(range(n_nodes)), "predicted_part": part, "predicted_rest": rest,
+                 "agreement": {}, **more}  # fmt: skip
+        return {"truth": truth, "predicted": predicted, "n_nodes": 4, "points": [point]}
+
+    cell = {"dataset": "D", "method": "pl4xgl", "configuration": {}, "seed": 0, "fingerprint": "", "rows": [],
+            "graphs": [graph(1, 1, 1, 0, 2, agreement={"jaccard": 0.6}), graph(1, 1, 0, 1, 0),
+                       graph(0, 1, 0, 1, 4, agreement={"jaccard": 0.9})]}  # fmt: skip
+    point = explain.points_of([cell]).loc["D", "pl4xgl", 1]
+    assert point["accuracy"] == pytest.approx(2 / 3)
+    assert point["sparsity"] == pytest.approx((0.5 + 1 + 0) / 3)
+    assert point["fidelity"] == pytest.approx((0 + 1 - 1) / 3)
+    assert point["fidelity_plus"] == pytest.approx(1 / 3)
+    assert point["fidelity_minus"] == pytest.approx(2 / 3)
+    assert point["empty"] == pytest.approx(1 / 3)
+    assert point["jaccard"] == pytest.approx(0.75)
+    assert point["found"] == 1.0  # of the graphs that the model gets right
+    assert point["median_share"] == 0.5
+    assert np.isnan(point["has_reason"])
 
 
 def test_cost_adds_up(tmp_path: Path, filled: Path) -> None:
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     methods = ["gdlnn-paper", "pl4xgl", "subgraphx"]
-    failed, _ = study(tmp_path, methods, "cost", sample=2)
-    assert failed == 0
-    store = Store(tmp_path)
-    costs = costs_of(store.cells("cost"), store.cells("network"), {(SMALL, "gdlnn-paper"): 12.5})
-    ours, rival = costs[SMALL, "gdlnn-paper"], costs[SMALL, "subgraphx"]
-    assert ours.tuning == 12.5
-    assert ours.mining_cpu > 0
-    assert rival.mining_cpu == 0
-    assert rival.fit is not None
-    assert rival.fit > 0
-    assert (ours.n_graphs, rival.n_graphs, rival.n_test) == (2, 2, 6)
-    assert ours.total(10) - ours.total(0) == pytest.approx(10 * (ours.predict_cpu + ours.explain_cpu))  # type: ignore[operator]
-    text = write_cost(store)
+    cells = cells_of(tmp_path, methods, "cost", sample=2)
+    costs = cost.costs_of(cells)
+    ours, rival = costs.loc[(SMALL, "gdlnn-paper")], costs.loc[(SMALL, "subgraphx")]
+    assert ours["mining_cpu"] > 0
+    assert rival["mining_cpu"] == 0
+    assert rival["fit"] > 0
+    assert rival["n_asked"] <= rival["n_drawn"]
+    assert (ours["n_graphs"], rival["n_graphs"], rival["n_test"]) == (2, 2, 6)
+    assert ours["each"] == pytest.approx(ours["predict_cpu"] + ours["explain_cpu"])
+    assert ours["ratio"] == pytest.approx(rival["explain_cpu"] / ours["explain_cpu"])
+    text = cost.write_cost(tmp_path, cells)
     assert "Cost of an explanation" in text
     assert " ×)" in text
     assert (tmp_path / "cost.svg").read_text().startswith("<?xml")
-    assert study(tmp_path, methods, "cost", sample=2) == (0, [])
 
 
-def test_a_cell_that_runs_out_of_time_says_so_and_is_tried_with_more(
+def test_graphs_that_run_out_of_time_are_counted(
     tmp_path: Path, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
-    shutil.rmtree(tmp_path / "explain-cells")  # the network stays
+    (tmp_path / "explain.jsonl").unlink()  # the model stays
     real = SubgraphX.search
-    rows = sampled_rows(6, 3, 0)
+    split, _ = load_split(SMALL, "paper", "paper", None)
+    slow_name = split.test.graphs[sampled_rows(6, 3, 0)[1]].name
 
-    def slow(self: Any, graph: Any, target: Any = None) -> Any:
+    def slow(self: Any, graph: Any) -> Any:
         time.sleep(3 if graph.name == slow_name else 0)
-        return real(self, graph, target)
+        return real(self, graph)
 
-    split, _ = load_split(SMALL, "paper", "paper", RunConfig(str(tmp_path), device="cpu"))
-    names = [split.test.graphs[row].name for row in rows]
-    slow_name = names[1]
-    assert len(set(names)) == 3
     monkeypatch.setattr(SubgraphX, "search", slow)
-    failed, said = study(tmp_path, ["subgraphx"], limit=1.5)
-    assert failed == 0
-    assert sum("not finished in 1.5 s" in line for line in said) == 1
-    curve = curves_of(Store(tmp_path).cells("explain"))[SMALL, "subgraphx"]
-    assert (curve.n_graphs, curve.n_late) == (2, 1)
-    assert "1 not finished" in explain_report({(SMALL, "subgraphx"): curve})
-    assert study(tmp_path, ["subgraphx"], limit=1.5) == (0, [])
+    cells = cells_of(tmp_path, ["subgraphx"], limit=1.5)
+    assert sorted(cell["status"] for cell in cells) == ["late", "ok", "ok"]
+    assert "2 of 6 (sample), 1 not finished" in explain.write_explain(tmp_path, cells)
     slow_name = ""
-    _, said = study(tmp_path, ["subgraphx"], limit=60)
-    assert len(said) == 1
-    assert curves_of(Store(tmp_path).cells("explain"))[SMALL, "subgraphx"].n_late == 0
+    assert {cell["status"] for cell in cells_of(tmp_path, ["subgraphx"], limit=60)} == {"ok"}
 
 
-def test_the_time_limit_leaves_no_alarm_behind() -> None:
-    with pytest.raises(OutOfTimeError), time_limit(0.05):
-        time.sleep(5)
-    with time_limit(0.05):
-        pass
-    time.sleep(0.1)
-
-
-def test_programs_and_configurations_come_from_an_accuracy_study(tmp_path: Path, filled: Path) -> None:
-    failed, said = study(tmp_path / "out", ["gdlnn-paper"], sample=1, programs=str(filled))
-    assert failed == 0
-    assert not any("mining" in line for line in said)
-    assert not (tmp_path / "out" / "programs").exists()
-
-    class Accuracy:
-        def cells(self, kind: str, protocol: str) -> list[dict[str, Any]]:
-            base = {"dataset": SMALL, "method": "gin", "status": "ok", "fingerprint": "f", "seed": 0}
-            return [
-                {**base, "n_configurations": 1, "configuration": {"hidden": 1}},
-                {**base, "n_configurations": 8, "configuration": {"hidden": 2}, "selection_seconds": 4.0},
-                {**base, "n_configurations": 9, "configuration": {"hidden": 3}, "fingerprint": "other"},
-            ]
-
-    found: Any = chosen_configuration(Accuracy(), SMALL, METHODS["gin"], "f")  # type: ignore[arg-type]
-    assert found == ({"hidden": 2}, 4.0)
-
-
-def test_failures_leave_their_reason(tmp_path: Path) -> None:
-    failed, _ = study(tmp_path, ["pl4xgl"], datasets=["nothing/there.csv", SMALL])
-    assert failed == 1
-    text = write_explain(Store(tmp_path))
+def test_a_model_that_cannot_be_fitted_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "gin", replace(METHODS["gin"], fixed={"unknown": 1}))
+    cells = cells_of(tmp_path, ["subgraphx", "pl4xgl"], datasets=["nothing/there.csv", SMALL])
+    reasons = [cell.get("reason", "") for cell in cells if cell["method"] == "subgraphx"]
+    assert len(reasons) == 1 + 3
+    assert sum("its model: TypeError" in reason for reason in reasons) == 3
+    models = read_cells(tmp_path / "models-cpu.jsonl")
+    assert sorted(cell["status"] for cell in models) == ["failed", "ok"]
+    text = explain.write_explain(tmp_path, cells)
     assert "What could not be run" in text
     assert "there.csv" in text
-    store, task = Store(tmp_path), Task("explain", SMALL, "pl4xgl", {}, 0, rows=(1,))
-    store.write(task, {**task.to_json(), "status": "ok", "fingerprint": "f"})
-    store.write(task, {**task.to_json(), "status": "failed", "reason": "no"})
-    assert store.finished(task, "f", None) is not None
-    assert store.finished(task, "g", None) is None
+
+
+def test_configurations_come_from_an_accuracy_study(tmp_path: Path) -> None:
+    base = {"dataset": SMALL, "method": "gin", "status": "ok", "fingerprint": "f", "seed": 0}
+    for number, (n, mark) in enumerate(((1, "f"), (8, "f"), (9, "other"))):
+        cell = {**base, "n_configurations": n, "configuration": {"hidden": number}, "fingerprint": mark}
+        append_cell(tmp_path / "accuracy.jsonl", cell)
+    config = RunConfig(str(tmp_path))
+    assert chosen_configuration(config, SMALL, METHODS["gin"], "f") == {"hidden": 1}
+    assert chosen_configuration(config, "another", METHODS["gin"], "f") == METHODS["gin"].quick
 
 
 def test_samples_are_seeded() -> None:
@@ -232,30 +201,25 @@ def test_samples_are_seeded() -> None:
     assert sampled_rows(20, 30, 0) == sampled_rows(20, None, 5) == tuple(range(20))
 
 
-def points(*pairs: tuple[float, float]) -> tuple[Point, ...]:
-    return tuple(Point(i, s, f, 0, 0, 0) for i, (s, f) in enumerate(pairs))
+def curve(*pairs: tuple[float, float]) -> pd.DataFrame:
+    return pd.DataFrame(pairs, columns=["sparsity", "fidelity"]).assign(fidelity_masked=np.nan)
 
 
 def test_sparsity_at_equal_fidelity() -> None:
-    curve = Curve("D", "gdlnn", points((0.9, 0.3), (0.5, 0.1), (0.2, -0.05)), 10, 10, 0, 1.0)
+    ours = curve((0.9, 0.3), (0.5, 0.1), (0.2, -0.05))
     # Between settings the curve is straight.
-    assert curve.sparsity_at(-0.05) == pytest.approx(0.2)
-    assert curve.sparsity_at(0.0) == pytest.approx(0.2 + 0.3 * 0.05 / 0.15)
-    assert curve.sparsity_at(0.1) == pytest.approx(0.5)
-    assert curve.sparsity_at(0.2) == pytest.approx(0.7)
-    assert curve.sparsity_at(5) == pytest.approx(0.9)
+    assert explain.sparsity_at(ours, -0.05) == pytest.approx(0.2)
+    assert explain.sparsity_at(ours, 0.0) == pytest.approx(0.2 + 0.3 * 0.05 / 0.15)
+    assert explain.sparsity_at(ours, 0.1) == pytest.approx(0.5)
+    assert explain.sparsity_at(ours, 0.2) == pytest.approx(0.7)
+    assert explain.sparsity_at(ours, 5) == pytest.approx(0.9)
     # Settings that are no neighbours are not mixed; the whole graph is the end of the curve.
-    apart = Curve("D", "gdlnn", points((0.9, 0.2), (0.5, 1.0)), 10, 10, 0, 1.0)
-    assert apart.sparsity_at(0.1) == pytest.approx(0.05)
-    assert Curve("D", "gdlnn", (), 0, 10, 0, None).sparsity_at(0.5) == 0.0
-    behind = Curve("D", "subgraphx", points((0.4, 0.3), (0.1, 0.0)), 10, 10, 0, 1.0)
-    said = explain_report({("D", "gdlnn"): curve, ("D", "subgraphx"): behind})
-    assert "ahead on 1 of 1. Ahead at every fidelity: D" in said
-    turned = {
-        ("D", "gdlnn"): replace(behind, method="gdlnn"),
-        ("D", "subgraphx"): replace(curve, method="subgraphx"),
-    }
-    assert "ahead on 0 of 1. Not ahead: D" in explain_report(turned)
+    assert explain.sparsity_at(curve((0.9, 0.2), (0.5, 1.0)), 0.1) == pytest.approx(0.05)
+    behind = curve((0.4, 0.3), (0.1, 0.0))
+    words = explain.verdict({("D", "gdlnn"): ours, ("D", "subgraphx"): behind}, "gdlnn", False)
+    assert "ahead on 1 of 1. Ahead at every fidelity: D" in words
+    words = explain.verdict({("D", "gdlnn"): behind, ("D", "subgraphx"): ours}, "gdlnn", True)
+    assert "ahead on 0 of 1. Not ahead: D" in words
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -273,46 +237,33 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     for wrong, message in (
         (["--methods", "magic"], "--methods: expected some of gdlnn, gdlnn-smallest, gdlnn-lime, "),
         (["--datasets", ","], "--datasets: expected at least one name"),
-        (["--programs", str(tmp_path / "none")], "--programs: expected the folder of an accuracy study"),
     ):
         with pytest.raises(SystemExit) as ended:
             main(["explain", "--out", out, *wrong])
         assert ended.value.code == 2
         assert message in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
-        main(["cost", "--limit", "-1"])
-    assert ended.value.code == 2
-    with pytest.raises(SystemExit) as ended:
         main(["explain", "--datasets", "nothing/there.csv", "--jobs", "1", "--out", out])
     assert ended.value.code == 1
-    assert "11 cell(s) failed" in capsys.readouterr().err
+    assert "9 cell(s) failed" in capsys.readouterr().err
 
 
 def test_the_figure_of_motifs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, method in PUBLISHED.items():  # models that get some graphs right
         monkeypatch.setitem(METHODS, name, method)
-    said: list[str] = []
     config = RunConfig(str(tmp_path), device="cpu")
-    study = MotifStudy(60, 0, config, lambda done, total, says: said.append(says))
+    study = MotifStudy(60, 0, config)
     picture = study.figure()
     assert picture.startswith("<svg")
     for words in ("cycle: GDLNN", "house: GIN + SubgraphX", "house: PL4XGL", "Jaccard with the motif"):
         assert words in picture
-    assert said[0] == "mining synthetic:ba-2motifs:60:0, ε = 0.1, greedy"
-    lines = study.counts().splitlines()
-    assert [line.split(" | ")[:3] for line in lines[2:4]] == [
-        ["| cycle", "GDLNN", "1"],
-        ["| cycle", "GIN + SubgraphX", "1"],
-    ]
-    assert len(lines) == 2 + 6
-    said.clear()
-    again = MotifStudy(60, 0, config, lambda done, total, says: said.append(says))
-    assert (again.figure(), said) == (picture, [])
+    before = (tmp_path / "motifs.jsonl").read_bytes()
+    assert MotifStudy(60, 0, config).figure() == picture
+    assert (tmp_path / "motifs.jsonl").read_bytes() == before
 
 
-def test_cells_are_plain_json(filled: Path) -> None:
-    (file,) = (filled / "explain-cells").glob("*--pl4xgl--*.json")
-    cell = json.loads(file.read_text())
-    assert cell["rows"] == list(sampled_rows(6, 3, 0))
-    assert [graph["row"] for graph in cell["graphs"]] == cell["rows"]
-    assert (cell["step"], ExplanationPlan("explain", [], []).protocol) == ("explain", "paper")
+def test_the_figure_of_motifs_needs_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["motifs", "-o", str(tmp_path)])
+    assert ended.value.code == 2
+    assert "is a folder; expected a file to write" in capsys.readouterr().err

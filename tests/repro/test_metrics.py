@@ -1,30 +1,23 @@
-"""Metrics: by hand, and beside PyTorch Geometric's own implementations."""
+"""Metrics of explanations, by hand."""
 
 from __future__ import annotations
-
-import warnings
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from gdlnn import Graph, Program
 from gdlnn.errors import ExplanationError
+from reference.explain_models import motif_data, motif_model
 from repro.metrics import (
     auc,
-    characterization,
     fidelity,
-    fidelity_minus,
-    fidelity_plus,
     jaccard,
     jaccard_at_size,
     overlap,
-    program_quality,
     sparsity,
     stability,
-    unfaithfulness,
 )
+
+TRAIN, TEST = motif_data()
 
 
 def test_the_papers_two_by_hand() -> None:
@@ -64,103 +57,11 @@ def test_auc_is_scikit_learns() -> None:
     assert np.isnan(auc([1, 2], [True, True]))
 
 
-@pytest.fixture(scope="module")
-def pyg() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import torch_geometric.explain.metric as metric
-        from torch_geometric.explain.config import ExplanationType, ModelConfig
-    return SimpleNamespace(metric=metric, types=ExplanationType, config=ModelConfig)
-
-
-class Explainer:
-    """Stands where PyG's Explainer stands, with the predictions of the whole, the part and the rest given."""
-
-    def __init__(self, pyg: Any, kind: str, whole: Any, part: Any, rest: Any) -> None:
-        self.explanation_type = pyg.types(kind)
-        self.model_config = pyg.config("multiclass_classification", "graph", "probs")
-        self.node_mask_type = None
-        self.answers = {"whole": whole, "part": part, "rest": rest}
-
-    def get_prediction(self, *_: Any, **__: Any) -> Any:
-        return self.answers["whole"]
-
-    def get_masked_prediction(self, _x: Any, _edges: Any, node_mask: Any, _edge_mask: Any) -> Any:
-        return self.answers["part" if bool(node_mask.all()) else "rest"]
-
-    def get_target(self, prediction: Any) -> Any:
-        return prediction.argmax(dim=-1)
-
-
-def random_answers(seed: int, n: int = 40) -> tuple[Any, ...]:
-    rng = np.random.default_rng(seed)
-    rows = [rng.dirichlet(np.ones(3), size=n) for _ in range(3)]
-    return (*rows, rng.integers(3, size=n))
-
-
-def explanation_for(y: Any, prediction: Any | None = None) -> Any:
-    """Return a PyG Explanation whose mask is all ones, so that its complement is all zeros."""
-    import torch
-    from torch_geometric.explain import Explanation
-
-    found = Explanation(
-        x=torch.zeros(2, 1), edge_index=torch.zeros(2, 0, dtype=torch.long), node_mask=torch.ones(2, 1)
-    )
-    found.target = torch.as_tensor(y)
-    found._model_args = []
-    if prediction is not None:
-        found.prediction = prediction
-    return found
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_fidelity_is_pygs(pyg: Any, seed: int) -> None:
-    import torch
-
-    whole, part, rest, y = random_answers(seed)
-    labels = [p.argmax(axis=1) for p in (whole, part, rest)]
-    tensors = [torch.from_numpy(p) for p in (whole, part, rest)]
-    plus, minus = pyg.metric.fidelity(Explainer(pyg, "model", *tensors), explanation_for(labels[0]))
-    assert fidelity_plus(labels[0], labels[2]) == pytest.approx(plus)
-    assert fidelity_minus(labels[0], labels[1]) == pytest.approx(minus)
-    expected = pyg.metric.characterization_score(torch.tensor(plus), torch.tensor(minus), 0.3, 0.7)
-    assert characterization(plus, minus, 0.3, 0.7) == pytest.approx(float(expected))
-    plus, minus = pyg.metric.fidelity(Explainer(pyg, "phenomenon", *tensors), explanation_for(y))
-    assert fidelity_plus(labels[0], labels[2], y) == pytest.approx(plus)
-    assert fidelity_minus(labels[0], labels[1], y) == pytest.approx(minus)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_unfaithfulness_is_pygs(pyg: Any, seed: int) -> None:
-    import torch
-
-    whole, part, rest, y = random_answers(seed, n=8)
-    each = []
-    for i in range(8):
-        p, q, r = (torch.from_numpy(rows[i : i + 1]) for rows in (whole, part, rest))
-        explainer = Explainer(pyg, "model", p, q, r)
-        each.append(pyg.metric.unfaithfulness(explainer, explanation_for(y[i : i + 1], p)))
-    assert unfaithfulness(whole, part) == pytest.approx(np.mean(each))
-    assert unfaithfulness(whole, whole) == pytest.approx(0)
-    assert unfaithfulness([[1.0, 0.0]], [[0.0, 1.0]]) == 1
-
-
-def test_characterization_at_the_ends() -> None:
-    assert characterization(0, 0.2) == 0
-    assert characterization(0.5, 1) == 0
-    assert characterization(1, 0) == 1
-    with pytest.raises(ExplanationError, match=r"expected weights that add up to 1, got 0\.5 and 0\.6"):
-        characterization(0.5, 0.5, 0.5, 0.6)
-
-
-def test_quality_of_programs_by_hand() -> None:
-    graphs = [Graph([[float(v)] for v in values], []) for values in ([1, 2], [2], [3], [2, 3])]
-    two = Program.parse("node x <[2, 2]>")
-    nothing = Program.parse("node x <[9, 9]>")
-    found = program_quality([two, nothing], [1, 0], graphs, [1, 1, 0, 0])
-    assert found[0] == (1.0, 2 / 3, 3)
-    assert (found[1].generality, found[1].n_matched) == (0.0, 0)
-    assert np.isnan(found[1].precision)
+def test_stability_of_explanations() -> None:
+    runs = [motif_model().explain(TEST.graphs[:5], seed=seed) for seed in (0, 1)]
+    same = stability([runs[0], runs[0]])
+    assert (same.programs, same.nodes) == (1.0, 1.0)
+    assert 0 <= stability(runs).nodes <= 1
 
 
 def test_bad_input() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from gdlnn import (
     Graph,
@@ -18,7 +19,9 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
+from gdlnn.explain import explain, explain_model
 from gdlnn.mining import SetInfo
+from reference.explain_models import motif_data, motif_pl4xgl
 from repro.pl4xgl import PL4XGLClassifier
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ def single(value: float) -> Graph:
     return Graph([[value]], [])
 
 
+TEST = motif_data()[1]
 TRAIN = [single(v) for v in (1, 1, 2, 2, 3, 3)]
 LABELS = np.array([0, 0, 1, 1, 2, 2])
 
@@ -133,3 +137,29 @@ def test_motifs_are_found_as_by_the_public_program(data_dir: Path) -> None:
     model = PL4XGLClassifier(progress=False).fit(data[:120], validation=data[120:220])
     # 99.0 % by the rules of the public program too: `python -m benchmarks public_rules`.
     assert model.score(data[220:]) > 0.98
+
+
+def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:
+    model = motif_pl4xgl()
+    found = explain(model, TEST.graphs)
+    for e, decided in zip(found, model.deciding_programs(TEST.graphs), strict=True):
+        if decided is None:
+            assert e.is_empty
+            continue
+        assert e.programs == (decided.program,)
+        assert e.weights == (decided.score,)
+        assert len(e.nodes) == len(decided.program.nodes)
+    assert TEST.y is not None
+    assert model.predict([e.subgraph for e in found]).tolist() == model.predict(TEST).tolist()
+    assert model.explain(TEST.graphs[0]) == found[0]
+    assert model.explain(TEST) == found
+    with pytest.raises(NotFittedError):
+        PL4XGLClassifier().explain(TEST.graphs[0])
+
+
+def test_a_pl4xgl_model_has_a_global_explanation_without_contributions() -> None:
+    found = explain_model(motif_pl4xgl(), TEST)
+    listed = [program for item in found.classes.values() for program in item.programs]
+    assert listed
+    assert all(program.contribution is None for program in listed)
+    assert "adds" not in found.describe()

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from gdlnn.model.metrics import classification_scores, log_loss
-from repro.accuracy import (
+from repro.accuracy_tables import (
     PAPER_ACCURACY,
     ablation_table,
-    cells_csv,
-    cost_table,
     failures,
     metric_table,
-    report,
+    write_accuracy,
 )
-from repro.curves import Curve, Point
+from repro.explainers import EXPLAINERS
 from repro.figures import COLOURS, draw_accuracy, draw_curves
-from repro.methods import EXPLAINERS, METHODS, row_title
+from repro.methods import METHODS, row_title
 from repro.statistics import (
     average_ranks,
     compare,
     corrected_t_test,
+    frame_of,
     holm,
     sign_flip_test,
-    summarise,
     t_interval,
     wilcoxon,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def cell(
@@ -40,12 +42,13 @@ def cell(
 ) -> dict[str, Any]:
     accuracy = float(np.mean(right))
     return {
-        "dataset": dataset, "protocol": "paper", "split": split, "method": method, "grid": "quick",
+        "dataset": dataset, "protocol": "paper", "split": split, "method": method,
         "n_configurations": 1, "configuration": {}, "seed": seed, "status": "ok", "fingerprint": split,
         "sizes": [80, 10, len(right)], "truth": [1] * len(right), "predicted": right,
-        "times": {"fit": 1.0, "fit_cpu": 1.0, "predict": 0.1, "mining_cpu": 0.0}, "selection_seconds": 2.0,
+        "times": {"fit": 1.0, "fit_cpu": 1.0, "predict": 0.1, "mining_cpu": 0.0},
         "metrics": {"accuracy": accuracy, "balanced_accuracy": accuracy, "roc_auc": None, "mcc": 0.5},
-        "machine": {"processor": "x", "cpus": 2, "gpu": None}, "finished": "2026-01-01", **changes,
+        "machine": {"processor": "x", "cpus": 2, "gpu": None}, "finished": "2026-01-01",
+        "versions": {"gdlnn": "1"}, **changes,
     }  # fmt: skip
 
 
@@ -123,62 +126,55 @@ def test_metrics_where_they_are_not_defined() -> None:
     assert alone == {"n": 2, "accuracy": 1.0, "balanced_accuracy": 1.0, "roc_auc": None, "mcc": None}
 
 
-def test_a_method_has_a_row_for_each_number_of_configurations() -> None:
-    many: dict[str, Any] = {"grid": "paper-12", "n_configurations": 12}
-    cells = [cell("gin", [1, 0]), cell("gin", [1, 1], seed=0, **many), cell("gin", [1, 0], seed=1, **many)]
-    cells.append({**cell("gcn", [1]), "status": "failed", "reason": "MissingExtraError: no PyG"})
-    entries = summarise(cells)
-    assert entries["MUTAG", "gin"].means["accuracy"] == 0.5
-    assert entries["MUTAG", "gin:12"].means["accuracy"] == 0.75
-    text = report(entries, "paper")
+def test_a_method_has_a_row_for_each_number_of_configurations(tmp_path: Path) -> None:
+    cells = [cell("gin", [1, 0]), *(cell("gin", [1, 1 - s], seed=s, n_configurations=12) for s in (0, 1))]
+    cells.append({**cell("gcn", [1]), "status": "failed", "reason": "ModuleNotFoundError: no PyG"})
+    text = write_accuracy(tmp_path, cells, "paper")
     assert text.index("| GIN | 50.0 |") < text.index("| GIN (12 configurations) | **75.0 ± ")
-    assert "- GCN on MUTAG: MissingExtraError: no PyG" in text
+    assert "- GCN on MUTAG: ModuleNotFoundError: no PyG" in text
     assert "*GIN in the paper* | 94.0 ± 5.1" in text
+    lines = (tmp_path / "accuracy-paper.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(cells)
+    assert lines[0].startswith("dataset,protocol,split,method")
 
 
 def test_comparison_pairs_what_ran_on_the_same_graphs() -> None:
     cells = [cell("gdlnn", [1] * 20, seed=s) for s in range(2)] + [cell("gin", [0] * 12 + [1] * 8)]
     cells.append(cell("wl", [0] * 20, fingerprint="of other data"))
-    (found,) = compare(summarise(cells), "gdlnn", ["gin", "wl", "gdlnn", "gcn"])
-    assert found.difference == pytest.approx(0.6)
-    assert found.p == pytest.approx(stats.binomtest(12, 12).pvalue)
+    found = compare(frame_of(cells), "gdlnn", ["gin", "wl", "gdlnn", "gcn"])
+    assert found.index.tolist() == [("MUTAG", "gin")]
+    assert found["difference"].tolist() == pytest.approx([0.6])
+    assert found["p"].tolist() == pytest.approx([stats.binomtest(12, 12).pvalue])
     splits = [f"random-{i}" for i in range(5)]
     by_split = [cell("gdlnn", [1, 1, i % 2], split=name) for i, name in enumerate(splits)]
     by_split += [cell("gin", [0, 1, 0], split=name) for name in splits]
-    (found,) = compare(summarise(by_split), "gdlnn", ["gin"])
+    found = compare(frame_of(by_split), "gdlnn", ["gin"])
     differences = [(2 + i % 2) / 3 - 1 / 3 for i in range(5)]
-    assert found.p == pytest.approx(corrected_t_test(differences, 80, 3))
+    assert found["p"].tolist() == pytest.approx([corrected_t_test(differences, 80, 3)])
+    assert len(compare(frame_of(by_split), "gdlnn", ["wl"])) == 0
 
 
 def test_ranks_are_over_all_data_sets_among_methods_that_ran_on_all() -> None:
     cells = [cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("wl", [0, 1])]
     cells += [cell("gin", [0, 0], dataset="BBBP"), cell("gcn", [0, 1], dataset="BBBP")]
-    assert average_ranks(summarise(cells)) == {"gin": 1.5, "gcn": 1.5}
+    assert average_ranks(frame_of(cells)) == {"gin": 1.5, "gcn": 1.5}
     easy = [cell("gcn", [1, 1], dataset="BBBP", split="random-2")]  # a split of its own does not help
-    assert average_ranks(summarise(cells + easy)) == {"gin": 1.5, "gcn": 1.5}
-    assert average_ranks(summarise(cells[2:4])) == {}
+    assert average_ranks(frame_of(cells + easy)) == {"gin": 1.5, "gcn": 1.5}
+    assert average_ranks(frame_of(cells[2:4])) == {}
 
 
 def test_tables() -> None:
-    entries = summarise([cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("gcn", [0, 1], dataset="BBBP")])
+    entries = frame_of([cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("gcn", [0, 1], dataset="BBBP")])
     table = metric_table(entries, "accuracy")
     assert table.splitlines()[0] == "|  | MUTAG | BBBP |"
     assert "| GIN | **100.0** | not run |" in table
     assert "| GCN | 50.0 | **50.0** |" in table
-    assert "| GIN | MUTAG | – | 2 | 1 | 50.00 | CPU |" in cost_table(entries)
-    on_a_gpu = [cell(name, [1], machine={"gpu": "H200"}) for name in ("gin", "wl")]
-    costs = cost_table(summarise(on_a_gpu)).splitlines()
-    assert [line.split(" | ")[-1] for line in costs[2:]] == ["GPU |", "CPU |"]  # a kernel cannot use it
-    lines = cells_csv([cell("gin", [1, 0])]).splitlines()
-    assert len(lines) == 2
-    assert lines[0].startswith("dataset,protocol,split,method")
-    assert "0.500000" in lines[1]
 
 
 def test_fewer_splits_are_counted_and_not_the_best() -> None:
     cells = [cell("gin", [1, 0], split=f"random-{i}") for i in range(3)]
     cells += [cell("wl", [1, 1], split="random-0")]
-    table = metric_table(summarise(cells), "accuracy")
+    table = metric_table(frame_of(cells), "accuracy")
     assert "| GIN | **50.0 ± 0.0** |" in table
     assert "| WL | 100.0 (1) |" in table
 
@@ -187,15 +183,10 @@ def test_failed_and_not_applicable_cells_are_told_apart() -> None:
     failed: dict[str, Any] = {"status": "failed", "reason": "ModelError: no"}
     impossible: dict[str, Any] = {"status": "n/a", "reason": "it needs molecules"}
     cells = [cell("gin", [1, 1]), cell("wl", [0], **failed), cell("ecfp-rf", [0], **impossible)]
-    cells.append(cell("ecfp-rf", [0], seed=1, **failed))  # by a version that tried
-    chosen: dict[str, Any] = {"dataset": "BBBP", "n_configurations": 6}
-    assert "| ECFP4 + forest (6 configurations) | n/a | **100.0** |" in metric_table(
-        summarise([cell("ecfp-rf", [0], **impossible), cell("ecfp-rf", [1], **chosen)]), "accuracy"
-    )
-    table = metric_table(summarise(cells), "accuracy")
+    table = metric_table(frame_of(cells), "accuracy")
     assert "| WL | failed |" in table
     assert "| ECFP4 + forest | n/a |" in table
-    assert failures(summarise(cells)).splitlines() == [
+    assert failures(frame_of(cells)).splitlines() == [
         "- WL on MUTAG: ModelError: no",
         "- ECFP4 + forest on MUTAG: it needs molecules",
     ]
@@ -212,7 +203,7 @@ def test_ablation_shows_what_a_change_brings() -> None:
     cells += [cell("ablation-forest", [1, 1, 0, 0], split=name) for name in splits]
     others = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
     cells += [cell("ablation-linear", right, split=name) for name, right in zip(splits, others, strict=True)]
-    table = ablation_table(summarise(cells))
+    table = ablation_table(frame_of(cells))
     assert "| random forest as the head | +25.0 ± 0.0\\* | +25.0 |" in table
     # The t-interval of 0, 25, -25 widened for training sets that overlap.
     half = stats.t.ppf(0.975, 2) * 25 * np.sqrt(1 / 3 + 4 / 80)
@@ -222,15 +213,14 @@ def test_ablation_shows_what_a_change_brings() -> None:
 def test_ablation_shows_no_accuracy_where_differences_are_expected() -> None:
     cells = [cell("ablation-base", [1, 0]), cell("ablation-linear", [1, 1])]
     cells.append(cell("ablation-linear", [1, 1], dataset="BBBP"))  # its base is not finished
-    table = ablation_table(summarise(cells))
+    table = ablation_table(frame_of(cells))
     assert "| linear head | +50.0 | – | +50.0 |" in table
     assert "| 50.0 | not run |  |" in table
 
 
 def test_figure_is_svg_and_repeats_itself() -> None:
-    pytest.importorskip("matplotlib")
     cells = [cell("gin", [1, 1], seed=0), cell("gin", [1, 0], seed=1), cell("gcn", [0, 1], dataset="BBBP")]
-    entries = summarise(cells)
+    entries = frame_of(cells)
     first = draw_accuracy(entries, "accuracy")
     assert first.startswith(b"<?xml")
     assert b"MUTAG" in first
@@ -239,16 +229,15 @@ def test_figure_is_svg_and_repeats_itself() -> None:
 
 
 def test_figures_can_be_read_in_light_and_dark_themes() -> None:
-    pytest.importorskip("matplotlib")
     cells = [
         cell(method, [1, number % 2], seed=seed, dataset=dataset)
         for number, method in enumerate(METHODS)
         for seed in (0, 1)
         for dataset in ("MUTAG", "BBBP")
     ]
-    points = (Point(1, 0.5, 0.1, 0.1, 0.1, 0), Point(2, 0.4, 0.0, 0.1, 0.1, 0))
-    curves = {("MUTAG", name): Curve("MUTAG", name, points, 2, 2, 0, 1.0) for name in EXPLAINERS}
-    for figure in (draw_accuracy(summarise(cells), "accuracy"), draw_curves(curves)):
+    points = pd.DataFrame({"sparsity": [0.5, 0.4], "fidelity": [0.1, 0.0]})
+    curves = {("MUTAG", name): points for name in EXPLAINERS}
+    for figure in (draw_accuracy(frame_of(cells), "accuracy"), draw_curves(curves)):
         root = ElementTree.fromstring(figure.decode())
         styles = [element.get("style", "") for element in root.iter()]
         used = {colour for style in styles for colour in re.findall(r"#[0-9a-f]{6}", style)}

@@ -1,0 +1,48 @@
+"""The ablation: the default classifier with one choice changed at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from repro import options as opt
+from repro.accuracy import run_accuracy
+from repro.accuracy_tables import write_ablation
+from repro.cells import Study, read_cells
+from repro.methods import BASE, VARIANTS
+
+if TYPE_CHECKING:
+    from repro.cells import Result
+
+DATASETS = "MUTAG,PTC_MR,ENZYMES,PROTEINS,BBBP,BACE"
+
+
+def ablation(
+    datasets: opt.Datasets = DATASETS,
+    variants: Annotated[
+        str, typer.Option("--variants", help="Variants, separated by commas; 'all' for all of them.")
+    ] = "all",
+    protocol: opt.Protocols = "repeated",
+    out: opt.Out = Path("results"),
+    jobs: opt.Jobs = None,
+    runs: opt.Runs = 5,
+    data: opt.Data = None,
+    device: opt.Device = "auto",
+    tables_only: opt.TablesOnly = False,
+) -> None:
+    """Change one choice of the default at a time: vocabularies, features, values, bags, calibration, head.
+
+    The base is always run too, since every variant is compared with it.
+
+    Example: python -m repro ablation --datasets MUTAG,PTC_MR --out results
+    """
+    known = [name.removeprefix("ablation-") for name in VARIANTS]
+    chosen = [f"ablation-{name}" for name in opt.read_names("--variants", variants, known)]
+    cells: list[Result] = []
+    if not tables_only:
+        with Study("ablation", opt.run_config(out, data, device, jobs), opt.report) as study:
+            names = list(dict.fromkeys([BASE, *chosen]))
+            cells = run_accuracy(study, opt.read_datasets(datasets), names, protocol, n_runs=runs)
+    opt.finish(write_ablation(out, read_cells(out / "ablation.jsonl"), protocol), out, cells)

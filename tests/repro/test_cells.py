@@ -1,0 +1,211 @@
+"""Cells: lines that survive a kill, resuming, failures with their reasons, time limits, processes, locks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gdlnn import GDLNNError
+from reference.disk import little_room
+from repro.__main__ import main
+from repro.cells import (
+    RESULTS,
+    OutOfTimeError,
+    RunConfig,
+    Study,
+    Task,
+    append_cell,
+    once,
+    read_cells,
+    released_cells,
+    run_cell,
+    time_limit,
+)
+
+ROOT = Path(__file__).parents[2]
+TASK = Task("accuracy", "D", "wl", {"C": 1.0})
+
+
+def doubled(task: Task, config: RunConfig) -> dict[str, Any]:
+    return {"doubled": 2 * task.seed}
+
+
+def troubled(task: Task, config: RunConfig) -> dict[str, Any]:
+    if task.seed == 1:
+        raise ValueError("what and where\nmore")
+    if task.seed == 2:
+        os._exit(9)
+    if task.seed == 3:
+        time.sleep(5)
+    return {"doubled": 2 * task.seed}
+
+
+def tasks(*seeds: int) -> list[Task]:
+    return [replace(TASK, seed=seed) for seed in seeds]
+
+
+def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
+    lines: list[str] = []
+    study = Study("accuracy", RunConfig(str(tmp_path)), lines.append)
+    with study:
+        found = study.run(tasks(1, 2, 1), doubled)
+        assert [cell["doubled"] for cell in found] == [2, 4, 2]
+        assert [line.split(":")[0] for line in lines] == [
+            "[1/2] D paper wl seed 1",
+            "[2/2] D paper wl seed 2",
+        ]
+        assert study.run(tasks(2, 1), troubled) == found[1::-1]
+        assert study.run(tasks(4), doubled, "trials")[0]["doubled"] == 8
+    assert {"study", "dataset", "protocol", "split", "method", "configuration", "seed", "status", "versions",
+            "machine", "finished", "seconds"} <= set(found[0])  # fmt: skip
+    assert [len(read_cells(tmp_path / f"{name}.jsonl")) for name in ("accuracy", "trials")] == [2, 1]
+
+
+def test_a_line_that_was_cut_off_is_ignored(tmp_path: Path) -> None:
+    file = tmp_path / "accuracy.jsonl"
+    assert read_cells(file) == []
+    study = Study("accuracy", RunConfig(str(tmp_path)))
+    study.run(tasks(1, 2), doubled)
+    file.write_bytes(file.read_bytes()[:-20])
+    assert [cell["seed"] for cell in read_cells(file)] == [1]
+    study.run(tasks(1, 2), doubled)
+    assert [cell["seed"] for cell in read_cells(file)] == [1, 2]
+    assert len(file.read_text().splitlines()) == 3
+
+
+def test_a_failure_is_tried_again_and_never_covers_a_success(tmp_path: Path) -> None:
+    study = Study("accuracy", RunConfig(str(tmp_path)))
+    (failed,) = study.run(tasks(1), troubled)
+    assert (failed["status"], failed["reason"]) == ("failed", "ValueError: what and where")
+    assert "troubled" in failed["traceback"]
+    (fine,) = study.run(tasks(1), doubled)
+    append_cell(study.file, failed)
+    assert read_cells(study.file) == [fine]
+
+
+def test_a_cell_that_runs_out_of_time_is_tried_again_with_more(tmp_path: Path) -> None:
+    study = Study("accuracy", RunConfig(str(tmp_path), limit=0.1))
+    (late,) = study.run(tasks(3), troubled)
+    assert (late["status"], late["reason"]) == ("late", "not finished in 0.1 s")
+    assert study.run(tasks(3), doubled) == [late]
+    patient = Study("accuracy", RunConfig(str(tmp_path), limit=60))
+    assert patient.run(tasks(3), doubled)[0]["status"] == "ok"
+
+
+def test_the_time_limit_leaves_no_alarm_behind() -> None:
+    with pytest.raises(OutOfTimeError), time_limit(0.05):
+        time.sleep(5)
+    with time_limit(0.05):
+        pass
+    time.sleep(0.1)
+
+
+def test_a_dying_process_is_blamed_and_the_others_go_on(tmp_path: Path) -> None:
+    study = Study("accuracy", RunConfig(str(tmp_path), n_workers=2))
+    found = study.run(tasks(0, 1, 2, 4, 5), troubled)
+    assert [cell["status"] for cell in found] == ["ok", "failed", "failed", "ok", "ok"]
+    assert "died" in found[2]["reason"]
+    assert len(read_cells(study.file)) == 5
+
+
+def test_a_key_depends_on_all_that_the_result_depends_on() -> None:
+    others = [
+        replace(TASK, seed=1),
+        replace(TASK, configuration={"C": 2.0}),
+        replace(TASK, fingerprint="f"),
+        replace(TASK, rows=(1,)),
+    ]
+    assert len({one.key for one in (TASK, *others)}) == 5
+    assert TASK.key == Task("accuracy", "D", "wl", {"C": 1.0}).key
+    assert run_cell(doubled, TASK, RunConfig("out"))["key"] == TASK.key
+
+
+def test_shared_work_is_done_once(tmp_path: Path) -> None:
+    config = RunConfig(str(tmp_path))
+    calls: list[int] = []
+
+    def make() -> list[int]:
+        calls.append(1)
+        return [1, 2]
+
+    assert once(config, ("model", "a", 1), make) == once(config, ("model", "a", 1), make) == [1, 2]
+    assert len(calls) == 1
+    once(config, ("model", "a", 2), make)
+    assert len(calls) == 2
+
+
+def test_two_studies_do_not_compute_the_same_cells(tmp_path: Path) -> None:
+    config = RunConfig(str(tmp_path))
+    with (
+        Study("accuracy", config),
+        pytest.raises(GDLNNError, match="another study is computing these cells"),
+        Study("accuracy", config),
+    ):
+        pass
+    with Study("accuracy", config), Study("cost", config):
+        pass
+
+
+def test_cells_of_a_released_version_are_read(tmp_path: Path) -> None:
+    for version, study in (("0.2.0", "accuracy"), ("0.2.0", "cost"), ("0.3.0", "accuracy")):
+        append_cell(tmp_path / "kept.jsonl", {"version": version, "study": study, "status": "ok"})
+    assert [cell["study"] for cell in released_cells("0.2.0", "accuracy", tmp_path)] == ["accuracy"]
+    assert RESULTS == ROOT / "repro" / "results"
+
+
+def test_a_killed_study_goes_on(tmp_path: Path) -> None:
+    words = ["accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--methods", "majority,wl,pooled-rf"]
+    words += ["--protocol", "repeated", "--runs", "2", "--out", str(tmp_path), "--jobs", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "repro", *words],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    file, deadline = tmp_path / "accuracy.jsonl", time.monotonic() + 120
+    while len(read_cells(file)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {cell["key"]: cell for cell in read_cells(file)}
+    assert len(before) >= 2
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0
+    after = {cell["key"]: cell for cell in read_cells(file)}
+    assert len(after) == 6
+    assert before.items() <= after.items()
+
+
+def test_without_room_the_cells_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--methods", "majority", "--runs", "1"]
+    words += ["--out", str(tmp_path), "--jobs", "1"]
+    with pytest.raises(SystemExit):
+        main(words)
+    cells = read_cells(tmp_path / "accuracy.jsonl")
+    (tmp_path / "accuracy-paper.md").write_text("from before")
+    capsys.readouterr()
+    with little_room(300), pytest.raises(SystemExit) as ended:
+        main([*words, "--tables-only"])
+    assert ended.value.code == 2
+    assert "accuracy-paper.md: cannot be written: File too large" in capsys.readouterr().err
+    assert (tmp_path / "accuracy-paper.md").read_text() == "from before"
+    with little_room(3000), pytest.raises(SystemExit) as ended:
+        main([*words[:-6], "wl", "--runs", "1", *words[-4:]])
+    assert ended.value.code == 2
+    assert read_cells(tmp_path / "accuracy.jsonl")[:1] == cells
+
+
+def test_cells_are_plain_json(tmp_path: Path) -> None:
+    Study("accuracy", RunConfig(str(tmp_path))).run([replace(TASK, rows=(1, 2))], doubled)
+    (line,) = (tmp_path / "accuracy.jsonl").read_text().splitlines()
+    assert json.loads(line)["rows"] == [1, 2]
