@@ -282,7 +282,7 @@ def test_every_option_of_serve_is_told() -> None:
     told = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
     for parameter in command.params:
         for option in parameter.opts:
-            if option.startswith("--max") or option in ("--host", "--port", "--workers", "--examples"):
+            if option.startswith(("--max", "--host", "--port", "--allow", "--workers", "--examples")):
                 assert f"`{option}" in told or f"{option}`" in told, option
 
 
