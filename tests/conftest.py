@@ -95,8 +95,8 @@ def served_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(served_model: Path, request: pytest.FixtureRequest) -> Iterator[LiveServer]:
-    """A server for the tests of one module, with the options that its `LIMITS` names."""
+    """A server of one worker for the tests of one module, with its `LIMITS`."""
     from reference.live_server import live_server
 
-    with live_server(served_model, *request.module.LIMITS) as started:
+    with live_server(served_model, limits=request.module.LIMITS) as started:
         yield started

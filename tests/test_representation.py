@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -68,14 +69,14 @@ def test_pl4xgl_matches_every_graph_once(matchings: Matchings) -> None:
 
 
 def test_the_server_matches_a_graph_once(matchings: Matchings) -> None:
-    answers = Answers(motif_model(), Limits())
+    answers = Answers({"": motif_model()}, Limits())
     matchings.graphs = 0
     graph = TEST.graphs[0]
     asked = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
-    answers.predict({"graphs": [asked]})
+    answers.predict(json.dumps({"graphs": [asked]}).encode())
     assert matchings.graphs == 1
-    options = ExplainBody.model_validate({"graph": asked, "counterfactual": False}).model_dump()
-    answers.explain(options | {"enough": True})
+    body = ExplainBody.model_validate({"graph": asked, "counterfactual": False})
+    answers.explain(json.dumps({"graph": asked}).encode(), **body.model_dump(exclude={"smiles", "graph"}))
     assert matchings.graphs == 2
 
 

@@ -8,12 +8,17 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from gdlnn import load_smiles
+from gdlnn import Graph, GraphDataset, load_smiles
 from gdlnn.cli import main
+from gdlnn.datasets.jsonl import save_jsonl
+from gdlnn.errors import ModelError, ServerError
+from gdlnn.graphs import Feature, Schema
 from gdlnn.model.model_folder import load_models
-from reference.server_models import MOLECULES, molecules_file
+from reference.models import quick
+from reference.server_models import MOLECULES, molecules_file, motifs_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +30,8 @@ pytest.importorskip("rdkit")
 from fastapi.testclient import TestClient
 
 from gdlnn.server import bodies, make_app
+from gdlnn.server.answers import Answers
+from gdlnn.server.limits import Limits
 
 HOST = "http://127.0.0.1"
 ROWS = (("CCO", "café", "1"), ("C(", "bad", "2"), ("Nc1ccccc1", "aniline", "3"))
@@ -150,10 +157,6 @@ def test_a_missing_extra_is_answered_with_the_command(
 ) -> None:
     import importlib
 
-    from gdlnn.errors import ServerError
-    from gdlnn.server.answers import Answers
-    from gdlnn.server.limits import Limits
-
     real = importlib.import_module
 
     def without(name: str, *rest: Any) -> Any:
@@ -166,7 +169,7 @@ def test_a_missing_extra_is_answered_with_the_command(
     monkeypatch.setattr(importlib, "import_module", without)
     monkeypatch.setattr("gdlnn.errors._is_installed", lambda _: False)
     with pytest.raises(ServerError, match=r"pip install 'gdlnn\[tables\]'"):
-        answers.predict_file(b"PAR1", kind)
+        answers.predict_file(b"PAR1", kind=kind, smiles=None, id=None, encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -190,6 +193,33 @@ def test_a_sheet_that_grows_too_large_is_refused(client: TestClient, tmp_path: P
     refused = client.post("/predict/file", params={"kind": "xlsx"}, content=path.read_bytes())
     assert refused.status_code == 422, refused.text
     assert "input.xlsx" in refused.json()["error"]
+
+
+def test_the_schema_of_a_file_is_checked_as_predict_checks_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = motifs_file(tmp_path)[1]
+    colours = Schema(node=(Feature("colour", "nominal", {0.0: "red", 1.0: "blue"}),))
+    graphs = [Graph(np.ones((graph.n_nodes, 1)), graph.edges) for graph in data.graphs]
+    model = quick().fit(GraphDataset(graphs, data.y, colours))
+    model.save(tmp_path / "colours.gdlnn")
+    others = {
+        "permuted": Schema(node=(Feature("colour", "nominal", {1.0: "red", 0.0: "blue"}),)),
+        "renamed": Schema(node=(Feature("size", "nominal", {0.0: "red", 1.0: "blue"}),)),
+    }
+    answers = Answers({"": model}, Limits())
+    for name, schema in others.items():
+        other = GraphDataset(graphs[:3], None, schema)
+        for kind, ending in (("jsonl", ".jsonl"), ("dataset", ".gdlds")):
+            path = tmp_path / f"{name}{ending}"
+            save_jsonl(other, path) if kind == "jsonl" else other.save(path)
+            with pytest.raises(ModelError) as refused:
+                answers.predict_file(path.read_bytes(), kind=kind, smiles=None, id=None, encoding="utf-8")
+            words = [str(tmp_path / "colours.gdlnn"), str(path), "-o", str(tmp_path / "out.csv")]
+            with pytest.raises(SystemExit) as ended:
+                main(["predict", *words, "-q"])
+            assert ended.value.code == 2
+            assert str(refused.value) in " ".join(capsys.readouterr().err.split())
 
 
 # --- several labels ---------------------------------------------------------------------------------------
@@ -256,10 +286,8 @@ def test_one_model_has_no_label(client: TestClient) -> None:
 
 
 def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
-    from gdlnn.errors import ServerError
-
     with (
-        pytest.raises(ServerError, match="expected a model file or a folder of models"),
+        pytest.raises(ModelError, match="expected a model file or a folder of models"),
         TestClient(make_app(tmp_path, n_workers=1)),
     ):
         pass

@@ -25,7 +25,7 @@ from reference.server_models import molecules_file
 
 N_CLIENTS = 4
 HOSTILE = 0.1
-OPTIONS = ("--workers", "1", "--max-read-seconds", "2", "--max-seconds", "10")
+LIMITS = {"read_seconds": 2, "seconds": 10}
 SMILES = ("CCO", "Nc1ccccc1", "CC(=O)Oc1ccccc1C(=O)O", "C1CC1", "[Na+].[Cl-]", "O=[N+]([O-])c1ccccc1")
 Seen = Counter[tuple[str, int]]
 
@@ -130,7 +130,7 @@ def main(words: list[str]) -> None:
     most_seconds = float(words[2]) if len(words) > 2 else float("inf")
     with tempfile.TemporaryDirectory() as folder:
         model = molecules_file(Path(folder))[0]
-        with live_server(model, *OPTIONS) as server:
+        with live_server(model, limits=LIMITS) as server:
             run(
                 server, min(1000, n_requests // 5), seed + 1, most_seconds / 10
             )  # what is loaded late is loaded now

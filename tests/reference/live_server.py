@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -57,6 +57,13 @@ class LiveServer:
         process = psutil.Process(self.process.pid)
         return sum(each.memory_info().rss for each in [process, *process.children(recursive=True)])
 
+    def workers(self) -> list[Any]:
+        """Return the processes that hold the model."""
+        import psutil
+
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if any("spawn_main" in word for word in child.cmdline())]
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask the server to stop; return its exit code."""
         self.process.send_signal(number)
@@ -73,12 +80,31 @@ def answer_of(stream: socket.socket) -> tuple[int, bytes]:
     return (int(head.split()[1]), body) if head.startswith(b"HTTP/") else (0, data)
 
 
+_AS_A_COMMAND = "from gdlnn.cli import main; main()"
+_WITH_LIMITS = """
+import json, sys
+from gdlnn.server import Limits, serve
+limits = Limits(**json.loads(sys.argv[2]))
+serve(sys.argv[1], port=0, limits=limits, n_workers=1, say=lambda address: print(address, flush=True))
+"""
+
+
 @contextlib.contextmanager
-def live_server(model: Path, *options: str, python: str = sys.executable) -> Iterator[LiveServer]:
-    """Start a server on a free port, and end it however the test went."""
-    run = "from gdlnn.cli import main; main()"
-    command = [python, "-c", run, "serve", str(model), "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+def live_server(
+    model: Path, *options: str, limits: Mapping[str, float] | None = None, python: str = sys.executable
+) -> Iterator[LiveServer]:
+    """Start a server on a free port, and end it however the test went; with `limits`, one of one worker."""
+    command = [python, "-c", _AS_A_COMMAND, "serve", str(model), "--port", "0", *options]
+    if limits is not None:
+        command = [python, "-c", _WITH_LIMITS, str(model), json.dumps(dict(limits))]
+    with started(command) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def started(command: list[str], **options: Any) -> Iterator[LiveServer]:
+    """Run a command that prints the address of a server."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

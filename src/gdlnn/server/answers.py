@@ -2,132 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from gdlnn.errors import GDLNNError, ServerError
+from gdlnn.errors import ServerError
+from gdlnn.explain import counterfactual, explain
+from gdlnn.explain.explanation import plain
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
-from gdlnn.graphs.structure import given_schema
 from gdlnn.model.prediction_columns import added_columns
-from gdlnn.server.examples import given_examples, graph_json, own_examples
-from gdlnn.server.model_answers import ModelAnswers
-from gdlnn.server.reading import GRAPHS, OF_GRAPHS, TYPED, FileKind, Reader, Row, Sent
+from gdlnn.model.program_effects import strongest_programs
+from gdlnn.report.build import MOST_REMOVED
+from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
+from gdlnn.server.bodies import FileKind
+from gdlnn.server.reading import GRAPHS, OF_GRAPHS, Reader
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from gdlnn.datasets.molecules import InputRow
     from gdlnn.datasets.resolve import BatchedInput
-    from gdlnn.graphs import Feature, GraphDataset
+    from gdlnn.gdl.program import Intervals, Program
+    from gdlnn.graphs import Feature, Graph, GraphDataset
+    from gdlnn.mining import MinedProgram
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Prediction
     from gdlnn.server.limits import Limits
 
+WARNINGS = {
+    "outside": "This graph lies outside what was learnt, so do not rely on the prediction: {}.",
+    "edge": "This graph lies at the edge of what was learnt: {}.",
+}
+MOST_EXAMPLES, MOST_PROGRAMS = 12, 10
+MOLECULES = {
+    "aspirin": "CC(=O)Oc1ccccc1C(=O)O",
+    "caffeine": "Cn1cnc2c1c(=O)n(C)c(=O)n2C",
+    "paracetamol": "CC(=O)Nc1ccc(O)cc1",
+    "ibuprofen": "CC(C)Cc1ccc(cc1)C(C)C(=O)O",
+    "aniline": "Nc1ccccc1",
+    "4-nitrobiphenyl": "O=[N+]([O-])c1ccc(cc1)-c1ccccc1",
+    "nicotine": "CN1CCC[C@H]1c1cccnc1",
+    "ethanol": "CCO",
+}
+
 
 class Answers:
-    """Answers questions about one model, or about several that predict different labels.
-
-    Parameters
-    ----------
-    models
-        A fitted model, or the models of a folder by the label that each is for.
-    limits
-        What is answered at most.
-    examples
-        Graphs to try the models with.
-    folder
-        Where files of clients are while they are read; None: the system's folder for such.
-    name
-        What to call several models.
-    """
+    """Answers requests about models, by the label that each predicts; one alone has the empty label."""
 
     def __init__(
         self,
-        models: GDLNNClassifier | Mapping[str, GDLNNClassifier],
+        models: Mapping[str, GDLNNClassifier],
         limits: Limits,
         examples: GraphDataset | None = None,
-        folder: str | None = None,
         name: str = "models",
     ) -> None:
-        given = models if isinstance(models, Mapping) else {"": models}
-        self.models = {label: ModelAnswers(model, label) for label, model in given.items()}
-        self.name, self.limits = name, limits
-        # Models of one folder are trained on one table, read in one way.
-        self.first = next(iter(given.values()))
-        self.reader = Reader(
-            self.first.schema_,
-            self.first.programs_.info,
-            limits,
-            self.first.reading_,
-            folder,
-            self.first.provenance_.get("smiles"),
-        )
-        self.examples = (
-            own_examples(self.first)
-            if examples is None
-            else given_examples(examples, as_smiles=self.reader.takes_smiles)
-        )
+        self.models, self.limits, self.name = models, limits, name
+        self.is_alone = list(models) == [""]
+        self.first = next(iter(models.values()))  # all are trained on one table
+        self.reader = Reader(self.first, limits)
+        self.examples = own_examples(self.first) if examples is None else self._given_examples(examples)
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether there is one model, for no label in particular."""
-        return list(self.models) == [""]
-
-    def predict(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def predict(self, body: bytes) -> dict[str, Any]:
         """Answer a request for predictions: one row for each graph, in order."""
-        return self._predictions(self._sent(asked))
+        return self._predictions(*self.reader.sent(json.loads(body)))
 
-    def predict_each(self, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any] | GDLNNError]:
-        """Answer several requests for predictions at once; one that cannot be answered gives its error."""
-        sent: list[Sent | GDLNNError] = []
-        for one in asked:
-            try:
-                sent.append(self._sent(one))
-            except GDLNNError as error:
-                sent.append(error)
-        said = self._said(*(one for one in sent if isinstance(one, Sent)))
-        return [one if isinstance(one, GDLNNError) else self._answer(one, said) for one in sent]
-
-    def predict_file(
-        self,
-        data: bytes,
-        kind: str,
-        smiles: str | None = None,
-        identifier: str | None = None,
-        encoding: str = "utf-8",
-    ) -> dict[str, Any]:
+    def predict_file(self, body: bytes, *, kind: str, **options: Any) -> dict[str, Any]:
         """Answer a request for the predictions of a file."""
-        return self._predictions(self.reader.file(data, kind, smiles, identifier, encoding))
+        return self._predictions(*self.reader.file(body, kind, **options))
 
     def warm_up(self) -> None:
         """Predict an example, so that the first client does not wait for what is loaded or compiled once."""
         for example in self.examples[:1]:
-            self.predict(example)
+            self._predictions(*self.reader.sent(example))
 
-    def explain(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Answer a request for one explanation."""
-        model = self._asked_model(asked.get("model"))
-        (row,) = self._sent(asked).rows
+    def explain(self, body: bytes, **options: Any) -> dict[str, Any]:
+        """Answer a request for one explanation, with the options of `ExplainBody`."""
+        model = self._model(options["model"])
+        (row,), _ = self.reader.sent(json.loads(body))
         if row.graph is None:
-            raise ServerError(f"{shortened(row.smiles or row.name, 60)}: {row.reason}")
-        return model.explain(row, asked)
+            raise ServerError(f"{shortened(row.smiles or row.key or '', 60)}: {row.reason}")
+        technique, seed = options["technique"], options["seed"]
+        found = model.represent([row.graph])
+        target = None if options["target"] is None else _label(model, options["target"])
+        (explanation,) = explain(model, found, technique, options["n_programs"], target, seed)
+        enough = other = None
+        if options["enough"]:
+            (enough,) = enough_cards(model, explain(model, found, technique, "smallest", seed=seed))
+        if options["counterfactual"]:
+            most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
+            other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
+        explanation = replace(explanation, smiles=row.smiles)
+        answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
+        labels = dict(zip(explanation.indices, explanation.labels, strict=True))
+        for item in answer["programs"]:
+            item["matched"] = item["witness"] is not None
+            item |= _program(model, model.programs_[item["index"]], labels[item["index"]])
+        where = found.domains[0]
+        return answer | {
+            "smiles": row.smiles,
+            "class_name": _class_name(model, explanation.prediction),
+            "target": explanation.target,
+            "technique": explanation.technique,
+            "seed": explanation.seed,
+            "complete": explanation.complete,
+            "n_programs_matched": int(found.matches[0].sum()),
+            "uncertainty": found.uncertainty[0],
+            "seen": found.seen[0],
+            "domain": where.domain,
+            "domain_reason": where.reason,
+            "warning": WARNINGS[where.domain].format(where.reason) if where.domain in WARNINGS else None,
+            "classes": _classes(model),
+        }
 
     def describe(self) -> dict[str, Any]:
-        """Say what the models are, what they expect, and what may be asked of them."""
-        models = [model.describe() for model in self.models.values()]
-        alone = models[0] if self.is_alone else {"name": self.name}
-        return alone | {
+        """Return what the models are, what they expect, and what may be asked of them."""
+        models = [_described(model, label) for label, model in self.models.items()]
+        return (models[0] if self.is_alone else {"name": self.name}) | {
             "models": models,
             "made_by": f"gdlnn {package_version()}",
             "expects": self._expects(),
-            "limits": self.limits.to_json(),
+            "limits": asdict(self.limits) | {"edges": self.limits.edges},
             "examples": self.examples,
         }
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def _asked_model(self, label: str | None) -> ModelAnswers:
+    def _predictions(self, rows: list[InputRow], source: BatchedInput) -> dict[str, Any]:
+        graphs = [row.graph for row in rows if row.graph is not None]
+        each = [model.represent(graphs).predictions() for model in self.models.values()]
+        predictions = zip(*each, strict=True)
+        labels = [{"model": label, "classes": _classes(model)} for label, model in self.models.items()]
+        classes = {label: model.classes_.tolist() for label, model in self.models.items()}
+        return {
+            **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
+            "columns": list(source.columns),
+            "added": [column._asdict() for column in added_columns(source, classes)],
+            "rows": [self._row(row, source, () if row.graph is None else next(predictions)) for row in rows],
+        }
+
+    def _row(self, row: InputRow, source: BatchedInput, predictions: Sequence[Prediction]) -> dict[str, Any]:
+        """Return the answer for a row: its prediction, or one for each label."""
+        found: dict[str, Any] = {"row": row.number, "name": row.key, "smiles": row.smiles}
+        found |= {"error": row.reason or None, "cells": row.cells}
+        if row.graph is None:
+            return found
+        if row.smiles is None and source is not GRAPHS:
+            found["graph"] = graph_json(row.graph)  # so that it can be explained
+        each = {
+            label: one._asdict() | {"class_name": _class_name(model, one.label)}
+            for (label, model), one in zip(self.models.items(), predictions, strict=True)
+        }
+        return found | (each[""] if self.is_alone else {"predictions": each})
+
+    def _model(self, label: str | None) -> GDLNNClassifier:
         found = self.models.get("" if label is None else label)
         if found is None:
             known = "no label: there is one model" if self.is_alone else f"one of {', '.join(self.models)}"
@@ -135,82 +165,135 @@ class Answers:
             raise ServerError(f"model: expected {known}, got {got}")
         return found
 
-    def _sent(self, asked: dict[str, Any]) -> Sent:
-        if asked.get("smiles") is not None:
-            smiles = asked["smiles"]
-            return Sent(self.reader.smiles([smiles] if isinstance(smiles, str) else smiles), TYPED)
-        graphs = asked["graphs"] if asked.get("graphs") is not None else [asked["graph"]]
-        return Sent(self.reader.graphs(graphs), GRAPHS)
-
-    def _predictions(self, sent: Sent) -> dict[str, Any]:
-        return self._answer(sent, self._said(sent))
-
-    def _said(self, *sent: Sent) -> Iterator[tuple[Prediction, ...]]:
-        """Return what each model says of all graphs, in order."""
-        graphs = [row.graph for one in sent for row in one.rows if row.graph is not None]
-        return iter(zip(*(model.predictions(graphs) for model in self.models.values()), strict=True))
-
-    def _answer(self, sent: Sent, said: Iterator[tuple[Prediction, ...]]) -> dict[str, Any]:
-        rows = [self._told(row, sent.source, () if row.graph is None else next(said)) for row in sent.rows]
-        labels = [{"model": label, "classes": model.classes} for label, model in self.models.items()]
-        return {
-            **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
-            "columns": list(sent.source.columns),
-            "added": self._columns(sent.source),
-            "rows": rows,
-        }
-
-    def _told(self, row: Row, sent: BatchedInput, said: tuple[Prediction, ...]) -> dict[str, Any]:
-        """Return the answer for a row: its prediction, or one for each label."""
-        told: dict[str, Any] = {"row": row.number, "name": row.name, "smiles": row.smiles}
-        told |= {"error": row.reason or None, "cells": row.cells}
-        if row.smiles is None and row.graph is not None and sent is not GRAPHS:
-            told["graph"] = graph_json(row.graph)  # so that it can be explained
-        if not said:
-            return told
-        pairs = zip(self.models.items(), said, strict=True)
-        each = {label: model.told(one) for (label, model), one in pairs}
-        return told | (each[""] if self.is_alone else {"predictions": each})
-
-    def _columns(self, source: BatchedInput) -> list[dict[str, Any]]:
-        """Return the columns that are added to the client's own, as `gdlnn predict` adds them."""
-        classes = {label: model.model.classes_.tolist() for label, model in self.models.items()}
-        return [column._asdict() for column in added_columns(source, classes)]
-
     def _expects(self) -> dict[str, Any]:
-        info, schema = self.first.programs_.info, self.first.schema_ or Schema()
-        smiles = self.reader.takes_smiles
-        given = given_schema(schema) or Schema()
-        nodes = _features(given.node, self.reader.n_node_features)
-        edges = _features(schema.edge, info.n_edge_features)
-        direction = "directed" if info.directed else "undirected"
-        if smiles:
-            words = "Molecules: a SMILES each, or a table, a .smi or SDF file or JSON Lines with several."
-        else:
-            words = (
-                f"Graphs, {direction}, as JSON: nodes with {_told(nodes)}, edges with {_told(edges)}; "
-                "one, or a JSON Lines file with several."
-            )
+        kind, smiles = self.reader.kind, self.first.reading_ is not None
+        schema = kind.schema or Schema()
+        nodes = _features(schema.node, min(self.reader.kinds))
+        edges = _features(schema.edge, self.reader.info.n_edge_features)
+        direction = "directed" if kind.directed else "undirected"
         return {
             "smiles": smiles,
             "files": list(get_args(FileKind) if smiles else OF_GRAPHS),
-            "directed": info.directed,
+            "directed": kind.directed,
             "node_features": nodes,
             "edge_features": edges,
-            "in_words": words,
+            "in_words": "Molecules: a SMILES each, or a table, a .smi or SDF file or JSON Lines with several."
+            if smiles
+            else f"Graphs, {direction}, as JSON: nodes with {_listed(nodes)}, edges with {_listed(edges)}; "
+            "one, or a JSON Lines file with several.",
         }
+
+    def _given_examples(self, data: GraphDataset) -> list[dict[str, Any]]:
+        """Return the first graphs of a dataset as a client would send them."""
+        shown: list[dict[str, Any]] = []
+        for i, graph in enumerate(data.graphs[:MOST_EXAMPLES]):
+            name = data.ids[i] if data.ids is not None else graph.name or f"graph {i}"
+            if self.first.reading_ is not None and data.smiles is not None:
+                shown.append({"name": name, "smiles": data.smiles[i]})
+            else:
+                shown.append({"name": name, "graph": graph_json(graph)})
+        return shown
+
+
+def graph_json(graph: Graph) -> dict[str, Any]:
+    """Return a graph as the JSON that a client sends."""
+    found: dict[str, Any] = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
+    if graph.edge_features.shape[1]:
+        found["edge_features"] = graph.edge_features.tolist()
+    return found | ({"directed": True} if graph.directed else {})
+
+
+def _class_name(model: GDLNNClassifier, label: Any) -> str:
+    return (model.schema_ or Schema()).class_name(label)
+
+
+def _classes(model: GDLNNClassifier) -> list[dict[str, Any]]:
+    return [{"label": label, "name": _class_name(model, label)} for label in map(plain, model.classes_)]
+
+
+def _label(model: GDLNNClassifier, word: Any) -> Any:
+    """Return the label that a client means, as it is or by its name."""
+    for item in _classes(model):
+        if word in (item["label"], item["name"], str(item["label"])):
+            return item["label"]
+    known = ", ".join(item["name"] for item in _classes(model))
+    raise ServerError(f"target: expected one of {known}, got {word!r}")
+
+
+def _described(model: GDLNNClassifier, label: str) -> dict[str, Any]:
+    info, decision = model.programs_.info, model.decision_
+    return {
+        "model": label,
+        "name": info.dataset or "model",
+        "classes": _classes(model),
+        "decision": None if decision is None else decision.to_json(),
+        "n_programs": len(model.programs_),
+        "n_training_graphs": info.n_graphs,
+        "programs": [
+            {"index": one.column, "strength": one.strength, **_program(model, one.mined, plain(one.label))}
+            for one in strongest_programs(model, MOST_PROGRAMS)
+        ],
+    }
+
+
+def _program(model: GDLNNClassifier, mined: MinedProgram, label: Any) -> dict[str, Any]:
+    """Return what the page shows of a program of a class."""
+    directed = model.programs_.info.directed
+    return {
+        "label": label,
+        "class_name": _class_name(model, label),
+        "gdl": str(mined.program),
+        **shown_program(mined.program, model.schema_, directed),
+        "diagram": diagram(mined.program, model.schema_, directed, mined.example),
+    }
 
 
 def _features(features: tuple[Feature, ...], width: int) -> list[dict[str, Any]]:
     if len(features) != width:
         return [{"name": f"feature {i + 1}", "kind": "numeric", "values": []} for i in range(width)]
-    return [
-        {"name": f.name, "kind": f.kind, "values": [[value, name] for value, name in f.values.items()]}
-        for f in features
-    ]
+    return [{"name": f.name, "kind": f.kind, "values": list(f.values.items())} for f in features]
 
 
-def _told(features: list[dict[str, Any]]) -> str:
+def _listed(features: list[dict[str, Any]]) -> str:
     names = ", ".join(feature["name"] for feature in features)
     count = f"{len(features)} feature{'s' if len(features) != 1 else ''}"
     return f"{count} ({names})" if features else "no features"
+
+
+# --- examples ---------------------------------------------------------------------------------------------
+
+
+def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
+    """Return well-known molecules, or the smallest graphs that contain the best program of each class."""
+    if model.reading_ is not None:
+        return [{"name": name, "smiles": smiles} for name, smiles in MOLECULES.items()]
+    found: dict[Any, dict[str, Any]] = {}
+    for number, item in enumerate(model.programs_, 1):
+        if item.label not in found and item.program.nodes:
+            name = f"what program {number} asks for ({_class_name(model, item.label)})"
+            found[item.label] = {"name": name, "graph": _pattern(item.program, model)}
+    return list(found.values())[:MOST_EXAMPLES]
+
+
+def _pattern(program: Program, model: GDLNNClassifier) -> dict[str, Any]:
+    """Return the graph that has just the nodes and edges of a program, with values from its intervals."""
+    info, schema = model.programs_.info, model.schema_ or Schema()
+    place = {variable: i for i, variable in enumerate(program.variables)}
+    found: dict[str, Any] = {
+        "nodes": [_values(node.intervals, info.n_node_features, schema.node) for node in program.nodes],
+        "edges": [[place[edge.source], place[edge.target]] for edge in program.edges],
+    }
+    if info.n_edge_features and program.edges:
+        values = [_values(edge.intervals, info.n_edge_features, schema.edge) for edge in program.edges]
+        found["edge_features"] = values
+    return found | ({"directed": True} if info.directed else {})
+
+
+def _values(intervals: Intervals | None, width: int, features: tuple[Feature, ...]) -> list[float]:
+    values = []
+    for number in range(width):
+        known = min(features[number].values, default=0.0) if number < len(features) else 0.0
+        # A bound was a value in training; between open bounds any value will do.
+        bounds = intervals[number] if intervals else ()
+        values.append(next((bound for bound in bounds if math.isfinite(bound)), known))
+    return values

@@ -5,38 +5,33 @@ The pages load nothing from other hosts. They share the report's styles and scri
 
 from __future__ import annotations
 
-import asyncio
 import re
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup, escape
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from gdlnn.drawing.pages import page_file, render
 from gdlnn.server import bodies
-from gdlnn.server.grouping import Predictions
-from gdlnn.server.limits import Guard, Limits
-from gdlnn.server.reading import FileKind  # noqa: TC001  (FastAPI reads the annotations)
-from gdlnn.server.workers import OK, Answer, BusyError, TooSlowError, WorkerGoneError, WorkerPool
+from gdlnn.server.limits import Guard, Limits, RefusedError
+from gdlnn.server.workers import WorkerPool
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
-
-    from pydantic import BaseModel
-    from starlette.types import ASGIApp
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
     Endpoint = Callable[..., Awaitable[Response]]
     Decorator = Callable[[Endpoint], Endpoint]
 
 JSON = "application/json"
+Body = TypeVar("Body", bound=BaseModel)
 ABOUT = """
 Asks one GDLNN model: what it predicts for graphs, and why. Errors are `{"error": "…"}`: what, where,
 expected, got. No request names a file or a path; files are sent as they are.
@@ -57,34 +52,11 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
 }
 _FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "application/octet-stream")
 _FILE_BODY = {
-    "requestBody": {
-        "required": True,
-        "description": "The file itself.",
-        "content": {kind: {"schema": {"type": "string"}} for kind in _FILE_KINDS},
-    }
+    "description": "The file itself.",
+    "content": {kind: {"schema": {"type": "string"}} for kind in _FILE_KINDS},
 }
-
-ASSETS = {
-    "page.css": (
-        "text/css",
-        ("gdlnn.drawing/drawing.css", "gdlnn.report/page.css", "gdlnn.server/serve.css"),
-    ),
-    "page.js": (
-        "text/javascript",
-        (
-            "gdlnn.report/card.js",
-            "gdlnn.server/dom.js",
-            "gdlnn.server/answer.js",
-            "gdlnn.server/batch.js",
-            "gdlnn.server/serve.js",
-        ),
-    ),
-}
-
-
-def _json_body(kind: type[BaseModel]) -> dict[str, Any]:
-    reference = {"$ref": f"#/components/schemas/{kind.__name__}"}
-    return {"requestBody": {"required": True, "content": {JSON: {"schema": reference}}}}
+STYLES = ("gdlnn.drawing/drawing.css", "gdlnn.report/page.css", "gdlnn.server/serve.css")
+SCRIPTS = ("gdlnn.report/card.js", *(f"gdlnn.server/{n}.js" for n in ("dom", "answer", "batch", "serve")))
 
 
 def make_app(
@@ -95,7 +67,7 @@ def make_app(
     examples: str | None = None,
     smiles: str | None = None,
     hosts: Collection[str] = (),
-) -> ASGIApp:
+) -> Guard:
     """Return the application for a model, as any ASGI server runs it.
 
     Parameters
@@ -109,20 +81,17 @@ def make_app(
     examples, smiles
         A dataset whose first graphs the page offers, as on the command line, and its column of SMILES.
     hosts
-        The names under which the server may be addressed; empty: any. Other names are how a page from
-        elsewhere would reach a server on loopback.
+        The names that clients may use for the server, besides addresses; empty: any.
     """
-    return app_over(WorkerPool(model, limits, n_workers=n_workers, examples=examples, smiles=smiles), hosts)
-
-
-def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
-    """Return the application over workers, which it starts and stops."""
+    pool = WorkerPool(model, limits, n_workers=n_workers, examples=examples, smiles=smiles)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await pool.start()
-        yield
-        await pool.stop()
+        try:
+            await pool.start()
+            yield
+        finally:
+            await pool.stop()
 
     app = FastAPI(
         title="GDLNN server",
@@ -133,98 +102,56 @@ def app_over(pool: WorkerPool, hosts: Collection[str] = ()) -> ASGIApp:
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
     )
-    _add_failures(app, pool.limits)
+    _add_failures(app)
     _add_api(app, pool)
     _add_schemas(app)
     _add_pages(app)
-    return Guard(app, pool.limits, hosts)
+    return Guard(app, pool, hosts)
 
 
-def _failure(status: int, reason: str, **headers: str) -> JSONResponse:
-    return JSONResponse({"error": reason}, status, headers or None)
-
-
-def _add_failures(app: FastAPI, limits: Limits) -> None:
-    """Say every failure in one line, and never what the client sent: it may be anything."""
+def _add_failures(app: FastAPI) -> None:
+    """Describe every failure in one line, without what the client sent: it may be anything."""
 
     @app.exception_handler(RequestValidationError)
     @app.exception_handler(ValidationError)
-    async def wrong(_: Request, error: RequestValidationError | ValidationError) -> JSONResponse:
+    async def invalid(_: Request, error: RequestValidationError | ValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
         status = 400 if first["type"] == "json_invalid" else 422
-        return _failure(status, f"{where[:200]}: {first['msg'][:300]}")
+        return RefusedError(status, f"{where[:200]}: {first['msg'][:300]}").answer()
 
     @app.exception_handler(HTTPException)
-    async def no_such(_: Request, error: HTTPException) -> JSONResponse:
-        return _failure(error.status_code, str(error.detail), **(error.headers or {}))
+    async def no_such(_: Request, error: HTTPException) -> Response:
+        return RefusedError(error.status_code, str(error.detail)).answer(**(error.headers or {}))
 
-    @app.exception_handler(BusyError)
-    async def busy(_: Request, __: BusyError) -> JSONResponse:
-        return _failure(503, "every worker is busy; try again in a moment", **{"retry-after": "2"})
-
-    @app.exception_handler(TooSlowError)
-    async def too_slow(_: Request, __: TooSlowError) -> JSONResponse:
-        return _failure(503, f"expected an answer within {limits.seconds:g} s, got none; ask for less")
-
-    @app.exception_handler(WorkerGoneError)
-    async def gone(_: Request, __: WorkerGoneError) -> JSONResponse:
-        return _failure(500, "the worker ended while it was at work; the server's log may say why")
-
-
-def _check_json(request: Request) -> None:
-    """Refuse a body that is not said to be JSON: pages of other sites may send text without being asked."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        raise HTTPException(415, f"content-type: expected {JSON}, got {kind[:60] or 'none'}")
-
-
-async def _while_there(request: Request, asking: Coroutine[Any, Any, Answer]) -> Answer | None:
-    """Return an answer, or None as soon as the client has left: then its question is dropped."""
-    task = asyncio.ensure_future(asking)
-    left = asyncio.ensure_future(_has_left(request))
-    try:
-        await asyncio.wait((task, left), return_when=asyncio.FIRST_COMPLETED)
-        return task.result() if task.done() else None
-    finally:
-        for one in (task, left):
-            one.cancel()
-
-
-async def _has_left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    @app.exception_handler(RefusedError)
+    async def refused(_: Request, error: RefusedError) -> Response:
+        return error.answer(**({"retry-after": "2"} if error.status == 503 else {}))
 
 
 def _add_api(app: FastAPI, pool: WorkerPool) -> None:
     def post(path: str, summary: str, body: dict[str, Any], answer: type[BaseModel]) -> Decorator:
-        return app.post(path, summary=summary, openapi_extra=body, response_model=answer, responses=_FAILURES)
+        extra = {"requestBody": {"required": True, **body}}
+        return app.post(
+            path, summary=summary, openapi_extra=extra, response_model=answer, responses=_FAILURES
+        )
 
-    predictions = Predictions(pool)
+    async def ask(request: Request, do: str, **options: Any) -> Response:
+        return Response(await pool.ask(request, do, **options), media_type=JSON)
 
-    async def ask(request: Request, asking: Coroutine[Any, Any, Answer]) -> Response:
-        answer = await _while_there(request, asking)
-        if answer is None:
-            return _failure(503, "the client has left")
-        if answer.status != OK:
-            return _failure(answer.status, answer.error)
-        return Response(answer.body, media_type=JSON)
-
-    @post("/predict", "Predictions of graphs", _json_body(bodies.PredictBody), bodies.PredictAnswer)
+    @post("/predict", "Predictions of graphs", _schema(bodies.PredictBody), bodies.PredictAnswer)
     async def predict(request: Request) -> Response:
         """Return the label and the probabilities of each graph.
 
         A graph that cannot be read has an `error` in its row; the others are answered.
         """
-        # What was checked is let go before the wait for a worker: objects take far more room than bytes.
-        _check_json(request)
-        bodies.PredictBody.model_validate_json(data := await request.body())
-        return await ask(request, predictions.ask(data))
+        _checked(bodies.PredictBody, request)  # only the bytes wait for a worker: objects take more memory
+        return await ask(request, "predict")
 
     @post("/predict/file", "Predictions of a file", _FILE_BODY, bodies.PredictAnswer)
     async def predict_file(
         request: Request,
-        kind: Annotated[FileKind, Query(description="What kind of file the body is.")],
+        kind: Annotated[bodies.FileKind, Query(description="What kind of file the body is.")],
         smiles: Annotated[str | None, Query(max_length=200, description="The column of SMILES.")] = None,
         id: Annotated[str | None, Query(max_length=200, description="The column that names rows.")] = None,
         encoding: Annotated[
@@ -235,20 +162,16 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
 
         Text may be compressed by gzip. Columns of the file are kept; `added` says what the others are called.
         """
-        options = {"kind": kind, "smiles": smiles, "identifier": id, "encoding": encoding}
-        return await ask(request, pool.ask("predict_file", await request.body(), options))
+        return await ask(request, "predict_file", kind=kind, smiles=smiles, id=id, encoding=encoding)
 
-    @post("/explain", "One explanation", _json_body(bodies.ExplainBody), bodies.ExplainAnswer)
+    @post("/explain", "One explanation", _schema(bodies.ExplainBody), bodies.ExplainAnswer)
     async def explain(request: Request) -> Response:
         """Return the prediction of one graph and why.
 
         The programs that decide it, where they are, and what would change it.
         """
-        _check_json(request)
-        body = bodies.ExplainBody.model_validate_json(data := await request.body())
-        options = body.model_dump(exclude={"smiles", "graph"})
-        del body
-        return await ask(request, pool.ask("explain", data, options))
+        options = _checked(bodies.ExplainBody, request).model_dump(exclude={"smiles", "graph"})
+        return await ask(request, "explain", **options)
 
     @app.get("/model", response_model=bodies.ModelAnswer, summary="The model")
     async def model() -> Response:
@@ -258,7 +181,8 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
     @app.get("/health", summary="Health")
     async def health(response: Response) -> bodies.HealthAnswer:
         """Return whether questions are answered; with status 503 while no worker is there."""
-        response.status_code = OK if pool.n_ready else 503
+        pool.check()
+        response.status_code = 200 if pool.n_ready else 503
         return bodies.HealthAnswer(
             status="ok" if pool.n_ready else "starting",
             version=package_version(),
@@ -269,16 +193,27 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         )
 
 
+def _checked(kind: type[Body], request: Request) -> Body:
+    """Return the body of a request; one that is not declared as JSON may come from a page of another site."""
+    declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if declared != JSON:
+        raise RefusedError(415, f"content-type: expected {JSON}, got {declared[:60] or 'none'}")
+    return kind.model_validate_json(request.scope["body"])
+
+
+def _schema(kind: type[BaseModel]) -> dict[str, Any]:
+    return {"content": {JSON: {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}}
+
+
 def _add_schemas(app: FastAPI) -> None:
     """Describe the bodies of requests in the OpenAPI document; they are read apart from FastAPI."""
     made = app.openapi
 
     def document() -> dict[str, Any]:
         found = made()
-        schemas = found["components"]["schemas"]
         for kind in (bodies.PredictBody, bodies.ExplainBody):
             schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas |= schema.pop("$defs", {}) | {kind.__name__: schema}
+            found["components"]["schemas"] |= schema.pop("$defs", {}) | {kind.__name__: schema}
         return found
 
     app.openapi = document  # type: ignore[method-assign]
@@ -287,10 +222,9 @@ def _add_schemas(app: FastAPI) -> None:
 # --- pages ------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=8)
-def _asset(name: str) -> str:
-    """Return a style sheet or a script, put together of the report's part and the server's."""
-    return "\n".join(page_file(part) for part in ASSETS[name][1])
+@lru_cache(maxsize=2)
+def _joined(*parts: str) -> str:
+    return "\n".join(page_file(part) for part in parts)
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -302,40 +236,20 @@ def _add_pages(app: FastAPI) -> None:
 
     @app.get("/api", include_in_schema=False)
     async def api() -> HTMLResponse:
-        return HTMLResponse(api_page(app.openapi()))
+        document = app.openapi()
+        return HTMLResponse(
+            render("gdlnn.server/api.html", title="API · GDLNN", document=document, prose=_prose)
+        )
 
-    for name, (kind, _) in ASSETS.items():
-        app.add_api_route(f"/{name}", _asset_route(name, kind), include_in_schema=False)
+    @app.get("/page.css", include_in_schema=False)
+    async def styles() -> Response:
+        return Response(_joined(*STYLES), media_type="text/css")
 
-
-def _asset_route(name: str, kind: str) -> Any:
-    async def route() -> Response:
-        return Response(_asset(name), media_type=kind)
-
-    return route
-
-
-def api_page(document: dict[str, Any]) -> str:
-    """Return the OpenAPI document as a page to read."""
-    return render(
-        "gdlnn.server/api.html", title="API · GDLNN", document=document, prose=_prose, type_name=_type_name
-    )
+    @app.get("/page.js", include_in_schema=False)
+    async def script() -> Response:
+        return Response(_joined(*SCRIPTS), media_type="text/javascript")
 
 
 def _prose(text: str) -> Markup:
     """Return a sentence of the document, with text between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def _type_name(schema: dict[str, Any]) -> Markup:
-    """Return a type in a word, with a link where it is described on the page."""
-    if "$ref" in schema:
-        return Markup("<a href='#{0}'>{0}</a>").format(schema["$ref"].rpartition("/")[2])
-    if "anyOf" in schema:
-        return Markup(" or ").join(dict.fromkeys(_type_name(item) for item in schema["anyOf"]))
-    if schema.get("type") == "array":
-        inner = schema.get("items") or (schema.get("prefixItems") or [{}])[0]
-        return Markup("list of {}").format(_type_name(inner))
-    if "enum" in schema or "const" in schema:
-        return Markup(" or ").join(map(str, schema.get("enum", [schema.get("const")])))
-    return escape(schema.get("type", "anything"))

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 
 from gdlnn.graphs.graph import MAX_FEATURE
 
+FileKind = Literal["csv", "tsv", "smi", "xlsx", "parquet", "sdf", "jsonl", "dataset"]
+
 Finite = Annotated[float, Field(allow_inf_nan=False, ge=-MAX_FEATURE, le=MAX_FEATURE)]
 NodeIndex = Annotated[StrictInt, Field(ge=0, le=2**31)]
 Text = Annotated[StrictStr, Field(max_length=200_000)]

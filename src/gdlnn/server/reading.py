@@ -1,277 +1,142 @@
-"""Reading what clients send: SMILES, JSON graphs, and files of every form that `gdlnn predict` takes.
-
-No request names a path, and nothing is unpickled.
-"""
+"""Reading what clients send: SMILES, JSON graphs, and files of every form that `gdlnn predict` takes."""
 
 from __future__ import annotations
 
 import csv
+import json
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
-
+from gdlnn.datasets.jsonl import JsonlKind
 from gdlnn.datasets.molecules import InputRow, smiles_row
 from gdlnn.datasets.resolve import BatchedInput, batched_dataset, trained_smiles_column
-from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
-from gdlnn.graphs import Graph
-from gdlnn.graphs.structure import given_schema, n_structure_features
+from gdlnn.errors import DatasetError, GDLNNError, ServerError
+from gdlnn.graphs.structure import given_schema
+from gdlnn.server.bodies import FileKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gdlnn.datasets.resolve import Batch
-    from gdlnn.graphs import Schema
-    from gdlnn.graphs.molecules import MoleculeReader
-    from gdlnn.mining import SetInfo
+    from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
-FileKind = Literal["csv", "tsv", "smi", "xlsx", "parquet", "sdf", "jsonl", "dataset"]
+OF_GRAPHS = ("jsonl", "dataset")
+"""The kinds of files that may hold graphs other than molecules."""
 _SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gdlds"}
-OF_GRAPHS = ("jsonl", "dataset")  # these may hold graphs other than molecules
-_TEXT = ("csv", "tsv", "smi", "sdf", "jsonl")
 _GZIP = b"\x1f\x8b"
 # What the readers raise for text that nobody should send, besides their own errors.
 _BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
-_NAMES = ("id", "name")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One graph that was asked about, or the reason why there is none; `cells` are those of its table."""
-
-    number: int
-    name: str
-    smiles: str | None
-    graph: Graph | None
-    reason: str = ""
-    cells: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A client's rows, and the table they come from."""
-
-    rows: list[Row]
-    source: BatchedInput
-
-
-_WHOLE: dict[str, Any] = {"streamed": False, "batches": iter(())}
-TYPED = BatchedInput("input", has_smiles=True, columns=("smiles",), smiles="smiles", **_WHOLE)
-GRAPHS = BatchedInput("graph", has_smiles=False, **_WHOLE)
-"""What SMILES and graphs of a request come from: no table, but a table is made of them."""
+TYPED = BatchedInput("input", True, False, iter(()), ("smiles",), "smiles")
+GRAPHS = BatchedInput("graph", False, False, iter(()))
+"""The tables that SMILES and graphs of a request would be read from."""
 
 
 class Reader:
-    """Reads what clients send for one model.
+    """Reads what clients send for a model, as rows whose key is their name."""
 
-    Parameters
-    ----------
-    schema, info
-        The names and numbers of the features that the model was trained on.
-    limits
-        How much is read.
-    reading
-        How molecules become graphs; None for a model of other graphs.
-    folder
-        Where files are while they are read; None: the system's folder for such.
-    smiles_column
-        The column that the SMILES of training were in.
-    """
+    def __init__(self, model: GDLNNClassifier, limits: Limits) -> None:
+        self.model, self.limits, self.info = model, limits, model.programs_.info
+        self.word = "nodes" if model.reading_ is None else "atoms"
+        self.kinds: dict[int, JsonlKind] = {}
+        for schema in (model.schema_, given_schema(model.schema_)):  # structure features may be left out
+            width = self.info.n_node_features if schema is None else len(schema.node)
+            widths = (width, self.info.n_edge_features)
+            self.kinds[width] = JsonlKind("graph", schema, widths, self.info.directed, has_smiles=False)
+        self.kind = self.kinds[min(self.kinds)]
 
-    def __init__(
-        self,
-        schema: Schema | None,
-        info: SetInfo,
-        limits: Limits,
-        reading: MoleculeReader | None,
-        folder: str | None = None,
-        smiles_column: str | None = None,
-    ) -> None:
-        self._folder, self._smiles_column = folder, smiles_column
-        self.schema, self.info, self.limits, self.reading = schema, info, limits, reading
-        computed = n_structure_features(schema)  # they may be there already, as in a part of a graph
-        self.n_node_features = info.n_node_features - computed
-        self._schemas = {info.n_node_features: schema, self.n_node_features: given_schema(schema)}
-        self.takes_smiles = self.reading is not None
-
-    def smiles(self, texts: Iterable[str]) -> list[Row]:
-        """Read SMILES, one row each; one that does not parse keeps its reason."""
-        if self.reading is None:
-            raise ServerError(f"smiles: {self._no_smiles()}")
-        listed = [text.strip() for text in texts]
-        self._check_batch(len(listed))
-        found = [
-            self._too_long(number, text, (text[:40],))
-            or smiles_row(number, text, None, cells=(text,), reading=self.reading)
-            for number, text in enumerate(listed, 1)
-        ]
-        return [self._row(row, row.smiles or "") for row in found]
-
-    def graphs(self, items: list[dict[str, Any]]) -> list[Row]:
-        """Read JSON graphs, one row each."""
-        self._check_batch(len(items))
-        rows = []
-        for number, item in enumerate(items, 1):
-            name = str(item.get("name") or f"graph {number}")
-            try:
-                graph = self._graph(item, name)
-                rows.append(Row(number, name, None, graph, self._unfit(graph)))
-            except _BAD_TEXT as error:
-                rows.append(Row(number, name, None, None, str(error)))
-        return [row if not row.reason else Row(row.number, row.name, None, None, row.reason) for row in rows]
+    def sent(self, asked: dict[str, Any]) -> tuple[list[InputRow], BatchedInput]:
+        """Read the SMILES or the graphs of a request, one row each."""
+        if asked.get("smiles") is not None:
+            self._check_smiles("smiles")
+            texts = [asked["smiles"]] if isinstance(asked["smiles"], str) else asked["smiles"]
+            self._check_batch(len(texts))
+            return [self._smiles(number, text.strip()) for number, text in enumerate(texts, 1)], TYPED
+        graphs = asked["graphs"] if asked.get("graphs") is not None else [asked["graph"]]
+        self._check_batch(len(graphs))
+        return [self._graph(number, graph) for number, graph in enumerate(graphs, 1)], GRAPHS
 
     def file(
-        self,
-        data: bytes,
-        kind: str,
-        smiles: str | None = None,
-        identifier: str | None = None,
-        encoding: str = "utf-8",
-    ) -> Sent:
-        """Read a file that was sent; its name and place stay with the client.
-
-        Parameters
-        ----------
-        data
-            The bytes of the file; text may be compressed by gzip.
-        kind
-            What kind of file it is, see `FileKind`.
-        smiles, identifier, encoding
-            As --smiles, --id and --encoding on the command line.
-        """
-        if kind not in get_args(FileKind):
-            raise ServerError(f"kind: expected one of {', '.join(get_args(FileKind))}, got {kind!r}")
-        if kind not in OF_GRAPHS and not self.takes_smiles:
-            raise ServerError(f"{kind}: {self._no_smiles()}")
-        packed = ".gz" if kind in _TEXT and data.startswith(_GZIP) else ""
-        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            path = Path(folder) / f"input{_SUFFIXES[kind]}{packed}"
+        self, data: bytes, kind: str, smiles: str | None, id: str | None, encoding: str
+    ) -> tuple[list[InputRow], BatchedInput]:
+        """Read a file of a kind of `FileKind`, with options as on the command line; text may be gzipped."""
+        if kind not in OF_GRAPHS:
+            self._check_smiles(kind)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"input{_SUFFIXES[kind]}{'.gz' if data.startswith(_GZIP) else ''}"
             path.write_bytes(data)
             try:
-                return self._file(path, smiles, identifier, encoding)
+                known = self.model.provenance_.get("smiles")
+                source = batched_dataset(
+                    str(path),
+                    self.limits.batch + 1,
+                    smiles=trained_smiles_column(path, known, smiles, encoding),
+                    id=id,
+                    reading=self.model.reading_,
+                    widths=self.kind.widths,
+                    encoding=encoding,
+                )
+                return self._rows(path.name, source), source
             except _BAD_TEXT as error:
                 raise ServerError(str(error)) from error
 
-    # --- parts --------------------------------------------------------------------------------------------
-
-    def _file(self, path: Path, smiles: str | None, identifier: str | None, encoding: str) -> Sent:
-        smiles = trained_smiles_column(path, self._smiles_column, smiles, encoding)
-        source = batched_dataset(
-            str(path),
-            self.limits.batch + 1,
-            smiles=smiles,
-            id=identifier,
-            reading=self.reading,
-            widths=(self.n_node_features, self.info.n_edge_features),
-            encoding=encoding,
-        )
+    def _rows(self, file: str, source: BatchedInput) -> list[InputRow]:
         batch = next(source.batches, None)
-        given = [] if batch is None else self._read(batch, source)
-        names = [
-            place
-            for place, name in enumerate(source.columns)
-            if (name.lower() in _NAMES if source.id is None else name == source.id)
-        ]
-        rows: list[Row] = []
+        self._check_batch(0 if batch is None else len(batch.rows))
+        given = [] if batch is None else batch.read()
+        names = ("id", "name") if source.id is None else (source.id.lower(),)
+        named = [i for i, column in enumerate(source.columns) if column.lower() in names]
+        rows: list[InputRow] = []
         n_graphs = 0
         for row in given:
-            name = row.key or next((row.cells[place] for place in names if row.cells[place:]), "")
-            counted = f"{source.name}/{n_graphs}"
-            rows.append(self._row(row, name or (row.smiles if source.smiles else "") or counted))
+            name = row.key or next((row.cells[i] for i in named if row.cells[i:]), "")
+            name = name or (row.smiles if source.smiles else "") or f"{source.name}/{n_graphs}"
             n_graphs += row.graph is not None
+            rows.append(self._bounded(row._replace(key=name)))
         if not n_graphs:
             first = f": {given[0].reason}" if given else ""
             raise DatasetError(
-                f"{path.name}: expected at least one row that parses, got none of {len(given)}{first}"
+                f"{file}: expected at least one row that parses, got none of {len(given)}{first}"
             )
-        return Sent(rows, source)
+        return rows
 
-    def _read(self, batch: Batch, source: BatchedInput) -> list[InputRow]:
-        """Return the rows of a batch; what is far too long is not parsed."""
-        self._check_batch(len(batch.rows))
-        if source.smiles is None:
-            return batch.read()
-        found = []
-        for number, text, key, problem, cells in batch.rows:
-            row = self._too_long(number, text, cells)
-            found.append(row or batch.reader(number, text, key, problem, cells))
-        return found
+    def _smiles(self, number: int, text: str) -> InputRow:
+        assert self.model.reading_ is not None
+        return self._bounded(smiles_row(number, text, text, cells=(text,), reading=self.model.reading_))
 
-    def _too_long(self, number: int, text: str, cells: Iterable[str] = ()) -> InputRow | None:
-        """Refuse a SMILES that RDKit needs time and memory for before its atoms can be counted."""
-        if len(text) <= 20 * self.limits.nodes:
-            return None
-        reason = f"expected at most {self.limits.nodes} atoms, got a SMILES of {len(text)} letters"
-        return InputRow(number, "", text[:40], None, reason, tuple(cells))
+    def _graph(self, number: int, item: dict[str, Any]) -> InputRow:
+        """Read a graph as a line of JSON Lines."""
+        name, nodes = str(item.get("name") or f"graph {number}"), item["nodes"]
+        given = {key: value for key, value in item.items() if value is not None}
+        line = {"edges": [], "directed": self.info.directed, **given, "name": name}
+        width = len(nodes[0]) if nodes and isinstance(nodes[0], list) else 1
+        try:
+            self._check_size(len(nodes), len(line["edges"]))
+            graph, *_ = self.kinds.get(width, self.kind).read(json.dumps(line), name)
+        except _BAD_TEXT as error:
+            return InputRow(number, name, None, None, str(error))
+        return InputRow(number, name, None, graph, "")
 
-    def _row(self, given: InputRow, name: str) -> Row:
-        """Return a row that the model can be asked about, or the reason why it cannot."""
-        graph, reason = None, given.reason
-        if given.graph is not None:
-            graph = self._ours(given.graph, name)
-            reason = self._unfit(graph)
-        return Row(given.number, name, given.smiles, None if reason else graph, reason, given.cells)
+    def _bounded(self, row: InputRow) -> InputRow:
+        """Return a row, without its graph if that is too large."""
+        try:
+            if row.graph is not None:
+                self._check_size(row.graph.n_nodes, row.graph.n_edges)
+        except DatasetError as error:
+            return row._replace(graph=None, reason=str(error))
+        return row
 
-    def _graph(self, item: dict[str, Any], name: str) -> Graph:
-        nodes, edges, features = item["nodes"], item.get("edges") or [], item.get("edge_features")
-        if len(nodes) > self.limits.nodes or len(edges) > self.limits.edges:
-            raise GraphError(self._too_large(len(nodes), len(edges)))
-        plain = [[node] if isinstance(node, int | float) else node for node in nodes]
-        empty = np.zeros((0, self.info.n_edge_features)) if not edges else None
-        return self._ours(
-            Graph(
-                plain if plain else np.zeros((0, self.n_node_features)),
-                edges,
-                features if features else empty,
-                directed=self.info.directed if item.get("directed") is None else item["directed"],
-                name=name,
-            )
-        )
-
-    def _ours(self, graph: Graph, name: str | None = None) -> Graph:
-        """Return the graph with the names that the model knows, whatever the client called its features."""
-        schema = self._schemas.get(graph.node_features.shape[1])
-        fits = schema is not None and graph.edge_features.shape[1] == len(schema.edge)
-        return Graph._trusted(
-            graph.node_features,
-            graph.edges,
-            graph.edge_features,
-            graph.directed,
-            schema if fits else None,
-            name or graph.name,
-        )
-
-    def _unfit(self, graph: Graph) -> str:
-        """Return why the model cannot be asked about a graph, or nothing."""
-        if graph.n_nodes > self.limits.nodes or graph.n_edges > self.limits.edges:
-            return self._too_large(graph.n_nodes, graph.n_edges)
-        if not graph.n_nodes:
-            return "expected at least one node, got none"
-        for of, expected, got, count in (
-            ("node", self.n_node_features, graph.node_features.shape[1], graph.n_nodes),
-            ("edge", self.info.n_edge_features, graph.edge_features.shape[1], graph.n_edges),
-        ):
-            if count and expected != got and not (of == "node" and got in self._schemas):
-                return f"expected {expected} {of} feature(s), as in training, got {got}"
-        if graph.n_edges and graph.directed != self.info.directed:
-            return f"expected {'a directed' if self.info.directed else 'an undirected'} graph, as in training"
-        return ""
-
-    def _too_large(self, n_nodes: int, n_edges: int) -> str:
-        if self.takes_smiles and n_nodes > self.limits.nodes:
-            return f"expected at most {self.limits.nodes} atoms, got {n_nodes}"
-        most = f"{self.limits.nodes} nodes and {self.limits.edges} edges"
-        return f"expected at most {most}, got {n_nodes} and {n_edges}"
+    def _check_size(self, n_nodes: int, n_edges: int) -> None:
+        if not 0 < n_nodes <= self.limits.nodes:
+            raise DatasetError(f"expected 1 to {self.limits.nodes} {self.word}, got {n_nodes}")
+        if n_edges > self.limits.edges:
+            raise DatasetError(f"expected at most {self.limits.edges} edges, got {n_edges}")
 
     def _check_batch(self, n: int) -> None:
         if n > self.limits.batch:
             raise ServerError(f"expected at most {self.limits.batch} graphs in one request, got {n} or more")
 
-    def _no_smiles(self) -> str:
-        return (
-            f"this model was not trained on molecules read from SMILES; it expects graphs with "
-            f"{self.n_node_features} node feature(s) and {self.info.n_edge_features} edge feature(s)"
-        )
+    def _check_smiles(self, what: str) -> None:
+        if self.model.reading_ is None:
+            raise ServerError(
+                f"{what}: this model was not trained on molecules read from SMILES; it expects graphs with "
+                f"{self.kind.widths[0]} node feature(s) and {self.kind.widths[1]} edge feature(s)"
+            )

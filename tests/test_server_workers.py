@@ -1,0 +1,139 @@
+"""Workers of the server: memory, the model they hold, what they import, and the files they leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gdlnn.errors import ModelError
+from reference.live_server import live_server, started, wait_until
+from reference.server_models import motifs_file
+
+pytest.importorskip("fastapi")
+pytest.importorskip("pebble")
+pytest.importorskip("rdkit")
+pytest.importorskip("psutil")
+
+from pebble import ProcessExpired
+
+from gdlnn.server import workers
+from gdlnn.server.limits import Limits
+
+
+def test_a_request_gets_so_much_memory_and_no_more(served_model: Path) -> None:
+    async def run() -> None:
+        pool = workers.WorkerPool(served_model, n_workers=1)
+        await pool.start()
+        try:
+            (worker,) = pool._workers
+            with pytest.raises(MemoryError):
+                await worker.run(10, bytes, 2 * workers.MEMORY_BYTES)
+            assert len(await worker.run(10, bytes, workers.MEMORY_BYTES // 16))
+        finally:
+            await pool.stop()
+
+    asyncio.run(run())
+
+
+def test_a_worker_without_memory_ends_and_the_client_learns_why(
+    monkeypatch: pytest.MonkeyPatch, served_model: Path
+) -> None:
+    class Full:
+        def predict(self, body: bytes) -> None:
+            raise MemoryError
+
+    codes: list[int] = []
+    monkeypatch.setattr(workers, "_answers", Full())
+    monkeypatch.setattr(os, "_exit", codes.append)
+    workers.answer_in_worker("predict", b"", {})
+    pool = workers.WorkerPool(served_model)
+    for code, status in ((codes[0], 503), (-9, 500)):
+        ended = ProcessExpired("ended", code=code)  # type: ignore[no-untyped-call]
+        assert pool._refusal(ended).status == status
+
+
+def test_a_full_disk_and_other_failures_have_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def predict(self, body: bytes) -> None:
+            raise OSError(int(body), os.strerror(int(body)))
+
+    monkeypatch.setattr(workers, "_answers", Failing())
+    assert workers.answer_in_worker("predict", b"28", {})[0] == 507
+    assert workers.answer_in_worker("predict", b"5", {})[0] == 500
+
+
+def test_a_model_that_is_replaced_does_not_change_a_running_server(
+    served_model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.gdlnn"
+    shutil.copy(served_model, path)
+    other, _ = motifs_file(tmp_path)
+    with live_server(path, limits={}) as server:
+        before = server.ask_json("/predict", {"smiles": "Nc1ccccc1"})
+        shutil.copy(other, path)
+        (worker,) = server.workers()
+        worker.kill()
+        wait_until(server.is_well)
+        assert server.workers()[0].pid != worker.pid
+        assert server.ask_json("/predict", {"smiles": "Nc1ccccc1"}) == before
+
+
+def test_nothing_is_imported_from_the_current_folder(served_model: Path, tmp_path: Path) -> None:
+    for name in ("torch", "pebble", "multiprocessing", "pickle", "gdlnn", "numpy", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write({name!r})")
+    shutil.copy(served_model, tmp_path / "model.gdlnn")
+    script = str(Path(sys.executable).parent / "gdlnn")
+    with started([script, "serve", "model.gdlnn", "--port", "0", "--workers", "1"], cwd=tmp_path) as server:
+        assert server.is_well()
+        for worker in server.workers():
+            worker.kill()
+        wait_until(server.is_well)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_files_of_clients_are_removed_however_a_worker_ends(served_model: Path, tmp_path: Path) -> None:
+    def files() -> list[Path]:
+        return [path for path in tmp_path.rglob("*") if path.is_file()]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path))
+        patch.setattr(tempfile, "tempdir", None)
+        with live_server(served_model, limits={}) as server:
+            assert server.is_well()
+            (worker,) = server.workers()
+            table = b"smiles\n" + b"C1CCCCC1C1CCCCC1C1CCCCC1C1CCCCC1\n" * 900
+            with server.connect() as stream:
+                head = (
+                    b"POST /predict/file?kind=csv HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n"
+                )
+                stream.sendall(head % len(table) + table)
+                wait_until(lambda: files() or not worker.is_running(), 5)
+                worker.kill()
+                wait_until(lambda: not files(), 10)
+            wait_until(server.is_well)
+            assert not files()
+            server.stop()
+        assert not list(tmp_path.glob("gdlnn-serve-*"))
+
+
+def test_a_missing_model_is_reported(tmp_path: Path) -> None:
+    async def run(path: Path, **options: Any) -> None:
+        pool = workers.WorkerPool(path, Limits(), n_workers=1)
+        try:
+            await pool.start()
+        finally:
+            await pool.stop()
+
+    with pytest.raises(ModelError, match=r"none\.gdlnn: expected a model file, got No such file"):
+        asyncio.run(run(tmp_path / "none.gdlnn"))
+    (tmp_path / "models.json").write_text(json.dumps({"format": "another"}))
+    with pytest.raises(ModelError, match="expected a list of"):
+        asyncio.run(run(tmp_path))
