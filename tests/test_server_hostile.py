@@ -367,10 +367,15 @@ def test_a_killed_server_leaves_nothing_running(served_model: Path) -> None:
 
 
 def test_a_server_that_cannot_start_says_why(
-    served_model: Path, server: LiveServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    served_model: Path,
+    server: LiveServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     from gdlnn.cli import main
 
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the command sets it, for the life of its process
     broken = tmp_path / "broken.gdlnn"
     broken.write_bytes(os.urandom(100))
     port = str(server.address[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import sys
@@ -19,7 +20,6 @@ from gdlnn.server.app import make_app
 from gdlnn.server.limits import Guard, Limits
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection
 
 
@@ -48,8 +48,10 @@ def serve(
     say
         Called with the address as soon as requests are answered.
     """
+    # No worker imports from the current folder: not by the list that it gets, and not while it starts.
     if not sys.flags.safe_path and sys.path[:1] in ([""], [str(Path.cwd())]):
-        del sys.path[0]  # workers get this list, and import nothing from the current folder
+        del sys.path[0]
+    os.environ["PYTHONSAFEPATH"] = "1"
     hosts = {"localhost", host, *allowed_hosts}
     app = make_app(model, limits, n_workers=n_workers, examples=examples, smiles=smiles, hosts=hosts)
     listening = _bind(host, port)

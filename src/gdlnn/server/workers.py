@@ -98,8 +98,6 @@ class WorkerPool:
 
     async def start(self) -> None:
         """Start the workers; return when all have loaded the model."""
-        # No process that is started from here imports from the current folder, Python's own helpers included.
-        os.environ["PYTHONSAFEPATH"] = "1"
         # The model is read once: a file that is replaced later must not give two models in one server.
         self._settings |= {"name": self.model.resolve().name, "files": _files(self.model)}
         self._workers = [_Worker(self._settings) for _ in range(self.n_workers)]
