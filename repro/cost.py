@@ -16,8 +16,8 @@ from repro.explainers import (
     RIVAL,
     explain_graphs,
     explained_model,
-    n_test_graphs,
     named_graphs,
+    part_sizes,
     run_explanations,
 )
 from repro.figures import draw_costs
@@ -74,7 +74,7 @@ def compute_times(task: Task, config: RunConfig) -> Result:
         clock = Clock()
         _, counts = explain_graphs(explainer, model, [graph], (setting,), task.seed)
         rows.append({"row": row, **predict, **clock.read("explain"), **counts})
-    return {"times": times, "graphs": rows, "n_test": n_test_graphs(task, config)}
+    return {"times": times, "graphs": rows, "sizes": part_sizes(task, config)}
 
 
 # --- costs ------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def costs_of(cells: Iterable[Result]) -> pd.DataFrame:
             **means.to_dict(),
             "n_graphs": len(graphs),
             "n_late": sum(len(cell["rows"]) for cell in late),
-            "n_test": max((cell["n_test"] for cell in fine), default=0),
+            "n_test": max((cell["sizes"][2] for cell in fine), default=0),
         }
     costs = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
     costs.index = pd.MultiIndex.from_tuples(list(rows), names=["dataset", "method"])

@@ -18,8 +18,8 @@ from repro.explainers import (
     RIVAL,
     explain_graphs,
     explained_model,
-    n_test_graphs,
     named_graphs,
+    part_sizes,
     run_explanations,
     score_explanations,
 )
@@ -77,7 +77,7 @@ def compute_scores(task: Task, config: RunConfig) -> Result:
     explained = explain_graphs(explainer, model, data.graphs, explainer.settings, task.seed)[0]
     times = {**times, **clock.read("explain")}
     graphs = score_explanations(explainer, model, data, task.rows, explained)
-    return {"times": times, "graphs": graphs, "n_test": n_test_graphs(task, config)}
+    return {"times": times, "graphs": graphs, "sizes": part_sizes(task, config)}
 
 
 # --- curves -----------------------------------------------------------------------------------------------
@@ -110,9 +110,9 @@ def points_of(cells: Iterable[Result]) -> pd.DataFrame:
     """Return the points of all curves by dataset, explainer and setting, as means over graphs.
 
     `docs/explanations-metrics.md` has the formulas. ``fidelity_masked`` is that of a network's explanations
-    when the other nodes stay, with features of zero; ``found`` is the share with a Jaccard index of at least
-    0.5 among the graphs that the model gets right; ``median_share`` is the median over graphs of the share of
-    nodes that are in the explanation.
+    when the other nodes stay, with features of zero. ``found`` is the share with a Jaccard index of at least
+    0.5 among the graphs that the model gets right. ``median_share`` is the median over graphs of the share of
+    nodes in the explanation.
     """
     rows = [
         {"dataset": dataset, "method": method, "setting": point["setting"], **_measured(graph, point)}
@@ -130,14 +130,14 @@ def points_of(cells: Iterable[Result]) -> pd.DataFrame:
 
 
 NO_GRAPH: Result = {"truth": 0, "predicted": 0, "n_nodes": 0}
-NO_POINT: Result = {"nodes": (), "predicted_part": 0, "predicted_rest": 0, "agreement": {}}
+NO_POINT: Result = {"nodes": (), "predicted_part": 0, "predicted_rest": 0, "truth": {}}
 
 
 def _measured(graph: Result, point: Result) -> dict[str, float]:
     """Return the metrics of one explanation; NaN where one is not known."""
     truth, predicted, n_nodes = graph["truth"], graph["predicted"], len(point["nodes"])
     right, nan = float(predicted == truth), float("nan")
-    masked, agreement = point.get("predicted_masked"), point["agreement"]
+    masked, agreement = point.get("predicted_masked"), point["truth"] or {}
     known = agreement and right
     return {
         "accuracy": right,
@@ -147,7 +147,7 @@ def _measured(graph: Result, point: Result) -> dict[str, float]:
         "fidelity_plus": float(point["predicted_rest"] != predicted),
         "fidelity_minus": float(point["predicted_part"] != predicted),
         "empty": float(n_nodes == 0),
-        **{name: agreement.get(name, nan) for name in TRUTHS[:-1]},
+        **{name: nan if agreement.get(name) is None else agreement[name] for name in TRUTHS[:-1]},
         "found": float(agreement["jaccard"] >= FOUND) if known else nan,
         **{name: float(point.get(name, nan)) for name in SIDES},
         "share": n_nodes / max(1, graph["n_nodes"]),
@@ -267,7 +267,7 @@ def _setting(method: str, setting: float) -> str:
 
 def _graphs(cells: Sequence[Result], curve: Any) -> str:
     n_graphs = sum(len(cell.get("graphs", ())) for cell in cells)
-    n_test = max((cell["n_test"] for cell in cells if "n_test" in cell), default=0)
+    n_test = max((cell["sizes"][2] for cell in cells if "sizes" in cell), default=0)
     n_late = sum(len(cell["rows"]) for cell in cells if cell["status"] == "late")
     text = f"{n_graphs} of {n_test}" + (" (sample)" if n_graphs < n_test else "")
     text += f", {n_late} not finished" if n_late else ""

@@ -184,9 +184,9 @@ def compute_model(task: Task, config: RunConfig) -> Result:
     return {"times": times, "accuracy": float(model.score(test))}
 
 
-def n_test_graphs(task: Task, config: RunConfig) -> int:
-    """Return the number of test graphs of a task's dataset."""
-    return len(load_split(task.dataset, task.protocol, task.split, config.data)[0].test)
+def part_sizes(task: Task, config: RunConfig) -> list[int]:
+    """Return the numbers of training, validation and test graphs."""
+    return [len(part) for part in load_split(task.dataset, task.protocol, task.split, config.data)[0]]
 
 
 def named_graphs(task: Task, config: RunConfig) -> GraphDataset:
@@ -264,7 +264,7 @@ def score_explanations(
                 "nodes": list(explanation.nodes),
                 "predicted_part": parts[i],
                 "predicted_rest": rests[i],
-                "agreement": _agreement(explanation, data.node_masks, i),
+                "truth": _agreement(explanation, data.node_masks, i),
                 **_sides(explanation),
             }
             results[i]["points"].append(point)

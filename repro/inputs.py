@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, get_args
 
-import joblib
+import numpy as np
 
 from gdlnn.datasets import resolve_dataset
 from gdlnn.errors import GDLNNError
@@ -73,10 +75,14 @@ def load_data(name: str, folder: str | None) -> tuple[GraphDataset, str]:
 
 
 def data_fingerprint(data: GraphDataset) -> str:
-    """Return a hash of all graphs and labels."""
+    """Return a hash of all graphs and labels; the same in all versions, so that their cells can be paired."""
     flat = GraphArrays.of(data.graphs)
     arrays = (flat.node_features, flat.node_offsets, flat.edges, flat.edge_features, flat.edge_offsets)
-    return str(joblib.hash((arrays, flat.directed, None if data.y is None else data.y.tolist())))
+    digest = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    digest.update(json.dumps([flat.directed, None if data.y is None else data.y.tolist()]).encode())
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=4)
@@ -84,7 +90,9 @@ def load_split(dataset: str, protocol: Protocol, name: str, folder: str | None) 
     """Return a split of a dataset and a hash of both; the last ones stay in memory."""
     data, digest = load_data(dataset, folder)
     split = make_split(data, protocol, name)
-    return split, str(joblib.hash([digest, *(part.indices.tolist() for part in split)]))
+    position = {row: i for i, row in enumerate(data.indices.tolist())}
+    rows = json.dumps([digest, *([position[row] for row in part.indices.tolist()] for part in split)])
+    return split, hashlib.blake2b(rows.encode(), digest_size=8).hexdigest()
 
 
 def forget() -> None:

@@ -60,10 +60,10 @@ def fidelity(y: npt.ArrayLike, predicted: npt.ArrayLike, predicted_subgraph: npt
 class Overlap(NamedTuple):
     """How explanations agree with the truth, as means over the graphs that have one.
 
-    With E the explanation and T the truth: ``|E ∩ T| / |E|``, 0 for an empty explanation; ``|E ∩ T| / |T|``;
-    ``|E ∩ T| / |E ∪ T|``; the share of explanations that are not empty and lie in the truth; the chance that
-    a part of the truth scores above one outside, ties counting half, NaN if no graph has both; and the
-    Jaccard index of the parts with the largest scores, as many as the truth has.
+    E is the explanation, T the truth. Precision is ``|E ∩ T| / |E|``, 0 for an empty explanation. Recall is
+    ``|E ∩ T| / |T|``, Jaccard ``|E ∩ T| / |E ∪ T|``. `inside` is the share of explanations that are not empty
+    and lie in the truth. `auc` is the chance that a part of the truth scores above one outside, ties counting
+    half. `jaccard_at_size` is that of the parts with the largest scores, as many as the truth has.
     """
 
     precision: float

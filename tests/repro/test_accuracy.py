@@ -159,6 +159,11 @@ def test_fingerprints_are_of_data_and_split() -> None:
     assert PROTOCOLS == ("paper", "repeated", "cv", "scaffold")
 
 
+def test_fingerprints_are_those_of_version_0_2(data_dir: Path) -> None:
+    """Its cells in repro/results are paired with later ones by them."""
+    assert load_split("BA-2Motifs", "repeated", "random-11", str(data_dir))[1] == "f1cea22793685d81"
+
+
 def test_configurations_of_a_grid() -> None:
     gin = METHODS["gin"]
     assert len(gin.configurations("quick")) == 1

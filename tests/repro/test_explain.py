@@ -79,7 +79,7 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(filled: Path) -> Non
             settings = EXPLAINERS[cell["method"]].settings
             assert [point["setting"] for point in graph["points"]] == list(settings)
             assert all(0 <= len(point["nodes"]) <= graph["n_nodes"] for point in graph["points"])
-            assert 0 <= graph["points"][0]["agreement"]["jaccard_at_size"] <= 1
+            assert 0 <= graph["points"][0]["truth"]["jaccard_at_size"] <= 1
             listed = [p.get("n_supporting", 0) + p.get("n_opposing", 0) for p in graph["points"]]
             assert any(listed) == (EXPLAINERS[cell["method"]].technique == "contribution")
     before = (filled / "explain.jsonl").read_bytes()
@@ -113,12 +113,12 @@ def test_tables_tell_what_cells_say(tmp_path: Path, filled: Path) -> None:
 def test_points_by_hand() -> None:
     def graph(truth: int, predicted: int, part: int, rest: int, n_nodes: int, **more: Any) -> dict[str, Any]:
         point = {"setting": 1, "nodes": list(range(n_nodes)), "predicted_part": part, "predicted_rest": rest,
-                 "agreement": {}, **more}  # fmt: skip
+                 "truth": more}  # fmt: skip
         return {"truth": truth, "predicted": predicted, "n_nodes": 4, "points": [point]}
 
     cell = {"dataset": "D", "method": "pl4xgl", "configuration": {}, "seed": 0, "fingerprint": "", "rows": [],
-            "graphs": [graph(1, 1, 1, 0, 2, agreement={"jaccard": 0.6}), graph(1, 1, 0, 1, 0),
-                       graph(0, 1, 0, 1, 4, agreement={"jaccard": 0.9})]}  # fmt: skip
+            "graphs": [graph(1, 1, 1, 0, 2, jaccard=0.6), graph(1, 1, 0, 1, 0),
+                       graph(0, 1, 0, 1, 4, jaccard=0.9)]}  # fmt: skip
     point = explain.points_of([cell]).loc["D", "pl4xgl", 1]
     assert point["accuracy"] == pytest.approx(2 / 3)
     assert point["sparsity"] == pytest.approx((0.5 + 1 + 0) / 3)
