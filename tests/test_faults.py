@@ -27,7 +27,6 @@ from gdlnn import (
     mine,
 )
 from gdlnn.cli import main
-from gdlnn.datasets import save_tu
 from gdlnn.drawing import write_text
 from gdlnn.io.atomic import atomic_write
 from gdlnn.io.folder_lock import claimed
@@ -36,6 +35,7 @@ from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
 from reference.server_models import MOLECULES
+from reference.tu_folders import write_tu
 
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, seed=8)
@@ -182,7 +182,7 @@ def test_converting_does_not_write_over_what_it_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     MOTIFS.save(tmp_path / "d.gdlds")
-    save_tu(MOTIFS, tmp_path / "TU")
+    write_tu(MOTIFS, tmp_path / "TU")
     (tmp_path / "link.jsonl").symlink_to("TU/TU_A.txt")
     (tmp_path / "TU" / "other.jsonl").write_text("")
     for data, out, code in (
@@ -455,14 +455,10 @@ def test_studies_do_not_begin_where_nothing_can_be_written(
         assert says in capsys.readouterr().err.replace("\n", " ")
 
 
-def test_without_room_a_tu_folder_and_a_checkpoint_of_predictions(
+def test_without_room_a_checkpoint_of_predictions(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(files)
-    listed = sorted(path.name for path in files.iterdir())
-    with little_room(300), pytest.raises(WriteError, match=r"^tu: cannot be written: File too large"):
-        save_tu(MOTIFS, files / "tu")
-    assert sorted(path.name for path in files.iterdir()) == listed
     words = ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv", "--checkpoint", "run"]
     with little_room(1000), pytest.raises(SystemExit) as end:
         main(words)

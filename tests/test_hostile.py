@@ -9,7 +9,6 @@ import struct
 import tracemalloc
 import zipfile
 import zlib
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,6 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
-from gdlnn.datasets.parquet import ParquetTable
 from gdlnn.graphs.storage import is_saved
 from gdlnn.io import bounded_zip
 from gdlnn.io.bounded_zip import BadArchiveError, checked_archive, read_array, read_members
@@ -70,24 +68,6 @@ def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: f
         assert again.read_bytes() == expected, f"bit {bit} of byte {place}"
         harmless += 1
     assert harmless < FLIPS * n_cases / 10  # most of a file is content
-
-
-def test_a_flipped_bit_of_a_parquet_file_is_an_error_or_a_table(tmp_path: Path) -> None:
-    """In its description of itself: pyarrow ends the process if asked about columns with bad statistics."""
-    pytest.importorskip("pyarrow")
-    data = seeds("parquet")[1]
-    length = int.from_bytes(data[-8:-4], "little")
-    ends = Counter[str]()
-    for place in range(len(data) - 8 - length, len(data)):
-        for bit in range(3):
-            changed = bytearray(data)
-            changed[place] ^= 1 << bit
-            (tmp_path / "t.parquet").write_bytes(changed)
-            try:
-                ends["read"] += bool(list(ParquetTable(tmp_path / "t.parquet").rows()))
-            except DatasetError:
-                ends["refused"] += 1
-    assert min(ends["read"], ends["refused"]) > 100
 
 
 def test_a_flipped_bit_of_a_checkpoint_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: float) -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from gdlnn import GDLNNClassifier, MLPHead, Neighbourhoods, make_ba_2motifs
-from gdlnn.datasets.text import read_numbers
+from gdlnn.datasets.tu import read_numbers
 from gdlnn.explain.streaming import stream_explanations
 from gdlnn.io.atomic import atomic_write
 from gdlnn.model import network

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from gdlnn.datasets.molecules import InputRow, smiles_row
+from gdlnn.datasets.molecules import smiles_row
 from gdlnn.datasets.resolve import BatchedInput, batched_dataset, trained_smiles_column
+from gdlnn.datasets.tables import Row as InputRow
 from gdlnn.errors import DatasetError, GDLNNError, GraphError, ServerError
 from gdlnn.graphs import Graph
 from gdlnn.graphs.structure import given_schema, n_structure_features
@@ -105,7 +106,7 @@ class Reader:
         self._check_batch(len(listed))
         found = [
             self._too_long(number, text, (text[:40],))
-            or smiles_row(number, text, None, cells=(text,), reading=self.reading)
+            or smiles_row(InputRow(number, None, text, cells=(text,)), reading=self.reading)
             for number, text in enumerate(listed, 1)
         ]
         return [self._row(row, row.smiles or "") for row in found]
@@ -195,9 +196,9 @@ class Reader:
         if source.smiles is None:
             return batch.read()
         found = []
-        for number, text, key, problem, cells in batch.rows:
-            row = self._too_long(number, text, cells)
-            found.append(row or batch.reader(number, text, key, problem, cells))
+        for given in batch.rows:
+            row = self._too_long(given.number, given.smiles or "", given.cells)
+            found.append(row or batch.reader(given))
         return found
 
     def _too_long(self, number: int, text: str, cells: Iterable[str] = ()) -> InputRow | None:
