@@ -333,7 +333,7 @@ def damaged(target: str) -> st.SearchStrategy[bytes]:
 def check(target: str) -> Callable[[bytes], None]:
     @given(damaged(target))
     def test(data: bytes) -> None:
-        TARGETS[target](data)
+        assert TARGETS[target](data) in ("read", "refused")
 
     return test
 
@@ -355,5 +355,5 @@ def test_the_seeds_are_sound() -> None:
         assert CUT not in b"".join(file.read(name) for name in file.namelist())
     for name, target in TARGETS.items():
         for seed in seeds(name):
-            target(seed)
+            assert target(seed) == "read"
     assert issubclass(DatasetError, GDLNNError)

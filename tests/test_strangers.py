@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz.readers import READERS, sound_files
+from fuzz.targets import TARGETS as READERS
+from fuzz.targets import sound_files
 from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema, mine
 from gdlnn.cli import main
 from gdlnn.datasets.load import read_split
