@@ -107,6 +107,24 @@ def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:
         pass
 
 
+def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for mode in (0o600, 0o664):
+        out.touch()
+        out.chmod(mode)
+        with atomic_write(out) as file:
+            file.write(b"new")
+        assert out.stat().st_mode & 0o777 == mode
+    out.unlink()
+    mask = os.umask(0o027)
+    try:
+        with atomic_write(out):
+            pass
+    finally:
+        os.umask(mask)
+    assert out.stat().st_mode & 0o777 == 0o640
+
+
 def test_whatever_the_path_looks_like_an_error_names_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,9 +57,9 @@ def used(found: Any) -> None:
     elif isinstance(found, ProgramSet):
         assert ProgramSet.from_text(found.to_text()) == found
     elif hasattr(found, "predict_proba"):
-        graph = _graph_for(found)
-        if graph is not None:
-            assert np.isfinite(found.predict_proba([graph])).all()
+        example = _graph_for(found)
+        if example is not None:
+            assert np.isfinite(found.predict_proba([example])).all()
 
 
 def _graph_for(model: Any) -> Graph | None:
