@@ -1,20 +1,20 @@
-"""The TU reader and writer: what it merges, and what each kind of bad file is told."""
+"""The TU reader: what it merges, and what each kind of bad file is told."""
 
 from __future__ import annotations
 
 import tracemalloc
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
-from gdlnn.datasets import load_dataset, load_tu, save_tu
+from gdlnn.datasets import load_dataset, load_tu
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from gdlnn.graphs import GraphDataset
 
 GOOD = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",
@@ -195,27 +195,3 @@ def test_a_bad_published_split(write: Callable[..., Path], tmp_path: Path) -> No
     (folder / "PL4XGL_split.json").write_text('{"train": [0]}')
     with pytest.raises(DatasetError, match="lists of rows under train, val and test"):
         load_dataset("TINY", folder, download=False)
-
-
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    rng = np.random.default_rng(7)
-    schema = Schema((Feature("label", "nominal"), Feature("weight")), (Feature("length"),))
-    graphs = []
-    for _ in range(30):
-        n = int(rng.integers(1, 9))
-        pairs = np.argwhere(np.triu(rng.random((n, n)) < 0.4))  # loops included
-        nodes = np.column_stack([rng.integers(0, 4, n), rng.normal(size=n)])
-        graphs.append(Graph(nodes, pairs, rng.normal(size=(len(pairs), 1)), schema=schema))
-    masks = [rng.random(g.n_edges) < 0.5 for g in graphs]
-    dataset = GraphDataset(graphs, rng.integers(0, 3, 30), schema, edge_masks=masks)
-    save_tu(dataset, tmp_path / "OUT")
-    again = load_tu(tmp_path / "OUT")
-    assert again.graphs == dataset.graphs
-    assert np.array_equal(again.y, dataset.y)  # type: ignore[arg-type]
-    assert again.edge_masks is not None
-    assert all(
-        np.asarray(a).tolist() == np.asarray(b).tolist() for a, b in zip(again.edge_masks, masks, strict=True)
-    )
-    with pytest.raises(DatasetError, match="OUT: this folder already exists"):
-        save_tu(dataset, tmp_path / "OUT")
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []

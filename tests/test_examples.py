@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import gdlnn
-from gdlnn.datasets.tu import save_tu
+from reference.tu_folders import write_tu
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -52,7 +52,7 @@ def test_a_chemists_table_becomes_a_report(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_researchers_folder_becomes_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save_tu(gdlnn.make_ba_2motifs(n=40), tmp_path / "mine")
+    write_tu(gdlnn.make_ba_2motifs(n=40), tmp_path / "mine")
     accuracies: list[Any] = example("researcher").main(tmp_path / "mine", 2)
     assert len(accuracies) == 2
     assert "over 2 folds" in capsys.readouterr().out

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from gdlnn import (
-    GDLNNError,
     GraphDataset,
     MiningError,
     ProgramSet,
@@ -25,15 +24,14 @@ from gdlnn import (
     mine,
 )
 from gdlnn.cli import main
-from gdlnn.datasets import save_tu
 from gdlnn.drawing import write_text
 from gdlnn.io.atomic import atomic_write
-from gdlnn.io.folder_lock import claimed
 from gdlnn.mining.results import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
 from reference.server_models import MOLECULES
+from reference.tu_folders import write_tu
 
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, seed=8)
@@ -103,6 +101,24 @@ def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:
         atomic_write(tmp_path / "file" / "out"),
     ):
         pass
+
+
+def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for mode in (0o600, 0o664):
+        out.touch()
+        out.chmod(mode)
+        with atomic_write(out) as file:
+            file.write(b"new")
+        assert out.stat().st_mode & 0o777 == mode
+    out.unlink()
+    mask = os.umask(0o027)
+    try:
+        with atomic_write(out):
+            pass
+    finally:
+        os.umask(mask)
+    assert out.stat().st_mode & 0o777 == 0o640
 
 
 def test_whatever_the_path_looks_like_an_error_names_the_file(
@@ -180,7 +196,7 @@ def test_converting_does_not_write_over_what_it_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     MOTIFS.save(tmp_path / "d.gdlds")
-    save_tu(MOTIFS, tmp_path / "TU")
+    write_tu(MOTIFS, tmp_path / "TU")
     (tmp_path / "link.jsonl").symlink_to("TU/TU_A.txt")
     (tmp_path / "TU" / "other.jsonl").write_text("")
     for data, out, code in (
@@ -239,36 +255,6 @@ time.sleep(60)
     process.kill()
     process.communicate()
     Checkpoint(tmp_path / "run", {"format": 1}, 1).close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
-def test_a_child_does_not_keep_the_claim_of_a_killed_owner(tmp_path: Path) -> None:
-    code = """
-import os, sys, time
-from pathlib import Path
-from gdlnn.io.folder_lock import claimed
-with claimed(Path(sys.argv[1]), ["a"]):
-    if not os.fork():  # the child says that it runs: until then it has the lock as well
-        print(os.getpid(), flush=True)
-    time.sleep(60)
-"""
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as owner:
-        assert owner.stdout is not None
-        child = int(owner.stdout.readline())
-        try:
-            with (
-                pytest.raises(GDLNNError, match="another run is using a here"),
-                claimed(tmp_path, ["a"]),
-            ):
-                pass
-            owner.kill()
-            owner.wait()
-            with claimed(tmp_path, ["a"]):
-                os.kill(child, 0)  # it is still there
-        finally:
-            owner.kill()
-            os.kill(child, signal.SIGKILL)
 
 
 def test_a_file_system_without_locks_keeps_nobody_out(
@@ -390,14 +376,11 @@ def test_no_output_is_half_written(
     out.unlink()
 
 
-def test_without_room_a_tu_folder_and_a_table_of_predictions(
+def test_without_room_a_table_of_predictions_stays_away(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(files)
     listed = sorted(path.name for path in files.iterdir())
-    with little_room(300), pytest.raises(WriteError, match=r"^tu: cannot be written: File too large"):
-        save_tu(MOTIFS, files / "tu")
-    assert sorted(path.name for path in files.iterdir()) == listed
     words = ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv"]
     with little_room(1000), pytest.raises(SystemExit) as end:
         main(words)

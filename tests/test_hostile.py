@@ -8,8 +8,6 @@ import random
 import struct
 import tracemalloc
 import zipfile
-import zlib
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -31,11 +29,9 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
-from gdlnn.datasets.parquet import ParquetTable
 from gdlnn.graphs.storage import is_saved
 from gdlnn.io import bounded_zip
 from gdlnn.io.bounded_zip import BadArchiveError, checked_archive, read_array, read_members
-from gdlnn.io.journal import record
 from gdlnn.mining import program_text
 from reference.mining_cases import random_trees
 
@@ -70,39 +66,6 @@ def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: f
         assert again.read_bytes() == expected, f"bit {bit} of byte {place}"
         harmless += 1
     assert harmless < FLIPS * n_cases / 10  # most of a file is content
-
-
-def test_a_flipped_bit_of_a_parquet_file_is_an_error_or_a_table(tmp_path: Path) -> None:
-    """In its description of itself: pyarrow ends the process if asked about columns with bad statistics."""
-    pytest.importorskip("pyarrow")
-    data = seeds("parquet")[1]
-    length = int.from_bytes(data[-8:-4], "little")
-    ends = Counter[str]()
-    for place in range(len(data) - 8 - length, len(data)):
-        for bit in range(3):
-            changed = bytearray(data)
-            changed[place] ^= 1 << bit
-            (tmp_path / "t.parquet").write_bytes(changed)
-            try:
-                ends["read"] += bool(list(ParquetTable(tmp_path / "t.parquet").rows()))
-            except DatasetError:
-                ends["refused"] += 1
-    assert min(ends["read"], ends["refused"]) > 100
-
-
-def test_a_flipped_bit_of_a_checkpoint_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: float) -> None:
-    trees, rng = random_trees(12), random.Random(1)
-    path = tmp_path / "run"
-    expected = mine(trees, checkpoint=path).to_text()
-    data = path.read_bytes()
-    for _ in range(int(40 * n_cases)):
-        changed = bytearray(data)
-        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        path.write_bytes(changed)
-        try:
-            assert mine(trees, checkpoint=path).to_text() == expected
-        except MiningError:
-            assert path.read_bytes() == changed  # left for a person to look at
 
 
 def test_files_cut_anywhere_are_refused(tmp_path: Path) -> None:
@@ -325,7 +288,7 @@ def test_a_checkpoint_whose_records_lie(tmp_path: Path) -> None:
     path, trees = tmp_path / "run", random_trees(12)
     mine(trees, checkpoint=path)
     header, first, *_ = path.read_bytes().splitlines(keepends=True)
-    sound = json.loads(first.partition(b" ")[2])
+    sound = json.loads(first)
     lies: list[dict[str, Any]] = [
         {"task": 12},
         {"task": -1},
@@ -338,18 +301,13 @@ def test_a_checkpoint_whose_records_lie(tmp_path: Path) -> None:
         {"more": 1},
     ]
     for changes in lies:
-        path.write_bytes(header + record({**sound, **changes}))
+        path.write_bytes(header + json.dumps({**sound, **changes}).encode() + b"\n")
         with pytest.raises(MiningError, match="is not a valid result"):
             mine(trees, checkpoint=path)
-    deep = b"[" * 10**6
-    path.write_bytes(header + b"%08x %s\n" % (zlib.crc32(deep), deep) + first)
+    path.write_bytes(header + b"[" * 10**6 + b"\n" + first)
     with pytest.raises(MiningError, match="is damaged"):
         mine(trees, checkpoint=path)
-    path.write_bytes(header.replace(b'"format":1', b'"format":2'))
-    with pytest.raises(MiningError, match="got another file"):  # the checksum is another one's
-        mine(trees, checkpoint=path)
-    values = json.loads(header.partition(b" ")[2])
-    path.write_bytes(record({**values, "format": 2}))
+    path.write_bytes(header.replace(b'"format":2', b'"format":3'))
     with pytest.raises(MiningError, match="differs in the format of the file"):
         mine(trees, checkpoint=path)
 
@@ -376,7 +334,7 @@ def damaged(target: str) -> st.SearchStrategy[bytes]:
 def check(target: str) -> Callable[[bytes], None]:
     @given(damaged(target))
     def test(data: bytes) -> None:
-        TARGETS[target](data)
+        assert TARGETS[target](data) in ("read", "refused")
 
     return test
 
@@ -398,5 +356,5 @@ def test_the_seeds_are_sound() -> None:
         assert CUT not in b"".join(file.read(name) for name in file.namelist())
     for name, target in TARGETS.items():
         for seed in seeds(name):
-            target(seed)
+            assert target(seed) == "read"
     assert issubclass(DatasetError, GDLNNError)

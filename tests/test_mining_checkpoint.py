@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -47,7 +46,7 @@ mine(dataset, n_jobs=2, checkpoint=checkpoint).save(folder / "out.gdl")
 
 
 def records(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line.partition(b" ")[2]) for line in path.read_bytes().splitlines()]
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def run(folder: Path, *kill: object) -> int:
@@ -162,7 +161,7 @@ def test_a_damaged_record_in_the_middle_is_an_error(tmp_path: Path) -> None:
     mine(TREES, checkpoint=path)
     lines = path.read_bytes().splitlines(keepends=True)
     place = len(lines[0]) + len(lines[1])
-    lines[2] = lines[2].replace(b'"score":0', b'"score":1')
+    lines[2] = lines[2].replace(b'"score":', b'"score"')
     path.write_bytes(b"".join(lines))
     with pytest.raises(MiningError, match=f"checkpoint run: the record at byte {place} is damaged"):
         mine(TREES, checkpoint=path)
@@ -171,9 +170,8 @@ def test_a_damaged_record_in_the_middle_is_an_error(tmp_path: Path) -> None:
 def test_a_sound_line_that_is_no_result_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "run"
     mine(TREES, checkpoint=path)
-    body = b'{"task": 1}'
     with path.open("ab") as file:
-        file.write(b"%08x %s\n" % (zlib.crc32(body), body))
+        file.write(b'{"task": 1}\n')
     with pytest.raises(MiningError, match="is not a valid result"):
         mine(TREES, checkpoint=path)
 

@@ -14,7 +14,7 @@ import torch
 
 from gdlnn import GDLNNClassifier, MLPHead, Neighbourhoods, make_ba_2motifs
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.datasets.text import read_numbers
+from gdlnn.datasets.tu import read_numbers
 from gdlnn.io.atomic import atomic_write
 from gdlnn.model import network
 from gdlnn.model.representation import stream_predictions

@@ -22,7 +22,6 @@ from gdlnn import (
 from gdlnn.cli import main
 from gdlnn.cli import predict as predict_command
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
-from gdlnn.datasets.molecules import InputRow
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.graphs.arrays import pack_graphs, unpack_graphs
 from gdlnn.model.representation import stream_predictions
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.resolve import Batch
+    from gdlnn.datasets.tables import Row
     from gdlnn.model.representation import BatchAnswer
 
 MOTIFS = make_ba_2motifs(24, seed=8)
@@ -137,7 +137,7 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
     data = batched_dataset(str(table), 4, id="key")
     assert (data.name, data.has_smiles, data.streamed) == ("t", True, True)
     batches = list(data.batches)
-    assert not any(isinstance(row, InputRow) for batch in batches for row in batch.rows)  # not read yet
+    assert all(row.graph is None for batch in batches for row in batch.rows)  # not read yet
     rows = [row for batch in batches for row in batch.read()]
     assert [row.number for row in rows] == list(range(1, 13))
     assert [row.graph is None for row in rows] == [False] * 10 + [True, False]
@@ -147,7 +147,7 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
     whole = batched_dataset(str(tmp_path / "d.gdlds"), 10)
     assert not whole.streamed
     batches = list(whole.batches)
-    read = [[row for row in batch.rows if isinstance(row, InputRow)] for batch in batches]
+    read = [batch.rows for batch in batches]
     assert [len(rows) for rows in read] == [10, 10, 4]
     assert [batch.read() for batch in batches] == read
 
@@ -251,7 +251,7 @@ def test_json_lines_are_read_as_they_are_used(
 def test_json_lines_with_hostile_beginnings(tmp_path: Path) -> None:
     lines = tmp_path / "d.jsonl"
 
-    def rows(*content: str, ahead: int = 9, **options: Any) -> list[InputRow]:
+    def rows(*content: str, ahead: int = 9, **options: Any) -> list[Row]:
         lines.write_text("\n".join(content) + "\n")
         data = batched_dataset(str(lines), ahead, **options)
         return [row for batch in data.batches for row in batch.read()]

@@ -1,36 +1,35 @@
-"""One function for each reader of foreign bytes: it returns, or the bytes have found a bug.
+"""Every reader of foreign files as a function of bytes: it returns "read" or "refused", all else is a bug.
 
-A reader may refuse its input with an error that is raised on purpose, and nothing else. What it accepts must
-be usable: a program reads back as itself, a model predicts.
+A reader may refuse its input with an error of the package, and nothing else. What it accepts must be usable:
+numbers are finite, a program reads back as itself, a model predicts.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import tempfile
 import zipfile
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gdlnn import (
-    DatasetError,
     GDLNNError,
-    GDLSyntaxError,
     Graph,
     GraphDataset,
-    ModelError,
     Program,
+    ProgramSet,
     load_model,
     load_tu,
     make_ba_2motifs,
+    mine,
     parse_programs,
 )
-from gdlnn.datasets import load_jsonl, load_sdf, load_smiles
-from gdlnn.gdl.parser import parse_program
+from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
+from gdlnn.explain import Explanation
 from reference.hostile_tables import SHEET_MEMBERS, sheet_of
 
 if TYPE_CHECKING:
@@ -39,116 +38,69 @@ if TYPE_CHECKING:
 CUT = b"\xff\x00\xff"
 """Between the files of a folder, or the members of an archive, in the bytes of one input."""
 TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
-MODEL = Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn"
+MODEL = Path(__file__).parent.parent / "fixtures" / "model-v1" / "model_v1.gdlnn"
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
-MAX_NODES = 200
-"""Larger graphs than a fuzzer needs would only be slow."""
+MOTIFS = make_ba_2motifs(6, seed=0)
+MAX_WIDTH = 200
+"""More features than a fuzzer needs would only be slow."""
 
 
-def gdl(data: bytes) -> None:
-    """Read GDL text."""
-    text = data.decode("utf-8", errors="surrogateescape")
-    with contextlib.suppress(GDLSyntaxError):
-        for named in parse_programs(text):
-            assert Program.parse(str(named.program)) == named.program
-    with contextlib.suppress(GDLSyntaxError):
-        parse_program(text)
+def used(found: Any) -> None:
+    """Use what was read."""
+    if isinstance(found, GraphDataset):
+        assert found.y is None or len(found.y) == len(found)
+        for graph in found.graphs[:5]:
+            assert np.isfinite(graph.node_features).all()
+            assert np.isfinite(graph.edge_features).all()
+        if found.y is not None and found.y.dtype.kind == "f":
+            assert np.isfinite(found.y).all()
+    elif isinstance(found, ProgramSet):
+        assert ProgramSet.from_text(found.to_text()) == found
+    elif hasattr(found, "predict_proba"):
+        example = _graph_for(found)
+        if example is not None:
+            assert np.isfinite(found.predict_proba([example])).all()
 
 
-def tu(data: bytes) -> None:
-    """Read a TU folder."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "TOY"
-        folder.mkdir()
-        for suffix, content in zip(TU_FILES, data.split(CUT), strict=False):
-            (folder / f"TOY_{suffix}.txt").write_bytes(content)
-        with contextlib.suppress(DatasetError):
-            dataset = load_tu(folder, min_classes=1)
-            assert dataset.y is not None
-            assert len(dataset) == len(dataset.y)
+def _graph_for(model: Any) -> Graph | None:
+    """Return a graph with the features of a model."""
+    info = model.programs_.info
+    if max(info.n_node_features, info.n_edge_features) > MAX_WIDTH:
+        return None
+    nodes, edges = np.ones((3, info.n_node_features)), np.ones((2, info.n_edge_features))
+    return Graph(nodes, [(0, 1), (1, 2)], edges, directed=info.directed)
 
 
-def model(data: bytes) -> None:
-    """Read a model file, and predict with it."""
-    with tempfile.TemporaryDirectory() as name:
-        file = Path(name) / "m.gdlnn"
-        file.write_bytes(archive(data, list(members(_model_file()))))
-        try:
-            loaded = load_model(file)
-        except ModelError:
-            return
-        info = loaded.programs_.info
-        if max(info.n_node_features, info.n_edge_features) > MAX_NODES:
-            return
-        nodes, edges = [[1.0] * info.n_node_features] * 3, [(0, 1), (1, 2)]
-        graph = Graph(nodes, edges, [[1.0] * info.n_edge_features] * 2, directed=info.directed)
-        with contextlib.suppress(GDLNNError):
-            assert loaded.predict_proba([graph]).shape == (1, len(loaded.classes_))
+def reader(
+    read: Callable[[Path], Any], name: str, members: Sequence[str] = (), *, folder: bool = False
+) -> Callable[[bytes], str]:
+    """Return a reader of bytes, which are in a file or folder of that name while they are read."""
+
+    def of_bytes(data: bytes) -> str:
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / name
+            if folder:
+                path.mkdir()
+                for suffix, content in zip(TU_FILES, data.split(CUT), strict=False):
+                    (path / f"{name}_{suffix}.txt").write_bytes(content)
+            else:
+                path.write_bytes(archive(data, members) if members else data)
+            try:
+                used(read(path))
+            except GDLNNError as error:
+                return "refused" if "\x1b" not in str(error) else "a message that moves the cursor"
+        return "read"
+
+    return of_bytes
 
 
-def dataset(data: bytes) -> None:
-    """Read a saved data set."""
-    with tempfile.TemporaryDirectory() as name:
-        file = Path(name) / "d.gdlds"
-        file.write_bytes(archive(data, list(members(_dataset_file()))))
-        with contextlib.suppress(DatasetError):
-            read = GraphDataset.load(file)
-            assert len(read.graphs) == len(read)
-
-
-def jsonl(data: bytes) -> None:
-    """Read JSON Lines."""
-    _read_rows(load_jsonl, "g.jsonl", data)
-
-
-def table(data: bytes) -> None:
-    """Read a table of SMILES."""
-    _read_rows(lambda path: load_smiles(path, label="y", id="id", min_classes=1), "t.csv", data)
-
-
-def xlsx(data: bytes) -> None:
-    """Read a table of SMILES from an Excel file."""
-    _read_rows(_load_active, "t.xlsx", archive(data, SHEET_MEMBERS))
-
-
-def parquet(data: bytes) -> None:
-    """Read a table of SMILES from a Parquet file."""
-    _read_rows(_load_active, "t.parquet", data)
-
-
-def sdf(data: bytes) -> None:
-    """Read an SDF file."""
-    _read_rows(load_sdf, "m.sdf", data)
-
-
-def _load_active(path: Path) -> GraphDataset:
+def _active(path: Path) -> GraphDataset:
     return load_smiles(path, label="active", min_classes=1)
 
 
-def _read_rows(read: Callable[[Path], GraphDataset], name: str, data: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        path.write_bytes(data)
-        with contextlib.suppress(DatasetError):
-            found = read(path)
-            assert all(np.isfinite(graph.node_features).all() for graph in found.graphs)
-            assert found.y is None or len(found.y) == len(found)
-
-
-TARGETS: dict[str, Callable[[bytes], None]] = {
-    "gdl": gdl,
-    "tu": tu,
-    "model": model,
-    "dataset": dataset,
-    "jsonl": jsonl,
-    "table": table,
-    "xlsx": xlsx,
-    "parquet": parquet,
-    "sdf": sdf,
-}
-
-
-# --- archives, and what to start from -----------------------------------------------------------------------
+def _parsed(path: Path) -> None:
+    for named in parse_programs(path.read_bytes().decode("utf-8", "surrogateescape")):
+        assert Program.parse(str(named.program)) == named.program
 
 
 def archive(data: bytes, names: Sequence[str]) -> bytes:
@@ -165,60 +117,83 @@ def archive(data: bytes, names: Sequence[str]) -> bytes:
     return buffer.getvalue()
 
 
-def seeds(target: str) -> list[bytes]:
-    """Return sound inputs of a target."""
-    if target == "gdl":
-        program = (
-            b'program p {label: 1, score: 0.5, rows: [1, 2], name: "a"}\nnode x <[1, 2.5], [-inf, inf]>\n'
-        )
-        return [program + b"node y // words\nedge (x, y) <[1, 1]> /* more */\n", b"node x"]
-    if target == "tu":
-        files = (
-            "1, 2\n2, 1\n3, 4\n4, 3\n",
-            "1\n1\n2\n2\n",
-            "1\n-1\n",
-            "0\n1\n0\n2\n",
-            "1\n1\n0\n0\n",
-            "1.5\n2\n3\n4\n",
-        )
-        return [CUT.join(file.encode() for file in files), CUT.join(file.encode() for file in files[:3])]
-    if target == "jsonl":
-        header = b'{"dataset": "toy", "schema": null}\n'
-        first = b'{"nodes": [[1], [2.5]], "edges": [[0, 1]], "edge_features": [[1]], "label": 0, "id": "a"}\n'
-        return [
-            header + first + first.replace(b'"label": 0', b'"label": 1'),
-            b'{"nodes": [1], "edges": []}\n',
-        ]
-    if target == "table":
-        return [b"smiles,y,id\nCCO,0,a\nc1ccccc1N,1,b\n", b'id;y;smiles\n"x;1";1.0;C[N+](C)C\n']
-    if target == "parquet":
-        return [_parquet("snappy"), _parquet("none")]
-    if target == "sdf":
-        return [_sdf(v3000=False), _sdf(v3000=True)]
-    if target == "xlsx":
-        whole = sheet_of(_molecules())
-        return [whole, CUT.join(members(whole).values())]
-    whole = _model_file() if target == "model" else _dataset_file()
-    return [whole, CUT.join(members(whole).values())]
-
-
 def members(data: bytes) -> dict[str, bytes]:
     """Return the members of an archive by name."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         return {name: file.read(name) for name in file.namelist()}
 
 
-def _model_file() -> bytes:
-    return MODEL.read_bytes()
+def _written(write: Callable[[Path], Any]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder) / "file")
+        return (Path(folder) / "file").read_bytes()
 
 
-def _dataset_file() -> bytes:
-    if "dataset" not in _KEPT:
-        with tempfile.TemporaryDirectory() as name:
-            motifs = make_ba_2motifs(4, seed=0)
-            motifs.save(Path(name) / "d")
-            _KEPT["dataset"] = (Path(name) / "d").read_bytes()
-    return _KEPT["dataset"]
+TARGETS: dict[str, Callable[[bytes], str]] = {
+    "model": reader(load_model, "m.gdlnn", list(members(MODEL.read_bytes()))),
+    "dataset": reader(GraphDataset.load, "d.gdlds", list(members(_written(MOTIFS.save)))),
+    "programs": reader(ProgramSet.load, "p.gdl"),
+    "gdl": reader(_parsed, "p.gdl"),
+    "tu": reader(lambda path: load_tu(path, min_classes=1), "TOY", folder=True),
+    "jsonl": reader(load_jsonl, "g.jsonl"),
+    "table": reader(_active, "t.csv"),
+    "xlsx": reader(_active, "t.xlsx", SHEET_MEMBERS),
+    "parquet": reader(_active, "t.parquet"),
+    "sdf": reader(load_sdf, "m.sdf"),
+    "explanation": reader(lambda path: Explanation.from_json(path.read_bytes()), "e.json"),
+    "checkpoint": reader(lambda path: mine(MOTIFS, checkpoint=path, targets=range(3)), "run"),
+}
+
+
+# --- what to start from -------------------------------------------------------------------------------------
+
+
+@cache
+def sound_files(target: str) -> list[bytes]:
+    """Return files that a reader reads."""
+    match target:
+        case "model":
+            return [MODEL.read_bytes()]
+        case "dataset":
+            return [_written(MOTIFS.save)]
+        case "programs":
+            return [mine(MOTIFS, targets=range(3)).to_text().encode()]
+        case "gdl":
+            program = (
+                b'program p {label: 1, score: 0.5, rows: [1, 2], name: "a"}\nnode x <[1, 2.5], [-inf, inf]>\n'
+            )
+            return [program + b"node y // words\nedge (x, y) <[1, 1]> /* more */\n", b"node x"]
+        case "tu":
+            files = (
+                b"1, 2\n2, 1\n3, 4\n4, 3\n",
+                b"1\n1\n2\n2\n",
+                b"1\n-1\n",
+                b"0\n1\n0\n2\n",
+                b"1\n1\n0\n0\n",
+            )
+            return [CUT.join((*files, b"1.5\n2\n3\n4\n")), CUT.join(files[:3])]
+        case "jsonl":
+            return [_written(lambda path: save_jsonl(MOTIFS, path)), b'{"nodes": [1], "edges": []}\n']
+        case "table":
+            return ["\n".join(map(",".join, _molecules())).encode(), b'active;smiles\n"1";C[N+](C)C\n']
+        case "xlsx":
+            return [sheet_of(_molecules())]
+        case "parquet":
+            return [_parquet("snappy"), _parquet("none")]
+        case "sdf":
+            return [_sdf(v3000=False), _sdf(v3000=True)]
+        case "explanation":
+            model = load_model(MODEL)
+            (found,) = model.explain([_graph_for(model)])
+            return [json.dumps(found.to_json()).encode()]
+        case _:
+            return [_written(lambda path: mine(MOTIFS, checkpoint=path, targets=range(3)))]
+
+
+def seeds(target: str) -> list[bytes]:
+    """Return sound inputs of a target; of an archive also its members, for `archive` to pack."""
+    files = sound_files(target)
+    return files + [CUT.join(members(data).values()) for data in files if data[:2] == b"PK"]
 
 
 def _molecules() -> list[list[str]]:
@@ -231,56 +206,29 @@ def _parquet(compression: str) -> bytes:
     from pyarrow import parquet
 
     header, *rows = _molecules()
-    buffer = pyarrow.BufferOutputStream()
     table = pyarrow.table(list(map(list, zip(*rows, strict=True))), header)
-    parquet.write_table(table, buffer, compression=compression)
-    return bytes(buffer.getvalue())
+    return _written(lambda path: parquet.write_table(table, path, compression=compression))
 
 
 def _sdf(*, v3000: bool) -> bytes:
     from rdkit import Chem
 
-    blocks = (
-        Chem.MolToMolBlock(Chem.MolFromSmiles(smiles), forceV3000=v3000) for smiles in ("CCO", "c1ccccc1N")
-    )
+    blocks = (Chem.MolToMolBlock(Chem.MolFromSmiles(s), forceV3000=v3000) for s in ("CCO", "c1ccccc1N"))
     return "".join(f"{block}>  <active>\n1\n\n$$$$\n" for block in blocks).encode()
 
 
-_KEPT: dict[str, bytes] = {}
 # Words of the formats, which a fuzzer would be long in finding.
-WORDS = {
-    "gdl": [
-        "node",
-        "edge",
-        "program",
-        "<[",
-        "]>",
-        "-inf",
-        "inf",
-        "//",
-        "/*",
-        "*/",
-        "{",
-        "}",
-        "label:",
-        "1e308",
-    ],
-    "tu": ["\n", ", ", "-1", "1e9", "nan", "99999999999"],
-    "jsonl": [
-        *('"nodes": [', '"edges": [[', '"directed": true', '"label": ', '"schema"', "1e39", "NaN", "null"),
-    ],
-    "table": ["smiles", ",", ";", '"', "\n", "c1ccccc1", "[Na+]", "9223372036854775808", "1_0", "%99"],
-    "xlsx": [
-        *("<row>", "</row>", '<c t="s">', '<c r="XFD1">', "<v>", "</v>", "<si><t>", "&#x10FFFF;", "1e999"),
-        *('<c t="inlineStr"><is><t>', ' t="b"', ' s="1"', "<!DOCTYPE", 'numFmtId="14"', "date1904"),
-    ],
-    "parquet": ["PAR1", "smiles", "active", "\x15\x02", "\x7f\x7f\x7f\x7f"],
-    "sdf": [
-        *("$$$$\n", "M  END\n", "V3000", "V2000", "M  V30 ", "COUNTS 9999999 1", "BEGIN ATOM", "END CTAB"),
-        *(">  <active>\n", "M  CHG  1", "999999", "-\n", "R#", "*"),
-    ],
-    "model": [
-        json.dumps(word) for word in ("parameters", "hidden", "members", "classes", "pooled", "schema")
-    ],
-    "dataset": ["\x93NUMPY", "'shape': (", "'descr': '<f8'", '"directed": true', "'fortran_order': True"],
-}
+WORDS: dict[str, tuple[str, ...]] = {
+    "gdl": ("node", "edge", "program", "<[", "]>", "inf", "//", "/*", "*/", "{", "}", "label:", "1e308"),
+    "tu": ("\n", ", ", "-1", "1e9", "nan", "99999999999"),
+    "jsonl": ('"nodes": [', '"edges": [[', '"directed": true', '"label": ', '"schema"', "1e39", "NaN"),
+    "table": ("smiles", ",", ";", '"', "\n", "c1ccccc1", "[Na+]", "9223372036854775808", "1_0", "%99"),
+    "xlsx": ("<row>", '<c t="s">', '<c r="XFD1">', "<v>", "<si><t>", "&#x10FFFF;", "1e999", "<!DOCTYPE"),
+    "parquet": ("PAR1", "smiles", "active", "\x15\x02", "\x7f\x7f\x7f\x7f"),
+    "sdf": ("$$$$\n", "M  END\n", "V3000", "M  V30 ", "COUNTS 9999999 1", "BEGIN ATOM", "-\n", "*"),
+    "model": ('"parameters"', '"hidden"', '"members"', '"classes"', '"pooled"', '"schema"'),
+    "dataset": ("\x93NUMPY", "'shape': (", "'descr': '<f8'", '"directed": true', "'fortran_order': True"),
+    "programs": ("program ", "node ", '"n_graphs": ', 'support: "', "0-999999999"),
+    "explanation": ("null", "NaN", "[[", '"nodes"', "1e999"),
+    "checkpoint": ('"task":', '"support":"', "\n", "NaN", "-1"),
+}  # fmt: skip

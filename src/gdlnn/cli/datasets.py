@@ -10,12 +10,10 @@ import typer
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.terminal import echo
-from gdlnn.datasets.download import fetch
 from gdlnn.datasets.jsonl import save_jsonl
-from gdlnn.datasets.load import find_folder, read_folder
+from gdlnn.datasets.load import fetch, find_folder, read_folder
 from gdlnn.datasets.registry import REGISTRY, source_of
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset
-from gdlnn.datasets.tu import save_tu
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.graphs.molecules import MoleculeReader
@@ -176,9 +174,7 @@ def convert(
     dataset: opt.Dataset,
     output: Annotated[
         Path,
-        typer.Argument(
-            help="NAME.gdlds (saved dataset), NAME.jsonl (JSON Lines), or a new folder (TU format)."
-        ),
+        typer.Argument(help="NAME.gdlds (saved dataset) or NAME.jsonl (JSON Lines)."),
     ],
     root: opt.Root = None,
     smiles: opt.Smiles = None,
@@ -197,8 +193,7 @@ def convert(
     quiet: opt.Quiet = False,
 ) -> None:
     """Write a dataset in another format."""
-    if output.suffix:  # else a new folder, which must not exist
-        opt.check_output(output, dataset)
+    opt.check_output(output, dataset)
     reading = MoleculeReader(features, fragments, standardize)
     with opt.given_input(dataset) as source:
         data = resolve_dataset(
@@ -226,7 +221,5 @@ def _write(data: GraphDataset, output: Path) -> None:
         data.save(output)
     elif suffix in (".jsonl", ".ndjson"):
         save_jsonl(data, output)
-    elif not suffix:
-        save_tu(data, output)
     else:
-        raise DatasetError(f"{output.name}: expected .gdlds, .jsonl or a folder, got {suffix}")
+        raise DatasetError(f"{output.name}: expected a name that ends in .gdlds or .jsonl")

@@ -8,7 +8,7 @@ from gdlnn.datasets.load import load_dataset
 from gdlnn.datasets.molecules import load_sdf, load_smiles
 from gdlnn.datasets.motifs import make_ba_2motifs
 from gdlnn.datasets.resolve import resolve_dataset
-from gdlnn.datasets.tu import load_tu, save_tu
+from gdlnn.datasets.tu import load_tu
 
 __all__ = [
     "load_dataset",
@@ -19,5 +19,4 @@ __all__ = [
     "make_ba_2motifs",
     "resolve_dataset",
     "save_jsonl",
-    "save_tu",
 ]

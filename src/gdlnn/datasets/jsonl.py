@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.datasets.text import open_lines, read_lines
+from gdlnn.datasets.opening import good_lines, read_lines
+from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Schema
 from gdlnn.graphs.molecules import MoleculeReader
@@ -41,27 +42,27 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"{file.name}: no such file; expected JSON Lines")
-    begin = _Beginning(file)
+    start = _Start(file)
     graphs: list[Graph] = []
     values: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
     # Rows become graphs one by one: as lists and numbers of Python they take many times their text.
     for row, where in _rows(file):
-        graphs.append(_graph(row, begin.schema, f"{begin.name}/{len(graphs)}", where, begin.widths))
+        graphs.append(_graph(row, start.schema, f"{start.name}/{len(graphs)}", where, start.widths))
         for key in _COLUMNS:
             values[key].append(row.get(key))
     if not graphs:
         raise DatasetError(f"{file.name}: expected at least one graph, got none")
     try:
         return GraphDataset(
-            graphs, _labels(values["label"], file.name), begin.schema, begin.name,
+            graphs, _labels(values["label"], file.name), start.schema, start.name,
             ids=_texts(values["id"], "id", file.name), smiles=_texts(values["smiles"], "smiles", file.name),
-            reading=MoleculeReader.of_schema(begin.schema),
+            reading=MoleculeReader.of_schema(start.schema),
         )  # fmt: skip
     except GraphError as error:
         raise DatasetError(f"{file.name}: {error}") from error
 
 
-class _Beginning:
+class _Start:
     """The header of a file, and how many features its graphs have: it is read until that is known."""
 
     def __init__(self, file: Path) -> None:
@@ -86,7 +87,7 @@ class _Beginning:
 def _rows(file: Path, *, with_header: bool = False) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the objects of a file with their places; the header, which is first, only where asked for."""
     first = True
-    for number, line in enumerate(open_lines(file), start=1):
+    for number, line in enumerate(good_lines(file), start=1):
         if not line.strip():
             continue
         where = f"{file.name}, line {number}"
@@ -108,11 +109,19 @@ class JsonlKind:
     directed: bool
     has_smiles: bool
 
-    def read(self, line: str, where: str) -> tuple[Graph, str | None, str | None]:
-        """Return the graph of a line, its identifier and its SMILES; those are None where it has none."""
-        row = _object(line, where)
-        _check_keys(row, where)
-        graph = _graph(row, self.schema, None, where, self.widths)
+    def read(self, row: Row) -> Row:
+        """Return a line with its graph, identifier and SMILES, or with the reason why it cannot be read."""
+        if row.reason:
+            return row
+        try:
+            return self._read(row.number, row.text, row.key or "")
+        except DatasetError as error:
+            return Row(row.number, "", reason=str(error))
+
+    def _read(self, number: int, line: str, where: str) -> Row:
+        values = _object(line, where)
+        _check_keys(values, where)
+        graph = _graph(values, self.schema, None, where, self.widths)
         for what, expected, got in (
             ("node feature(s)", self.widths[0], graph.node_features.shape[1]),
             ("edge feature(s)", self.widths[1], graph.edge_features.shape[1]),
@@ -120,25 +129,23 @@ class JsonlKind:
         ):
             if expected is not None and got != expected:
                 raise DatasetError(f"{where}: expected {expected} {what}, as before, got {got}")
-        key = row.get("id") if row.get("id") is not None else row.get("name")
-        smiles = row.get("smiles")
-        return graph, None if key is None else str(key), None if smiles is None else str(smiles)
+        key = values.get("id") if values.get("id") is not None else values.get("name")
+        smiles = values.get("smiles")
+        return Row(number, None if key is None else str(key), None if smiles is None else str(smiles), graph)
 
 
-def open_jsonl(
-    file: Path, ahead: int, widths: Widths = (None, None)
-) -> tuple[JsonlKind, Iterator[tuple[int, str, str]]]:
-    """Return what the first `ahead` graphs of a file have in common, and an iterator over its lines.
+def open_jsonl(file: Path, ahead: int, widths: Widths = (None, None)) -> tuple[JsonlKind, Iterator[Row]]:
+    """Return what the first `ahead` graphs of a file have in common, and its lines as rows that are not read.
 
-    `widths` are the numbers of node and edge features if those graphs do not tell. Each line comes with its
-    number and what is wrong with it, or ""; it is not known yet whether it holds a graph.
+    `widths` are the numbers of node and edge features if those graphs do not tell. The key of a row that is
+    not read is its place in the file.
     """
     name, schema = file.name.split(".")[0], None
     lines = ((n, line, bad) for n, (line, bad) in enumerate(read_lines(file), start=1) if bad or line.strip())
-    begin = list(islice(lines, ahead))
-    found = [None if bad else _row_or_none(line) for _, line, bad in begin]
+    first = list(islice(lines, ahead))
+    found = [None if bad else _row_or_none(line) for _, line, bad in first]
     if found and found[0] is not None and _is_header(found[0]):
-        schema, name = _header(found.pop(0) or {}, name, f"{file.name}, line {begin.pop(0)[0]}")
+        schema, name = _header(found.pop(0) or {}, name, f"{file.name}, line {first.pop(0)[0]}")
     rows = [row for row in found if row is not None and "nodes" in row and "edges" in row]
     directed = [row.get("directed") is True for row in rows if row["edges"]]
     kind = JsonlKind(
@@ -148,7 +155,10 @@ def open_jsonl(
         2 * sum(directed) > len(directed),  # one bad line does not make all others bad
         any(row.get("smiles") is not None for row in rows),
     )
-    return kind, chain(begin, lines)
+    return kind, (
+        Row(number, "", reason=f"line {place}: {bad}") if bad else Row(number, f"line {place}", text=line)
+        for number, (place, line, bad) in enumerate(chain(first, lines), start=1)
+    )
 
 
 def _row_or_none(line: str) -> dict[str, Any] | None:

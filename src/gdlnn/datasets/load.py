@@ -1,4 +1,4 @@
-"""load_dataset: find a dataset's files, read or recall them, add names, published split and ground truth."""
+"""load_dataset: find or download a dataset's files, read them, add names, published split, ground truth."""
 
 from __future__ import annotations
 
@@ -7,19 +7,32 @@ import importlib.metadata
 import json
 import logging
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from platformdirs import user_cache_path
 
-from gdlnn.datasets.download import cache_folder, fetch, raw_folder
 from gdlnn.datasets.molecules import load_smiles
 from gdlnn.datasets.motifs import load_ba_2motifs_pickle, mark_motif_nodes, mark_nitro_and_amino
-from gdlnn.datasets.registry import CLASSES, SCHEMAS, SPLIT_FILE, Source, source_of
+from gdlnn.datasets.opening import MAX_CONTENT
+from gdlnn.datasets.registry import (
+    CLASSES,
+    REGISTRY,
+    REQUIRED,
+    SCHEMAS,
+    SPLIT_FILE,
+    Source,
+    checksums,
+    source_of,
+)
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
-from gdlnn.errors import DatasetError
+from gdlnn.errors import DatasetError, DownloadError, WriteError
 from gdlnn.graphs import storage
 from gdlnn.io import bounded_json
+from gdlnn.io.bounded_zip import BadArchiveError, read_members
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +43,9 @@ if TYPE_CHECKING:
 SAVED_SUFFIX = ".gdlds"
 READER_VERSION = 1
 """Increased when readers return different graphs for the same files, so that caches are rebuilt."""
+RETRIES = 2
+TIMEOUT = 30.0
+"""Seconds without data after which a connection counts as stalled."""
 logger = logging.getLogger(__name__)
 
 
@@ -167,6 +183,109 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
             f"{path.name}: expected each of the rows 0 to {n - 1} once, got {len(rows)} row(s) that differ"
         )
     return parts
+
+
+# --- downloads --------------------------------------------------------------------------------------------
+
+
+def cache_folder() -> Path:
+    """Return the cache folder: GDLNN_CACHE where it is set, else where the system keeps caches."""
+    return Path(os.environ.get("GDLNN_CACHE") or user_cache_path("gdlnn", appauthor=False))
+
+
+def raw_folder() -> Path:
+    """Return the folder of downloaded files."""
+    return cache_folder() / "raw"
+
+
+def fetch(source: Source, *, base: str | None = None, verify: bool = True) -> Path:
+    """Download a dataset into the cache and return its folder; it appears there checked, or not at all.
+
+    Parameters
+    ----------
+    source
+        Which dataset.
+    base
+        The address to fetch from, in place of the published one and of GDLNN_MIRROR.
+    verify
+        Whether to compare the files of the nine with their SHA-256.
+    """
+    url = f"{(base or os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
+    if not url.startswith(("https://", "http://")):
+        raise DownloadError(f"dataset {source.name}: expected an http or https address, got {url}")
+    raw = raw_folder()
+    try:
+        raw.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{source.name}.", dir=raw) as staging:
+            folder = Path(staging) / source.name
+            folder.mkdir()
+            _download(source, url, folder, verify)
+            if source.kind == "tu":
+                _unpack(source, folder)
+            _check_files(source, folder, verify)
+            shutil.rmtree(raw / source.name, ignore_errors=True)
+            return folder.rename(raw / source.name)
+    except DownloadError:
+        raise
+    except DatasetError as error:
+        raise DownloadError(f"dataset {source.name}, from {url}: {error}") from error
+    except OSError as error:
+        raise WriteError(f"{raw}: cannot be written: {error.strerror or error}") from error
+
+
+def _download(source: Source, url: str, folder: Path, verify: bool) -> None:
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    known = {source.file: checksums().get(source.file) if verify else None}
+    fetcher = pooch.create(folder, url.removesuffix(source.file), registry=known, retry_if_failed=RETRIES)
+    try:
+        fetcher.fetch(source.file, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
+    except requests.RequestException as error:
+        if error.response is not None:
+            reason = f"the server answered {error.response.status_code} {error.response.reason}"
+        else:
+            reason = "the connection stalled" if isinstance(error, requests.Timeout) else "no connection"
+        raise DownloadError(
+            f"dataset {source.name}: {url} cannot be downloaded: {reason}. To work offline, put "
+            f"{source.files_in_words()} into a folder {source.name} inside the folder named by GDLNN_DATA"
+        ) from error
+    except ValueError as error:
+        raise DatasetError(f"{source.file}: its SHA-256 is not the published one") from error
+
+
+def _unpack(source: Source, folder: Path) -> None:
+    """Unpack the files of a TU dataset next to its archive, by their bare names."""
+    path = folder / source.file
+    try:
+        members = read_members(path, MAX_CONTENT)
+    except BadArchiveError as error:
+        raise DatasetError(f"{source.file}: not a zip file, or damaged: {error}") from error
+    for member, data in members.items():
+        name = member.rpartition("/")[2]
+        if name.startswith(f"{source.tu_prefix}_") and name.endswith(".txt"):
+            (folder / name).write_bytes(data)
+    path.unlink()
+
+
+def _check_files(source: Source, folder: Path, verify: bool) -> None:
+    if source.kind == "ba-2motifs":  # a pickle, whose checksum is not known
+        counts = np.bincount(np.asarray(load_ba_2motifs_pickle(folder / source.file).y)).tolist()
+        if verify and counts != [500, 500]:
+            raise DatasetError(f"{source.file}: expected 500 graphs of each class, got {counts}")
+    if source.kind != "tu":
+        return
+    known: dict[str, str] = {}
+    if verify and source.name in REGISTRY:
+        known = {name: sha for name, sha in checksums().items() if name.startswith(f"{source.name}_")}
+    for name in (*(f"{source.name}_{suffix}.txt" for suffix in REQUIRED), *known):
+        if not (folder / name).is_file():
+            raise DatasetError(f"{source.file}: expected {name} in it, got none")
+    for name, expected in known.items():
+        got = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if got != expected:
+            raise DatasetError(f"{name}: expected SHA-256 {expected}, got {got}")
 
 
 # --- parsed datasets in the cache ------------------------------------------------------------------------

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-import zlib
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gdlnn.datasets.tables import NOT_UTF8, UTF8, open_table
-from gdlnn.datasets.text import MAX_LINE, open_bytes
+from gdlnn.datasets.opening import byte_lines
+from gdlnn.datasets.tables import NOT_UTF8, UTF8, Row, open_table
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.chem import chem, without_messages
@@ -34,21 +33,6 @@ _OF_RDKIT = (ArithmeticError, LookupError, RuntimeError, ValueError)
 MAX_RECORD = 16 << 20
 """Maximum size of an SDF record, in bytes."""
 logger = logging.getLogger(__name__)
-
-
-class InputRow(NamedTuple):
-    """A row of an input: its number from 1, and a graph or the reason why it cannot be read.
-
-    ``key`` is the identifier; None if the input has none and the graphs are counted. ``cells`` are those of
-    further columns.
-    """
-
-    number: int
-    key: str | None
-    smiles: str | None
-    graph: Graph | None
-    reason: str
-    cells: tuple[str, ...] = ()
 
 
 # --- tables of SMILES -------------------------------------------------------------------------------------
@@ -107,32 +91,25 @@ def load_smiles(
     wanted = [smiles, *([id] if id is not None else []), *further]
     reading = MoleculeReader(features, fragments, standardize)
 
-    def rows() -> Iterator[InputRow]:
-        for number, cells, problem in table.rows(wanted):
-            if problem:
-                hint = f"; {NOT_UTF8}" if "UTF-8" in problem else ""
-                raise DatasetError(f"{table.path.name}, {problem}{hint}")
-            key = None if id is None else cells[1]
-            yield smiles_row(number, cells[0], key, cells=cells[len(cells) - len(further) :], reading=reading)
+    def rows() -> Iterator[Row]:
+        for row in table.rows(wanted):
+            if row.reason:
+                hint = f"; {NOT_UTF8}" if "UTF-8" in row.reason else ""
+                raise DatasetError(f"{table.path.name}, {row.reason}{hint}")
+            text, *cells = row.cells
+            key = None if id is None else cells.pop(0)
+            yield smiles_row(row._replace(smiles=text, key=key, cells=tuple(cells)), reading=reading)
 
     provenance = {"smiles": smiles} if smiles in table.header else {}
-    made = _Gathering(table.path, "row", further, label, reading, on_error, provenance)
-    data = made.gathered(rows(), name, classes, with_ids=with_ids)
-    return made.labelled(data, columns, missing, threshold, min_classes)
+    collector = _Collector(table.path, "row", further, label, reading, on_error, provenance)
+    data = collector.unlabelled(rows(), name, classes, with_ids=with_ids)
+    return collector.labelled(data, columns, missing, threshold, min_classes)
 
 
-def smiles_row(
-    number: int,
-    text: str,
-    key: str | None,
-    problem: str = "",
-    cells: Sequence[str] = (),
-    *,
-    reading: MoleculeReader,
-) -> InputRow:
-    """Read a row of a table, with what is wrong with it, or ""."""
-    molecule, reason = (None, problem) if problem else parse_smiles(text)
-    return _row(number, key, text, molecule, reason, cells, reading)
+def smiles_row(row: Row, *, reading: MoleculeReader) -> Row:
+    """Return a row of a table with the graph of its SMILES, or the reason why there is none."""
+    molecule, reason = (None, row.reason) if row.reason else parse_smiles(row.smiles or "")
+    return _with_graph(row, molecule, reason, reading)
 
 
 def parse_smiles(text: str) -> tuple[Any, str]:
@@ -201,27 +178,19 @@ def load_sdf(
         raise DatasetError(f"{file.name}: no such file; expected an SDF file")
     reading = MoleculeReader(features, fragments, standardize)
     further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
-    rows = (sdf_row(*block, columns=further, id=id, reading=reading) for block in read_blocks(file))
-    made = _Gathering(file, "record", further, label, reading, on_error, {})
-    data = made.gathered(rows, name, None, with_ids=None if id is None else True)
-    return made.labelled(data, columns, missing, threshold, min_classes)
+    rows = (sdf_row(row, columns=further, id=id, reading=reading) for row in read_records(file))
+    collector = _Collector(file, "record", further, label, reading, on_error, {})
+    data = collector.unlabelled(rows, name, None, with_ids=None if id is None else True)
+    return collector.labelled(data, columns, missing, threshold, min_classes)
 
 
-def sdf_row(
-    number: int,
-    block: str,
-    problem: str,
-    *,
-    columns: Sequence[str] = (),
-    id: str | None,
-    reading: MoleculeReader,
-) -> InputRow:
-    """Read a record, with what is wrong with it, or "". Without a title it has no identifier."""
-    molecule, reason = (None, problem) if problem else read_molecule(block)
-    text = "" if molecule is None else str(chem("Reading SDF files").MolToSmiles(molecule))
+def sdf_row(row: Row, *, columns: Sequence[str] = (), id: str | None, reading: MoleculeReader) -> Row:
+    """Return a record with its graph, or the reason why there is none; without a title it has no key."""
+    molecule, reason = (None, row.reason) if row.reason else read_molecule(row.text)
+    smiles = "" if molecule is None else str(chem("Reading SDF files").MolToSmiles(molecule))
     key = (_text(molecule, "_Name") or None) if id is None else _text(molecule, id)
-    cells = [_text(molecule, column) for column in columns]
-    return _row(number, key, text, molecule, reason, cells, reading)
+    cells = tuple(_text(molecule, column) for column in columns)
+    return _with_graph(Row(row.number, key, smiles, cells=cells), molecule, reason, reading)
 
 
 def _text(molecule: Any, key: str | None) -> str:
@@ -247,74 +216,61 @@ def read_molecule(text: str) -> tuple[Any, str]:
     return (molecule, "") if molecule.GetNumAtoms() else (None, "no atoms")
 
 
-def read_blocks(file: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield each record's number from 1, its text, and what is wrong with it, or "".
+def read_records(file: Path) -> Iterator[Row]:
+    """Yield the records of a file as rows with their text, or with the reason why it cannot be read.
 
     Records are split here and read one by one: RDKit's own reader skips the record after a bad one.
     """
-    number = 1
-    try:
-        with open_bytes(file) as stream:
-            lines: list[bytes] = []
-            size, fresh = 0, True
-            while line := stream.readline(MAX_LINE):
-                if fresh and line.startswith(b"$$$$"):
-                    yield (number, *_block(lines, size))
-                    number, lines, size = number + 1, [], 0
-                else:
-                    size += len(line)
-                    if size <= MAX_RECORD:  # of a longer one only the length is kept
-                        lines.append(line)
-                fresh = line.endswith(b"\n")
-            if any(line.strip() for line in lines):  # the last one may lack its end, and a Mol file has none
-                yield (number, *_block(lines, size))
-    except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"{file.name}: not an SDF file, or damaged: {error}") from error
+    number, size, begins = 1, 0, True
+    lines: list[bytes] = []
+    for line in byte_lines(file):
+        if begins and line.startswith(b"$$$$"):
+            yield _record(number, lines, size)
+            number, lines, size = number + 1, [], 0
+        else:
+            size += len(line)
+            if size <= MAX_RECORD:  # of a longer one only the length is kept
+                lines.append(line)
+        begins = line.endswith(b"\n")
+    if any(line.strip() for line in lines):  # the last one may lack its end, and a Mol file has none
+        yield _record(number, lines, size)
 
 
 def sdf_properties(file: Path) -> list[str]:
     """Return the names of the properties that the first records have, in the order of the file."""
     names: dict[str, None] = {}
-    for _, block, _ in islice(read_blocks(file), FIRST_RECORDS):
-        names |= dict.fromkeys(_PROPERTY.findall(block))
+    for row in islice(read_records(file), FIRST_RECORDS):
+        names |= dict.fromkeys(_PROPERTY.findall(row.text))
     return list(names)
 
 
-def _block(lines: list[bytes], size: int) -> tuple[str, str]:
+def _record(number: int, lines: list[bytes], size: int) -> Row:
     if size > MAX_RECORD:
-        return "", f"expected a record of at most {MAX_RECORD:,} bytes, got {size:,}"
+        reason = f"expected a record of at most {MAX_RECORD:,} bytes, got {size:,}"
+        return Row(number, reason=reason)
     data = b"".join(lines)
     if b"\0" in data:
-        return "", "expected text, got binary data"
+        return Row(number, reason="expected text, got binary data")
     try:
-        return data.decode("utf-8"), ""
+        return Row(number, text=data.decode("utf-8"))
     except UnicodeDecodeError:  # the format is older than UTF-8
-        return data.decode("latin-1"), ""
+        return Row(number, text=data.decode("latin-1"))
 
 
 # --- both -------------------------------------------------------------------------------------------------
 
 
-def _row(
-    number: int,
-    key: str | None,
-    text: str,
-    molecule: Any,
-    reason: str,
-    cells: Sequence[str],
-    reading: MoleculeReader,
-) -> InputRow:
+def _with_graph(row: Row, molecule: Any, reason: str, reading: MoleculeReader) -> Row:
     if molecule is None:
-        return InputRow(number, "", text, None, reason, tuple(cells))
+        return row._replace(key="", reason=reason)
     try:
-        graph = reading.graph(molecule, name=key or None)
+        return row._replace(graph=reading.graph(molecule, name=row.key or None))
     except GraphError as error:
-        return InputRow(number, "", text, None, str(error), tuple(cells))
-    return InputRow(number, key, text, graph, "", tuple(cells))
+        return row._replace(key="", reason=str(error))
 
 
 @dataclass(frozen=True)
-class _Gathering:
+class _Collector:
     """Collects the rows of a file for a dataset."""
 
     file: Path
@@ -329,9 +285,9 @@ class _Gathering:
         if self.on_error not in get_args(OnError):
             raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {self.on_error!r}")
 
-    def gathered(
+    def unlabelled(
         self,
-        rows: Iterable[InputRow],
+        rows: Iterable[Row],
         name: str | None,
         classes: Mapping[Any, str] | None,
         *,
@@ -341,7 +297,7 @@ class _Gathering:
         schema = self.reading.schema(classes)
         title = self.file.name.split(".")[0] if name is None else name
         graphs: list[Graph] = []
-        read: list[InputRow] = []
+        read: list[Row] = []
         skipped: list[SkippedRow] = []
         for row in rows:
             if row.graph is not None:
@@ -393,24 +349,20 @@ class _Gathering:
             raise DatasetError(f"{self.file.name}, {self.unit} {row}: {value!r} cannot be read: {reason}")
 
     def _report(self, skipped: Sequence[SkippedRow], n_read: int) -> None:
-        _report_skipped(skipped, n_read, self.file.name, self.unit)
-
-
-def _report_skipped(skipped: Sequence[SkippedRow], n_read: int, file: str, unit: str) -> None:
-    """Log how many rows were skipped; raise if none was read."""
-    total = n_read + len(skipped)
-    if not total:
-        raise DatasetError(f"{file}: expected at least one {unit}, got none")
-    if not n_read:
-        row, value, reason = skipped[0]
-        raise DatasetError(
-            f"{file}: expected at least one {unit} that parses, got none of {total}; "
-            f"the first is {unit} {row} ({value!r}: {reason})"
-        )
-    if skipped:
-        logger.warning(
-            "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets "
-            "info`, in Python with `.skipped`",
-            *(file, len(skipped), total, unit, unit),
-            *skipped[0],
-        )
+        """Log how many rows were skipped; raise if none was read."""
+        file, unit, total = self.file.name, self.unit, n_read + len(skipped)
+        if not total:
+            raise DatasetError(f"{file}: expected at least one {unit}, got none")
+        if not n_read:
+            row, value, reason = skipped[0]
+            raise DatasetError(
+                f"{file}: expected at least one {unit} that parses, got none of {total}; "
+                f"the first is {unit} {row} ({value!r}: {reason})"
+            )
+        if skipped:
+            logger.warning(
+                "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets "
+                "info`, in Python with `.skipped`",
+                *(file, len(skipped), total, unit, unit),
+                *skipped[0],
+            )

@@ -12,20 +12,19 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gdlnn.datasets.jsonl import JsonlKind, load_jsonl, open_jsonl
+from gdlnn.datasets.jsonl import load_jsonl, open_jsonl
 from gdlnn.datasets.load import load_dataset
 from gdlnn.datasets.molecules import (
-    InputRow,
     load_sdf,
     load_smiles,
-    read_blocks,
+    read_records,
     sdf_properties,
     sdf_row,
     smiles_row,
 )
 from gdlnn.datasets.motifs import make_ba_2motifs
 from gdlnn.datasets.registry import REGISTRY, canonical_name
-from gdlnn.datasets.tables import TABLE_SUFFIXES, UTF8, open_table, table_suffix
+from gdlnn.datasets.tables import TABLE_SUFFIXES, UTF8, Row, open_table, table_suffix
 from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset, storage
@@ -170,26 +169,18 @@ def _kind(path: Path) -> RowFile | None:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of an input, which another process may read: `reader` makes an `InputRow` of each."""
+    """Some rows of an input that are not read yet, and the function that reads one: a process may do it."""
 
-    rows: list[Any]
-    reader: Callable[..., InputRow]
+    rows: list[Row]
+    reader: Callable[[Row], Row]
 
-    def read(self) -> list[InputRow]:
+    def read(self) -> list[Row]:
         """Return the rows with their graphs."""
-        return [self.reader(*row) for row in self.rows]
+        return [self.reader(row) for row in self.rows]
 
 
-def _jsonl_row(number: int, place: int, line: str, problem: str, *, kind: JsonlKind) -> InputRow:
-    """Read a line, with its number among the rows and in the file, and what is wrong with it, or ""."""
-    where = f"line {place}"
-    if problem:
-        return InputRow(number, "", None, None, f"{where}: {problem}")
-    try:
-        graph, key, smiles = kind.read(line, where)
-    except DatasetError as error:
-        return InputRow(number, "", None, None, str(error))
-    return InputRow(number, key, smiles, graph, "")
+def _as_it_is(row: Row) -> Row:
+    return row
 
 
 @dataclass(frozen=True)
@@ -237,8 +228,8 @@ def batched_dataset(
     """
     path, chosen = Path(text), reading or MoleculeReader()
     name, has_smiles, streamed = path.name.split(".")[0], True, True
-    rows: Iterator[Any]
-    reader: Callable[..., InputRow]
+    rows: Iterator[Row]
+    reader: Callable[[Row], Row]
     columns: tuple[str, ...] = ()
     table: Table | None = None
     match file_kind(path):
@@ -249,17 +240,15 @@ def batched_dataset(
             rows, reader = _table_rows(table, smiles, id), partial(smiles_row, reading=chosen)
         case "sdf":
             columns = tuple(sdf_properties(path))
-            rows, reader = read_blocks(path), partial(sdf_row, columns=columns, id=id, reading=chosen)
+            rows, reader = read_records(path), partial(sdf_row, columns=columns, id=id, reading=chosen)
         case "jsonl":
-            kind, lines = open_jsonl(path, size, widths)
-            name, has_smiles = kind.name, kind.has_smiles
-            rows = ((number, *line) for number, line in enumerate(lines, start=1))
-            reader = partial(_jsonl_row, kind=kind)
+            kind, rows = open_jsonl(path, size, widths)
+            name, has_smiles, reader = kind.name, kind.has_smiles, kind.read
         case None:
             data = resolve_dataset(text, smiles=smiles, id=id, root=root, reading=reading)
             name, has_smiles, streamed = data.name, data.smiles is not None, False
             columns = tuple(data.columns)
-            rows, reader = _rows_of(data), InputRow
+            rows, reader = _rows_of(data), _as_it_is
     batches = iter(lambda: list(islice(rows, size)), [])
     found = (Batch(some, reader) for some in batches)
     if table is None or smiles is None:
@@ -268,28 +257,27 @@ def batched_dataset(
     return BatchedInput(name, True, True, found, columns, columns[table.place(smiles)], named)
 
 
-def _table_rows(
-    table: Table, smiles: str, id: str | None
-) -> Iterator[tuple[int, str, str | None, str, list[str]]]:
+def _table_rows(table: Table, smiles: str, id: str | None) -> Iterator[Row]:
     columns = [smiles] if id is None else [smiles, id]
-    for number, cells, problem in table.rows(columns, whole=True):
-        if problem:
-            yield number, "", None, problem, []
+    for row in table.rows(columns, whole=True):
+        if row.reason:
+            yield row._replace(smiles="")
         else:
-            key = None if id is None else cells[1]
-            yield number, cells[0], key or (None if table.named_ids else key), "", cells[len(columns) :]
+            key = None if id is None else row.cells[1]
+            key = key or (None if table.named_ids else key)
+            yield row._replace(key=key, smiles=row.cells[0], cells=row.cells[len(columns) :])
 
 
-def _rows_of(data: GraphDataset) -> Iterator[InputRow]:
+def _rows_of(data: GraphDataset) -> Iterator[Row]:
     skipped = {row.row: row for row in data.skipped}
     graph = 0
     for number in range(1, len(data) + len(skipped) + 1):
         if number in skipped:
             text = skipped[number].value if data.smiles is not None else None
-            yield InputRow(number, "", text, None, skipped[number].reason)
+            yield Row(number, "", text, None, skipped[number].reason)
             continue
         key = data.ids[graph] if data.ids is not None else data.graphs[graph].name or ""
         smiles = None if data.smiles is None else data.smiles[graph]
         cells = tuple(column[graph] for column in data.columns.values())
-        yield InputRow(number, key, smiles, data.graphs[graph], "", cells)
+        yield Row(number, key, smiles, data.graphs[graph], "", cells)
         graph += 1

@@ -9,24 +9,63 @@ from __future__ import annotations
 import csv
 import logging
 from dataclasses import dataclass
+from datetime import date, datetime
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gdlnn.datasets.excel import excel_rows
-from gdlnn.datasets.parquet import ParquetTable
-from gdlnn.datasets.text import read_lines
-from gdlnn.errors import DatasetError
+from gdlnn.datasets.opening import (
+    MAX_LINE,
+    bounded_rows,
+    check_content,
+    excel_content,
+    read_lines,
+    readable,
+)
+from gdlnn.errors import DatasetError, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-Row = tuple[int, list[str], str]
-"""The number of a row from 1, its cells, and what is wrong with it, or ""."""
+    from gdlnn.graphs import Graph
+
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".smi", ".smiles", ".xlsx", ".parquet")
 UTF8 = "utf-8"
 NOT_UTF8 = "if the table is in Latin-1, as older programs write it, choose that encoding (--encoding latin-1)"
+_MAX_METADATA = 16 << 20
+_LONGEST_FIXED = 64
+"""Most bytes of a Parquet value of fixed length: a few such values would fill the memory."""
 logger = logging.getLogger(__name__)
+
+
+class Row(NamedTuple):
+    """A row of an input: of a table, a record of an SDF file, or a line of JSON.
+
+    Attributes
+    ----------
+    number
+        Its number from 1.
+    key
+        The identifier; None if the input has none and the graphs are counted.
+    smiles
+        Its SMILES, if it has one.
+    graph
+        The graph; None as long as the row is not read, or if it cannot be.
+    reason
+        Why it cannot be read, or "".
+    cells
+        The cells of further columns.
+    text
+        The record or line that the graph is read from.
+    """
+
+    number: int
+    key: str | None = None
+    smiles: str | None = None
+    graph: Graph | None = None
+    reason: str = ""
+    cells: tuple[str, ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,9 +102,14 @@ class Table:
         """
         places = [self.place(column) for column in columns]
         wanted = [*places, *(range(len(self.header)) if whole else ())]
-        for number, cells, problem in self.read(1 + max(places, default=-1)):
-            given = [cells[place] if place < len(cells) else "" for place in ([] if problem else wanted)]
-            yield number, given, problem
+        for row in self.read(1 + max(places, default=-1)):
+            if row.reason:
+                yield row
+            else:
+                cells = row.cells
+                yield row._replace(
+                    cells=tuple(cells[place] if place < len(cells) else "" for place in wanted)
+                )
 
     def smiles_column(self) -> str:
         """Return the column called smiles, in any case, or the only one that has the word in its name."""
@@ -154,7 +198,7 @@ def _text_rows(
     if not bare:
         next(lines)
     first = 1 if bare else 2
-    source = _Noting(lines, first, path.name)
+    source = _Lines(lines, first, path.name)
     reader = csv.reader(source, delimiter=delimiter)
     number = 0
     while True:
@@ -175,15 +219,16 @@ def _text_rows(
         number += 1
         if problem or bad:
             end = reader.line_num + first - 1
-            yield number, [], problem or f"line {begin}{f' to {end}' if end > begin else ''}: {bad}"
+            place = f"line {begin}{f' to {end}' if end > begin else ''}"
+            yield Row(number, reason=problem or f"{place}: {bad}")
         else:
-            yield number, [cell.strip() for cell in cells], ""
+            yield Row(number, cells=tuple(cell.strip() for cell in cells))
 
 
 def _blank_rows(path: Path, width: int, least: int, encoding: str) -> Iterator[Row]:
     """Yield the rows of a .smi file: a SMILES, blanks or a tab, and a name that may hold blanks itself."""
     number = 0
-    source = _Noting(read_lines(path, encoding), 1, path.name)
+    source = _Lines(read_lines(path, encoding), 1, path.name)
     for place, line in enumerate(source, start=1):
         problem = source.take()
         if not line.strip() and not problem:
@@ -192,10 +237,11 @@ def _blank_rows(path: Path, width: int, least: int, encoding: str) -> Iterator[R
         cells = line.split("\t") if "\t" in line else line.split(None, width - 1)
         if not problem and len(cells) < least and least > 2:  # a name may be missing
             problem = f"line {place}: expected {least} cells, got {len(cells)}"
-        yield number, [] if problem else [cell.strip() for cell in cells], problem
+        stripped = () if problem else tuple(cell.strip() for cell in cells)
+        yield Row(number, reason=problem, cells=stripped)
 
 
-class _Noting:
+class _Lines:
     """Lines of a file; errors are recorded for the row that the line belongs to."""
 
     def __init__(self, lines: Iterator[tuple[str, str]], first: int, name: str) -> None:
@@ -222,12 +268,12 @@ class _Noting:
         return problem
 
 
-# --- sheets and Parquet -------------------------------------------------------------------------------------
+# --- Excel and Parquet --------------------------------------------------------------------------------------
 
 
 def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
     """Open the first sheet of an Excel file."""
-    header = next(excel_rows(path), [])
+    header = next(_excel_rows(path), [])
     if not header:
         raise DatasetError(f"{path.name}: expected a header line with the column names, got an empty sheet")
     bare = bool(asked) and all(column.isdecimal() for column in asked)
@@ -235,16 +281,87 @@ def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
         header = [str(place + 1) for place in range(len(header))]
 
     def read(_least: int) -> Iterator[Row]:
-        rows = islice(excel_rows(path), 0 if bare else 1, None)
-        return ((number, cells[: len(header)], "") for number, cells in enumerate(rows, start=1))
+        rows = islice(_excel_rows(path), 0 if bare else 1, None)
+        return (Row(number, cells=tuple(cells[: len(header)])) for number, cells in enumerate(rows, start=1))
 
     return Table(path, header, read)
 
 
+def _excel_rows(path: Path) -> Iterator[list[str]]:
+    """Yield the rows of the first sheet that are not empty; formulas give the values saved with them."""
+    return bounded_rows(_sheet_rows(path), excel_content(path), path.name)
+
+
+def _sheet_rows(path: Path) -> Iterator[list[str]]:
+    from python_calamine import CalamineWorkbook, SheetTypeEnum
+
+    with readable(path, "an Excel file"), CalamineWorkbook.from_path(path) as book:
+        sheets = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+        if not sheets:
+            raise DatasetError(f"{path.name}: expected a sheet, got none")
+        for values in book.get_sheet_by_name(sheets[0]).iter_rows():
+            cells = [_as_text(value) for value in values]
+            if any(cells):
+                yield cells
+
+
 def _open_parquet(path: Path) -> Table:
-    found = ParquetTable(path)
+    parquet = require("pyarrow.parquet", "tables", "Reading Parquet files")
+
+    def opened(**options: Any) -> Any:
+        limits = {"thrift_string_size_limit": _MAX_METADATA, "thrift_container_size_limit": 1_000_000}
+        return parquet.ParquetFile(path, **limits, **options)
+
+    with readable(path, "a Parquet file"), opened() as file:
+        # Asked about a column whose statistics are damaged, pyarrow ends the process: only groups are asked.
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        content = sum(group.total_byte_size for group in groups)
+        header = [field.name for field in file.schema_arrow if _is_plain(field.type)]
+    check_content(path, content)
+
+    def rows() -> Iterator[list[str]]:
+        # Read as dictionaries, values that are repeated take memory once.
+        with readable(path, "a Parquet file"), opened(read_dictionary=header) as file:
+            for batch in file.iter_batches(4096, columns=header, use_threads=False):
+                yield from map(list, zip(*map(_column_texts, batch.columns), strict=True))
 
     def read(_least: int) -> Iterator[Row]:
-        return ((number, cells, "") for number, cells in enumerate(found.rows(), start=1))
+        bounded = bounded_rows(rows(), content, path.name)
+        return (Row(number, cells=tuple(cells)) for number, cells in enumerate(bounded, start=1))
 
-    return Table(path, found.header, read)
+    return Table(path, header, read)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Say whether a Parquet column is read: lists, structures and long values of fixed length are not."""
+    types = require("pyarrow", "tables", "Reading Parquet files").types
+    return not types.is_nested(kind) and not (
+        types.is_fixed_size_binary(kind) and kind.byte_width > _LONGEST_FIXED
+    )
+
+
+def _column_texts(column: Any) -> Sequence[str]:
+    """Return the values of a Parquet column as text, repeated ones as one object."""
+    if not hasattr(column, "dictionary"):
+        return [_as_text(value) for value in column.to_pylist()]
+    rows = column.indices.to_pylist()
+    used = sorted({row for row in rows if row is not None})
+    values = column.dictionary.take(used).to_pylist() if used else []
+    texts = dict(zip(used, map(_as_text, values), strict=True))
+    return [texts.get(row, "") for row in rows]
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as a csv file would hold it; nothing and NaN are empty."""
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == value.min.time() else value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value).strip()
+    if len(text) > MAX_LINE:
+        raise ValueError(f"expected a cell of at most {MAX_LINE:,} characters, got {len(text):,}")
+    return text

@@ -1,20 +1,23 @@
-"""Read and write the TU text format: NAME_A.txt and other files in one folder, with array operations."""
+"""Read the TU text format: NAME_A.txt and other files in one folder, with array operations."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import io
+import re
+from array import array
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.datasets.text import read_numbers
-from gdlnn.errors import DatasetError, WriteError
+from gdlnn.datasets.opening import MAX_LINE, read_text
+from gdlnn.errors import DatasetError
 from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
+from gdlnn.graphs.graph import MAX_FEATURE
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +28,8 @@ NODE_FILES = ("node_labels", "node_attributes")
 EDGE_FILES = ("edge_labels", "edge_attributes")
 SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt")
 """The optional files of a TU dataset, named like NAME_A.txt; labels come before attributes."""
+_NUMBER = re.compile(rb"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+|nan|inf)(?:[eE][+-]?[0-9]+)?\s*")
+"""A number as NumPy reads it: Python alone takes 1_0 for 10."""
 
 
 def tu_prefix(folder: Path) -> str | None:
@@ -239,74 +244,60 @@ def _masks(arrays: GraphArrays, truth: BoolArray) -> tuple[list[BoolArray], list
     return np.split(nodes, arrays.node_offsets[1:-1]), np.split(truth, arrays.edge_offsets[1:-1])
 
 
-# --- writing ----------------------------------------------------------------------------------------------
+# --- numbers ------------------------------------------------------------------------------------------------
 
 
-def save_tu(dataset: GraphDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a dataset as a new TU folder; it appears when it is complete.
+def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> npt.NDArray[np.float64]:
+    """Return a file of numbers, one row per line, separated by commas or blanks.
 
-    Leading nominal features become labels, all others attributes, so that reading gives the same order.
-    The format does not store names, ids and SMILES.
+    Row i is line i + 1: an empty line is an error, save at the end. A file without rows gives shape (0,
+    columns).
     """
-    target = Path(folder)
-    if target.exists():
-        raise DatasetError(f"{target.name}: this folder already exists; choose a new one")
-    if dataset.directed:
-        raise DatasetError("TU format: expected undirected graphs, got directed ones")
-    if dataset.y is None or not np.issubdtype(dataset.y.dtype, np.integer):
-        raise DatasetError("TU format: expected a whole number as the label of each graph")
-    staging: Path | None = None
+    data = read_text(path).rstrip()
+    if not data:
+        return np.zeros((0, columns or 0))
+    delimiter = "," if b"," in data[:MAX_LINE] else None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        _write(dataset, staging, target.name)
-        staging.chmod(0o755)
-        staging.rename(target)
-    except OSError as error:
-        raise WriteError(f"{target.name}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
+        table = np.loadtxt(
+            io.StringIO(data.decode("ascii")), dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2
+        )
+    except (ValueError, UnicodeDecodeError):
+        table = None
+    good = table is not None and len(table) == data.count(b"\n") + 1
+    if not good or (columns is not None and cast("npt.NDArray[np.float64]", table).shape[1] != columns):
+        found = _diagnose(path.name, data, columns)
+    else:
+        found = cast("npt.NDArray[np.float64]", table)
+    if whole:
+        # From 2**53 on a double no longer holds every whole number.
+        bad = ~((np.floor(found) == found) & (np.abs(found) < 2**53))
+    else:
+        bad = ~(np.abs(found) <= MAX_FEATURE)  # NaN and infinity too
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        kind = "whole numbers" if whole else "finite numbers"
+        if np.floor(found[row, column]) == found[row, column] and np.isfinite(found[row, column]):
+            kind += " below 2^53" if whole else f" up to {MAX_FEATURE:g}"
+        line = next(islice(io.BytesIO(data), row, None))
+        raise DatasetError(f"{path.name}, line {row + 1}: expected {kind}, got {_shown(line)}")
+    return found
 
 
-def _write(dataset: GraphDataset, folder: Path, prefix: str) -> None:
-    arrays = GraphArrays.of(dataset.graphs)
-    ends = arrays.global_edges()
-    back = np.flatnonzero(ends[:, 0] != ends[:, 1])
-    rows = np.concatenate([np.arange(len(ends)), back])
-    lines = np.concatenate([ends, ends[back][:, ::-1]])
-    order = np.lexsort((lines[:, 1], lines[:, 0]))
-    lines, rows = lines[order] + 1, rows[order]
-    graph_of_node = np.repeat(np.arange(arrays.n_graphs), np.diff(arrays.node_offsets)) + 1
-
-    def write(suffix: str, table: npt.NDArray[np.generic]) -> None:
-        whole = not np.issubdtype(table.dtype, np.floating)
-        # 17 digits: a double that is read back is the same double.
-        np.savetxt(folder / f"{prefix}_{suffix}.txt", table, fmt="%d" if whole else "%.17g", delimiter=", ")
-
-    write("A", lines)
-    write("graph_indicator", graph_of_node)
-    write("graph_labels", np.asarray(dataset.y))
-    schema = dataset.schema
-    for of, matrix, features in (
-        ("node", arrays.node_features, schema.node if schema else ()),
-        ("edge", arrays.edge_features[rows], schema.edge if schema else ()),
-    ):
-        cut = _leading_labels(matrix, features)
-        if cut:
-            write(f"{of}_labels", matrix[:, :cut].astype(np.int64))
-        if cut < matrix.shape[1]:
-            write(f"{of}_attributes", matrix[:, cut:])
-    if dataset.edge_masks is not None and all(mask is not None for mask in dataset.edge_masks):
-        truth = np.concatenate([np.asarray(mask, dtype=np.int64) for mask in dataset.edge_masks])
-        write("edge_gt", truth[rows])
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= 60 else text[:57] + "…")
 
 
-def _leading_labels(matrix: FloatArray, features: tuple[Feature, ...]) -> int:
-    """Return how many columns from the left are nominal whole numbers."""
-    count = 0
-    for feature, column in zip(features, matrix.T, strict=False):
-        if feature.kind != "nominal" or not np.array_equal(column, np.floor(column)):
-            break
-        count += 1
-    return count
+def _diagnose(name: str, data: bytes, columns: int | None) -> npt.NDArray[np.float64]:
+    """Read line by line what the fast reader refused, and raise an error that names the line."""
+    values = array("d")  # a list of lists would take many times the size of the file
+    width = columns
+    for number, line in enumerate(io.BytesIO(data), start=1):
+        cells = line.split(b",") if b"," in line else line.split()
+        width = len(cells) if width is None else width
+        if len(cells) != width or not width:
+            raise DatasetError(f"{name}, line {number}: expected {width or 1} number(s), got {_shown(line)}")
+        if not all(_NUMBER.fullmatch(cell) for cell in cells):
+            raise DatasetError(f"{name}, line {number}: expected number(s), got {_shown(line)}")
+        values.extend(map(float, cells))
+    return np.array(values).reshape(-1, width or 1)

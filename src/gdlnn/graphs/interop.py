@@ -8,12 +8,11 @@ import numpy as np
 
 from gdlnn.errors import GraphError, require
 from gdlnn.graphs.arrays import degrees
-from gdlnn.graphs.columns import encode, infer_feature
 from gdlnn.graphs.dataset import GraphDataset
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.molecules import MoleculeFeatures, graph_molecule, molecule_graph
 from gdlnn.graphs.schema import Feature, Schema
-from gdlnn.graphs.tables import from_tables
+from gdlnn.graphs.tables import encode, from_tables, infer_feature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

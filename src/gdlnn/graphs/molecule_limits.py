@@ -7,11 +7,8 @@ RDKit's time to find rings grows faster than the square of their number, whateve
 from __future__ import annotations
 
 import re
-from itertools import islice
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+import numpy as np
 
 MAX_SMILES = 10_000
 """Maximum length of a SMILES."""
@@ -21,7 +18,9 @@ MAX_RINGS = 200
 """Maximum number of independent rings of a molecule."""
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 _RING_LABEL = re.compile(r"%\([0-9]+\)|%[0-9][0-9]|[0-9]")
-_V30 = "M  V30 "
+_CONTINUED = re.compile(r"-\r?\nM  V30 ")
+_COUNTS = re.compile(r"^M  V30 +COUNTS +([0-9]+)", re.MULTILINE | re.IGNORECASE)
+_BOND = re.compile(r"^M  V30 +[0-9]+ +[0-9]+ +([0-9]+) +([0-9]+)", re.MULTILINE)
 
 
 def smiles_problem(text: str) -> str:
@@ -36,73 +35,43 @@ def smiles_problem(text: str) -> str:
 
 def record_problem(text: str) -> str:
     """Return why a record of an SDF file is too large, or "". Damaged ones are left to RDKit."""
-    lines = text.split("\n")
-    try:
-        n_atoms, bonds = _v3000(lines) if lines[3][34:39] == "V3000" else _v2000(lines)
-        if n_atoms > MAX_ATOMS:
-            return f"expected at most {MAX_ATOMS:,} atoms, got {n_atoms:,}"
-        return _too_many_rings(_n_rings(bonds))
-    except (ValueError, IndexError, StopIteration):
+    lines = text.split("\n", 4)
+    if len(lines) < 5:
         return ""
+    try:
+        n_atoms, bonds = _v3000(lines[4]) if lines[3][34:39] == "V3000" else _v2000(*lines[3:])
+    except ValueError:
+        return ""
+    if n_atoms > MAX_ATOMS:
+        return f"expected at most {MAX_ATOMS:,} atoms, got {n_atoms:,}"
+    return _too_many_rings(_n_rings(bonds)) if len(bonds) > MAX_RINGS else ""
+
+
+def _v2000(counts: str, block: str) -> tuple[int, list[tuple[str, str]]]:
+    n_atoms, n_bonds = int(counts[:3]), int(counts[3:6])
+    return n_atoms, [(line[:3], line[3:6]) for line in block.split("\n")[n_atoms : n_atoms + n_bonds]]
+
+
+def _v3000(block: str) -> tuple[int, list[tuple[str, str]]]:
+    joined = _CONTINUED.sub("", block)
+    counts = _COUNTS.search(joined)
+    return int(counts[1][:12]) if counts else 0, _BOND.findall(joined)
 
 
 def _too_many_rings(n_rings: int) -> str:
     return f"expected at most {MAX_RINGS} rings, got {n_rings:,}" if n_rings > MAX_RINGS else ""
 
 
-def _n_rings(bonds: Iterable[tuple[int, int]]) -> int:
-    """Return how many independent rings bonds close: those whose atoms are connected without them."""
-    above: dict[int, int] = {}
-    n_rings = 0
-    for pair in bonds:
-        first, second = (_topmost(above, atom) for atom in pair)
-        n_rings += first == second
-        above[first] = second
-    return n_rings
+def _n_rings(bonds: list[tuple[str, str]]) -> int:
+    """Return how many independent rings bonds close."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-
-def _topmost(above: dict[int, int], atom: int) -> int:
-    """Return the atom that stands for all those connected with one (union-find with path halving)."""
-    while (parent := above.setdefault(atom, atom)) != atom:
-        above[atom] = atom = above[parent]
-    return atom
-
-
-# --- atoms and bonds of both versions of the format ---------------------------------------------------------
-
-
-def _v2000(lines: list[str]) -> tuple[int, Iterator[tuple[int, int]]]:
-    n_atoms, n_bonds = int(lines[3][:3]), int(lines[3][3:6])
-    listed = lines[4 + n_atoms : 4 + n_atoms + n_bonds] if n_bonds > MAX_RINGS else []
-    return n_atoms, ((int(line[:3]), int(line[3:6])) for line in listed)
-
-
-def _v3000(lines: list[str]) -> tuple[int, Iterator[tuple[int, int]]]:
-    logical = _joined(islice(lines, 4, None))
-    next(logical)  # BEGIN CTAB
-    word, n_atoms, n_bonds, *_ = next(logical).split()
-    if word.upper() != "COUNTS":
-        raise ValueError(word)
-    return int(n_atoms), _v3000_bonds(logical, int(n_bonds))
-
-
-def _v3000_bonds(logical: Iterator[str], n_bonds: int) -> Iterator[tuple[int, int]]:
-    if n_bonds <= MAX_RINGS:
-        return
-    while next(logical, "BEGIN BOND").upper().split() != ["BEGIN", "BOND"]:
-        pass
-    for line in islice(logical, n_bonds):
-        _, _, first, second, *_ = line.split()
-        yield int(first), int(second)
-
-
-def _joined(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines without their prefix; one that ends in a hyphen goes on in the next."""
-    begun: list[str] = []
-    for line in (ended.removesuffix("\r") for ended in lines):
-        if not line.startswith(_V30):
-            raise ValueError(line)
-        begun.append(line.removeprefix(_V30).removesuffix("-"))
-        if not line.endswith("-"):
-            yield "".join(begun)
-            begun.clear()
+    try:
+        atoms, ends = np.unique([[int(end) for end in pair] for pair in bonds], return_inverse=True)
+    except ValueError:
+        return 0
+    first, second = ends.reshape(-1, 2).T
+    matrix = coo_array((np.ones(len(bonds)), (first, second)), shape=(len(atoms), len(atoms)))
+    n_parts: int = connected_components(matrix, directed=False, return_labels=False)
+    return len(bonds) - len(atoms) + n_parts

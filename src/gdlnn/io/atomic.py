@@ -38,8 +38,8 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())  # otherwise a power cut after the rename could leave an empty file
-        # mkstemp creates a file that only its owner can read; use the usual permissions instead.
-        name.chmod(0o666 & ~_umask())
+        # mkstemp creates a file that only its owner can read: use those of the old file, or the default.
+        name.chmod(path.stat().st_mode & 0o777 if path.is_file() else 0o666 & ~_umask())
         name.replace(path)
     except BaseException as error:
         if name is not None:

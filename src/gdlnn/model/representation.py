@@ -187,7 +187,7 @@ class Representation:
 
 
 class RowAnswer(NamedTuple):
-    """The result for a row of an input besides its probabilities; see `InputRow`."""
+    """The result for a row of an input besides its probabilities; see `datasets.tables.Row`."""
 
     number: int
     key: str | None

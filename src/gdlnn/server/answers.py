@@ -23,8 +23,8 @@ from gdlnn.version import package_version
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gdlnn.datasets.molecules import InputRow
     from gdlnn.datasets.resolve import BatchedInput
+    from gdlnn.datasets.tables import Row
     from gdlnn.gdl.program import Intervals, Program
     from gdlnn.graphs import Feature, Graph, GraphDataset
     from gdlnn.mining import MinedProgram
@@ -130,7 +130,7 @@ class Answers:
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def _predictions(self, rows: list[InputRow], source: BatchedInput) -> dict[str, Any]:
+    def _predictions(self, rows: list[Row], source: BatchedInput) -> dict[str, Any]:
         graphs = [row.graph for row in rows if row.graph is not None]
         each = [model.represent(graphs).predictions() for model in self.models.values()]
         predictions = zip(*each, strict=True)
@@ -143,7 +143,7 @@ class Answers:
             "rows": [self._row(row, source, () if row.graph is None else next(predictions)) for row in rows],
         }
 
-    def _row(self, row: InputRow, source: BatchedInput, predictions: Sequence[Prediction]) -> dict[str, Any]:
+    def _row(self, row: Row, source: BatchedInput, predictions: Sequence[Prediction]) -> dict[str, Any]:
         """Return the answer for a row: its prediction, or one for each label."""
         found: dict[str, Any] = {"row": row.number, "name": row.key, "smiles": row.smiles}
         found |= {"error": row.reason or None, "cells": row.cells}

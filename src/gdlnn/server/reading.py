@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from gdlnn.datasets.jsonl import JsonlKind
-from gdlnn.datasets.molecules import InputRow, smiles_row
+from gdlnn.datasets.molecules import smiles_row
 from gdlnn.datasets.resolve import BatchedInput, batched_dataset, trained_smiles_column
+from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, GDLNNError, ServerError
 from gdlnn.graphs.structure import given_schema
 from gdlnn.server.bodies import FileKind
@@ -43,7 +44,7 @@ class Reader:
             self.kinds[width] = JsonlKind("graph", schema, widths, self.info.directed, has_smiles=False)
         self.kind = self.kinds[min(self.kinds)]
 
-    def sent(self, asked: dict[str, Any]) -> tuple[list[InputRow], BatchedInput]:
+    def sent(self, asked: dict[str, Any]) -> tuple[list[Row], BatchedInput]:
         """Read the SMILES or the graphs of a request, one row each."""
         if asked.get("smiles") is not None:
             self._check_smiles("smiles")
@@ -56,7 +57,7 @@ class Reader:
 
     def file(
         self, data: bytes, kind: str, smiles: str | None, id: str | None, encoding: str
-    ) -> tuple[list[InputRow], BatchedInput]:
+    ) -> tuple[list[Row], BatchedInput]:
         """Read a file of a kind of `FileKind`, with options as on the command line; text may be gzipped."""
         if kind not in OF_GRAPHS:
             self._check_smiles(kind)
@@ -78,13 +79,13 @@ class Reader:
             except _BAD_TEXT as error:
                 raise ServerError(str(error)) from error
 
-    def _rows(self, file: str, source: BatchedInput) -> list[InputRow]:
+    def _rows(self, file: str, source: BatchedInput) -> list[Row]:
         batch = next(source.batches, None)
         self._check_batch(0 if batch is None else len(batch.rows))
         given = [] if batch is None else batch.read()
         names = ("id", "name") if source.id is None else (source.id.lower(),)
         named = [i for i, column in enumerate(source.columns) if column.lower() in names]
-        rows: list[InputRow] = []
+        rows: list[Row] = []
         n_graphs = 0
         for row in given:
             name = row.key or next((row.cells[i] for i in named if row.cells[i:]), "")
@@ -98,11 +99,11 @@ class Reader:
             )
         return rows
 
-    def _smiles(self, number: int, text: str) -> InputRow:
+    def _smiles(self, number: int, text: str) -> Row:
         assert self.model.reading_ is not None
-        return self._bounded(smiles_row(number, text, text, cells=(text,), reading=self.model.reading_))
+        return self._bounded(smiles_row(Row(number, text, text, cells=(text,)), reading=self.model.reading_))
 
-    def _graph(self, number: int, item: dict[str, Any]) -> InputRow:
+    def _graph(self, number: int, item: dict[str, Any]) -> Row:
         """Read a graph as a line of JSON Lines."""
         name, nodes = str(item.get("name") or f"graph {number}"), item["nodes"]
         given = {key: value for key, value in item.items() if value is not None}
@@ -110,12 +111,12 @@ class Reader:
         width = len(nodes[0]) if nodes and isinstance(nodes[0], list) else 1
         try:
             self._check_size(len(nodes), len(line["edges"]))
-            graph, *_ = self.kinds.get(width, self.kind).read(json.dumps(line), name)
+            read = self.kinds.get(width, self.kind).read(Row(number, name, text=json.dumps(line)))
         except _BAD_TEXT as error:
-            return InputRow(number, name, None, None, str(error))
-        return InputRow(number, name, None, graph, "")
+            return Row(number, name, reason=str(error))
+        return read._replace(key=name)
 
-    def _bounded(self, row: InputRow) -> InputRow:
+    def _bounded(self, row: Row) -> Row:
         """Return a row, without its graph if that is too large."""
         try:
             if row.graph is not None:
