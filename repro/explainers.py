@@ -13,8 +13,8 @@ import numpy as np
 
 from gdlnn.errors import GDLNNError
 from gdlnn.explain import explain
-from repro.baselines import GNNExplainer, NodeIntegratedGradients, SubgraphX
-from repro.baselines.node_explainers import predict_masked
+from repro.baselines.node_explainers import GNNExplainer, NodeIntegratedGradients, predict_masked
+from repro.baselines.subgraphx import SubgraphX
 from repro.cells import Task, described, failure, once, read_cells
 from repro.inputs import load_split
 from repro.methods import find_method, fit_model

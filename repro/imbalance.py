@@ -17,7 +17,7 @@ import typer
 
 from gdlnn import GDLNNClassifier, GraphDataset
 from gdlnn.model.metrics import classification_scores, log_loss
-from repro.baselines import FingerprintForestClassifier
+from repro.baselines.base import FingerprintForestClassifier
 from repro.domain import load_table
 from repro.inputs import FIRST_SPLIT
 from repro.paired import paired_table

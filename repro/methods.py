@@ -223,7 +223,6 @@ VARIANTS: dict[str, Method] = {
         _variant("ablation-intervals", "intervals of nominal features, not values", nominal="interval"),
         _variant("ablation-no-bags", "mined from all graphs at once, not in bags", bags=None),
         _variant("ablation-not-pooled", "without pooled features", pooled=False),
-        _variant("ablation-all-columns", "calibrated with columns that saw the labels", honest=False),
         _variant("ablation-not-calibrated", "not calibrated", calibrate=False),
         _variant("ablation-no-linear", "perceptrons without the linear model", linear_share=0),
         _variant("ablation-one-perceptron", "one perceptron", linear_share=0, ensemble_size=1),

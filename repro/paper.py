@@ -38,7 +38,8 @@ def paper(
         raise GDLNNError(f"{dataset} has no labels; name their column with --label")
     train, val, test = data.split(split, seed)
     found = tune(train, val, GDLNNClassifier.paper(seed=seed, n_jobs=jobs), report=opt.report)
-    typer.echo(str(found))
+    chosen = ", ".join(f"{name} {value}" for name, value in found.best_params.items())
+    typer.echo(f"chosen among {len(found.table)}: {chosen}")
     if len(test):
         typer.echo(f"test, {len(test)} graphs: accuracy {found.best_estimator.score(test):.4f}")
     found.best_estimator.save(output)

@@ -19,7 +19,7 @@ from repro.metrics import overlap
 from repro.planted import RULES, plant, renumbered
 from repro.rows import OUT, Row, Rows
 from repro.tables import has_part, markdown, replace_part
-from repro.truth_methods import DEFAULT, METHODS, MODELS, TruthMethod
+from repro.truth_methods import DEFAULT, METHODS, TruthMethod, fit_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +67,6 @@ def rules(
         int | None, typer.Option(help="Most graphs that are scored for each rule; default all.")
     ] = None,
     seed: int = 0,
-    jobs: Annotated[int, typer.Option(help="Number of threads.")] = 1,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/rules.jsonl"),
     document: Annotated[
         list[Path] | None, typer.Option(help="Markdown files in which to update the tables.")
@@ -81,7 +80,7 @@ def rules(
     for name in asked:
         wanted = [{**settings, "rule": name, "method": m} for m in chosen if applies(m, name)]
         missing = [one for one in wanted if found.find(one) is None]
-        for row in measured(load_problem(name, seed), missing, jobs) if missing else ():
+        for row in measured(load_problem(name, seed), missing) if missing else ():
             found.add(row)
             typer.echo(f"{name}, {row['method']}", err=True)
     places = [{**settings, "rule": name, "method": method} for name in asked for method in chosen]
@@ -129,13 +128,13 @@ def load_problem(name: str, seed: int) -> Problem:
 # --- measuring --------------------------------------------------------------------------------------------
 
 
-def measured(problem: Problem, settings: Sequence[Row], jobs: int) -> Iterator[Row]:
+def measured(problem: Problem, settings: Sequence[Row]) -> Iterator[Row]:
     """Fit each model once, and score every method that explains it: yield the settings with the scores."""
     fitted: dict[str, Any] = {}
     for one in settings:
         method, seed = METHODS[one["method"]], one["seed"]
         if method.model is not None and method.model not in fitted:
-            fitted[method.model] = MODELS[method.model](problem.train, problem.val, seed, jobs)
+            fitted[method.model] = fit_model(method.model, problem.train, problem.val, seed)
         model = None if method.model is None else fitted[method.model]
         yield {**one, **scored(problem, method, model, seed, one["graphs"])}
 

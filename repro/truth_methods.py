@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gdlnn.model import GDLNNClassifier
-from repro.baselines import GINClassifier, GNNExplainer, NodeIntegratedGradients, SubgraphX
-from repro.methods import GNN_QUICK
+from repro.baselines.node_explainers import GNNExplainer, NodeIntegratedGradients
+from repro.baselines.subgraphx import SubgraphX
+from repro.methods import find_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class TruthMethod(NamedTuple):
     title
         The name in tables.
     model
-        Which model it explains, a name in `MODELS`; None for one that needs none.
+        The method whose model it explains; None for one that needs none.
     explain
         From the model, graphs, the sizes of their truths and a seed to explanations.
     most
@@ -52,30 +52,14 @@ class TruthMethod(NamedTuple):
     most: int | None = None
 
 
-# --- models -----------------------------------------------------------------------------------------------
-
-
-def _gdlnn(head: str) -> Callable[[GraphDataset, GraphDataset, int, int], Any]:
-    def fit(train: GraphDataset, val: GraphDataset, seed: int, jobs: int) -> Any:
-        return GDLNNClassifier(head=head, seed=seed, n_jobs=jobs, progress=False).fit(train, validation=val)
-
-    return fit
-
-
-def _gin(train: GraphDataset, val: GraphDataset, seed: int, _jobs: int) -> Any:
-    model = GINClassifier(**GNN_QUICK, epochs=GIN_EPOCHS, patience=GIN_PATIENCE, seed=seed, device="cpu")
-    return model.fit(train, validation=val)
-
-
-MODELS: dict[str, Callable[[GraphDataset, GraphDataset, int, int], Any]] = {
-    "gdlnn": _gdlnn("mlp"),
-    "gdlnn-linear": _gdlnn("linear"),
-    "gdlnn-scorecard": _gdlnn("scorecard"),
-    "gin": _gin,
-}
-
-
 # --- explanations -----------------------------------------------------------------------------------------
+
+
+def fit_model(name: str, train: GraphDataset, val: GraphDataset, seed: int) -> Any:
+    """Return a fitted model of a method; GIN needs few epochs here."""
+    method = find_method(name)
+    changes = {"epochs": GIN_EPOCHS, "patience": GIN_PATIENCE} if name == "gin" else {}
+    return method.make({**method.quick, **changes}, seed, "cpu").fit(train, validation=val)
 
 
 def _programs(model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], seed: int) -> Found:

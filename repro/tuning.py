@@ -35,10 +35,6 @@ class TuneResult:
     best_score: float
     table: list[dict[str, Any]]
 
-    def __str__(self) -> str:
-        header = f"{'ε':>8} {'k':>8} {'rate':>8} {'programs':>9} {'accuracy':>9} {'loss':>8}"
-        return "\n".join([header, *map(_line, self.table)])
-
 
 def _line(row: dict[str, Any]) -> str:
     return (

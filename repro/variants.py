@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from gdlnn.model import GDLNNClassifier, Mined, MLPHead, Neighbourhoods
 from gdlnn.model.head import linear_head
 from gdlnn.model.scorecard import ScorecardHead
@@ -15,8 +13,6 @@ from repro.inputs import data_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy.typing as npt
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining import ProgramSet
@@ -44,27 +40,18 @@ class KeptMined(Mined):
         return _kept[key]
 
 
-class AllColumnsClassifier(GDLNNClassifier):
-    """`GDLNNClassifier` whose calibration also uses programs that were mined from the held-out rows."""
-
-    def _columns_without(self, rows: npt.NDArray[np.int64], n_columns: int) -> npt.NDArray[np.bool_]:  # noqa: ARG002
-        return np.ones(n_columns, dtype=bool)
-
-
 def ablated_classifier(
     *,
     sources: Sequence[str] = ("neighbourhoods", "mined"),
     nominal: Nominal = "value",
     bags: Bags = "auto",
     head: Literal["mlp", "linear", "scorecard", "forest"] = "mlp",
-    honest: bool = True,
     device: str = "auto",
     **others: Any,
 ) -> GDLNNClassifier:
     """Return the classifier of a variant; without changes, the default for small datasets.
 
-    `nominal` and `bags` are those of the mined programs. `honest`: programs mined from held-out rows alone
-    are left out when probabilities are calibrated. `others` are parameters of `MLPHead` and of
+    `nominal` and `bags` are those of the mined programs, `others` parameters of `MLPHead` and of
     `GDLNNClassifier`.
     """
     known: dict[str, Source] = {
@@ -72,9 +59,8 @@ def ablated_classifier(
         "mined": KeptMined(GENERAL_EPSILONS, targets="auto", bags=bags, nominal=nominal),
     }
     of_head = {name: others.pop(name) for name in MLPHead().get_params() if name in others and name != "seed"}
-    maker = GDLNNClassifier if honest else AllColumnsClassifier
     made = _head(head, others.get("seed", 0), {**of_head, "device": device})
-    return maker([known[name] for name in sources], made, decide=0.5, **others)
+    return GDLNNClassifier([known[name] for name in sources], made, decide=0.5, **others)
 
 
 def _head(kind: str, seed: int, options: dict[str, Any]) -> Any:

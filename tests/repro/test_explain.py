@@ -13,7 +13,7 @@ import pytest
 
 from repro import cost, explain, explainers
 from repro.__main__ import main
-from repro.baselines import SubgraphX
+from repro.baselines.subgraphx import SubgraphX
 from repro.cells import RunConfig, Study, append_cell, read_cells
 from repro.explainers import EXPLAINERS, chosen_configuration, run_explanations, sampled_rows
 from repro.inputs import forget, load_split

@@ -41,7 +41,7 @@ def rows() -> list[dict[str, Any]]:
     train, val, test, misled = plant(RULES["made-ring"], 0, None, n_made=60)
     problem = Problem("made-ring", train, val, test, np.asarray(test.y), misled)
     wanted = [{"rule": "made-ring", "method": name, "seed": 0, "graphs": 5} for name in ("gdlnn", "random")]
-    return list(measured(problem, wanted, 1))
+    return list(measured(problem, wanted))
 
 
 def test_explanations_are_closer_to_the_truth_than_random_nodes(rows: list[dict[str, Any]]) -> None:

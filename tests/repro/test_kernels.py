@@ -11,15 +11,13 @@ from sklearn.base import clone
 
 from gdlnn import Graph, GraphDataset, ModelError, make_ba_2motifs
 from gdlnn.graphs.molecules import graph_molecule, molecule_graph, molecule_schema
-from repro.baselines import (
+from repro.baselines.base import (
     FingerprintForestClassifier,
     MajorityClassifier,
     PooledForestClassifier,
-    WLClassifier,
-    WLOAClassifier,
+    fingerprints,
 )
-from repro.baselines.base import fingerprints
-from repro.baselines.kernels import labels_among
+from repro.baselines.kernels import WLClassifier, WLOAClassifier, labels_among
 
 SMILES = [
     "CCO", "c1ccccc1O", "CC(=O)Oc1ccccc1C(=O)O", "C[N+](C)(C)CC(=O)[O-]", "C1CCCCC1N", "Clc1ccc(Br)cc1",

@@ -12,7 +12,8 @@ import torch
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
 from gdlnn.errors import ExplanationError
-from repro.baselines import GINClassifier, MajorityClassifier
+from repro.baselines.base import MajorityClassifier
+from repro.baselines.gnn import GINClassifier
 from repro.baselines.node_explainers import CoalitionValues, GNNExplainer, NodeIntegratedGradients
 from repro.baselines.subgraphx import (
     Neighbours,
