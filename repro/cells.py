@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import joblib
 from filelock import FileLock, Timeout
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from gdlnn.errors import GDLNNError
@@ -308,9 +308,9 @@ class Study:
                     yield self._computed_alone(left.pop(task.key), compute)
 
     def _computed_alone(self, task: Task, compute: Callable[[Task, RunConfig], Result]) -> Result:
-        executor = get_reusable_executor(max_workers=1)
         try:
-            cell: Result = executor.submit(run_cell, compute, task, self.config).result()
+            with ProcessPoolExecutor(max_workers=1) as executor:
+                cell: Result = executor.submit(run_cell, compute, task, self.config).result()
         except TerminatedWorkerError:
             error = RuntimeError("the process that computed it died, perhaps for want of memory")
             return {**described(task), **failure(error)}
