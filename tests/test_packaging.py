@@ -1,4 +1,4 @@
-"""What is shipped: one version everywhere, light dependencies, a container, files of every version."""
+"""What is shipped: one version everywhere, light dependencies, a container."""
 
 from __future__ import annotations
 
@@ -14,19 +14,14 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import gdlnn
-from gdlnn import GraphDataset, load_model
-from gdlnn.model.model_file import VERSION
 from reference.dockerfile import instructions, run_dockerfile
 from reference.live_server import live_server, wait_until
 
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FIXTURES = ROOT / "tests" / "fixtures"
-KEPT = sorted(FIXTURES.glob("v*/models.json"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 # Package to import name, where they differ.
 IMPORTED_AS = {"scikit-learn": "sklearn", "markupsafe": "markupsafe"}
@@ -131,24 +126,6 @@ def test_captum_comes_only_where_it_is_used() -> None:
     assert "captum" in names_of(PROJECT["optional-dependencies"]["gradients"])
 
 
-# --- files of every version ---------------------------------------------------------------------------------
-
-
-def test_every_format_of_model_files_is_kept() -> None:
-    formats = {json.loads(file.read_text())["format"] for file in KEPT}
-    assert formats | {1} == set(range(1, VERSION + 1)), "make it: python tools/keep_models.py"
-    assert (FIXTURES / "model-v1" / "model_v1.gdlnn").exists()  # read in test_model_file and test_fixtures
-
-
-@pytest.mark.parametrize("kept", KEPT, ids=lambda file: file.parent.name)
-def test_models_of_every_version_say_what_they_said(kept: Path) -> None:
-    for name, expected in json.loads(kept.read_text())["models"].items():
-        model = load_model(kept.parent / f"{name}.gdlnn")
-        data = GraphDataset.load(kept.parent / f"{expected['data']}.gdlds")
-        assert len(model.programs_) == expected["n_programs"]
-        np.testing.assert_allclose(model.predict_proba(data), expected["probabilities"], rtol=0, atol=1e-6)
-
-
 # --- targets, workflows, container --------------------------------------------------------------------------
 
 
@@ -213,7 +190,7 @@ def test_the_steps_of_the_container_end_in_a_server(tmp_path: Path) -> None:
             (context / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, context / name, follow_symlinks=False)
     stage = run_dockerfile(DOCKERFILE, context, tmp_path / "stages", python, {"PIP_EXTRA_INDEX_URL": ""})
-    shutil.copy(FIXTURES / "v0.2" / "mined.gdlnn", stage.folder / "model.gdlnn")
+    shutil.copy(ROOT / "tests" / "golden" / "payments-paper.gdlnn", stage.folder / "model.gdlnn")
     command = dict(instructions(DOCKERFILE))["CMD"]
     words = [
         word for word in json.loads(command) if word not in ("serve", "model.gdlnn", "--host", "0.0.0.0")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytest.importorskip("rdkit")
-FIXTURE = Path(__file__).parent / "fixtures" / "model-v1" / "model_v1.gdlnn"
+FIXTURE = Path(__file__).parent / "golden" / "payments-paper.gdlnn"
 TREES = random_trees(12)
 
 
@@ -41,10 +41,11 @@ def model_members() -> dict[str, bytes]:
         return {name: file.read(name) for name in file.namelist()}
 
 
-def model_with(changes: dict[str, Any], parameters: dict[str, Any] | None = None) -> dict[str, bytes]:
+def model_with(changes: dict[str, Any], head: dict[str, Any] | None = None) -> dict[str, bytes]:
     members = model_members()
     found = json.loads(members["model.json"])
-    found |= changes | {"parameters": found["parameters"] | (parameters or {})}
+    head = found["parameters"]["head"] | (head or {})
+    found |= changes | {"parameters": found["parameters"] | {"head": head}}
     return members | {"model.json": json.dumps(found).encode()}
 
 
@@ -79,13 +80,13 @@ def cancelling() -> dict[str, bytes]:
 
         total = sum(tensor.size for tensor in load(file.read("head.safetensors")).values())
     n_classes = len(found["classes"]["values"])
-    n_programs = members["programs.gdl"].decode().count("\nprogram ") + 1
+    n_programs = len(json.loads(members["programs.json"])["programs"])
     big = 20_000
     # n·a + a + a·b + b + b·c + c = total, with a large and b = -(n + 1)…
     negative = -(n_programs + 1)
     rest = (n_programs + 1) * big + (big + 1) * negative + (negative + 1) * n_classes + 2 * n_programs
     weights: dict[str, tuple[int, ...]] = {"all": (max(0, rest),)}
-    return model_with({}, {"hidden": [big, negative], "members": 1}) | {
+    return model_with({}, {"hidden": [big, negative]}) | {
         "head.safetensors": tensors_of(weights),
         "unused": str(total).encode(),
     }
@@ -118,7 +119,7 @@ def hostile_files() -> dict[str, tuple[str, str, bytes, int]]:
             "model", "", zipped(model_members() | {"model.json": EMPTY_OBJECTS % b"gdlnn-model"}), 0),
         "model of nested lists": (
             "model", "", zipped(model_members() | {"model.json": NESTED % b"gdlnn-model"}), 0),
-        "members of a head": ("model", "", zipped(model_with({}, {"members": 10**6, "hidden": []})), 0),
+        "members of a head": ("model", "", zipped(model_with({}, {"ensemble_size": 10**6, "hidden": []})), 0),
         "classes of one long label": (
             "model", "",
             zipped(model_with({"classes": {"kind": "U", "values": ["a" * MB, *map(str, range(9999))]}})), 0),

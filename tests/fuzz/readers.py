@@ -82,7 +82,7 @@ def _checkpoint(path: Path) -> None:
 
 
 def _archived(read: Callable[[Path], Any], whole: Callable[[], bytes]) -> Callable[[bytes], str]:
-    names = ["model.json", "programs.gdl", "head.safetensors"] if whole is _model_file else []
+    names = ["model.json", "programs.json", "head.safetensors"] if whole is _model_file else []
     of_bytes = reader(read, "file.gdlds")
     return lambda data: of_bytes(archive(data, names) if names else data)
 
@@ -142,7 +142,7 @@ def sound_files(name: str) -> list[bytes]:
 
 
 def _explanation() -> dict[str, Any]:
-    model = load_model(Path(__file__).parent.parent / "fixtures" / "model-v1" / "model_v1.gdlnn")
+    model = load_model(Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn")
     info = model.programs_.info
     nodes, edges = np.ones((3, info.n_node_features)), np.ones((2, info.n_edge_features))
     graph = Graph(nodes, [(0, 1), (1, 2)], edges, directed=info.directed)

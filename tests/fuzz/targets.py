@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 CUT = b"\xff\x00\xff"
 """Between the files of a folder, or the members of an archive, in the bytes of one input."""
 TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
-DATA = Path(__file__).parent.parent / "fixtures" / "model-v1"
+MODEL = Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn"
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
 MAX_NODES = 200
 """Larger graphs than a fuzzer needs would only be slow."""
@@ -209,7 +209,7 @@ def members(data: bytes) -> dict[str, bytes]:
 
 
 def _model_file() -> bytes:
-    return (DATA / "model_v1.gdlnn").read_bytes()
+    return MODEL.read_bytes()
 
 
 def _dataset_file() -> bytes:

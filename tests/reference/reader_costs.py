@@ -147,7 +147,7 @@ def _warm(readers: set[str]) -> None:
         from gdlnn import load_model
 
         torch.set_num_threads(1)
-        load_model(Path(__file__).parent.parent / "fixtures" / "model-v1" / "model_v1.gdlnn")
+        load_model(Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn")
 
 
 def main() -> None:

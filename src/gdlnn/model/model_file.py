@@ -1,4 +1,4 @@
-"""The model file: one zip with GDL text, JSON and safetensors. Reading it runs no code.
+"""The model file: one zip with JSON and safetensors. Reading it runs no code.
 
 docs/model.md describes the format.
 """
@@ -21,8 +21,7 @@ from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array, label_codes
 from gdlnn.io import bounded_json
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
-from gdlnn.mining import ProgramSet
-from gdlnn.mining.program_text import to_text
+from gdlnn.mining import program_text
 from gdlnn.model.calibration import Calibration, Decision
 from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead
@@ -39,22 +38,14 @@ if TYPE_CHECKING:
     from gdlnn.model.classifier import GDLNNClassifier
 
 FORMAT = "gdlnn-model"
-VERSION = 2
-"""The version that is written. Version 1 had all parameters in one flat list; it can still be read."""
-MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.gdl", "head.safetensors"
+VERSION = 3
+MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.json", "head.safetensors"
 MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 """Maximum size of an unpacked member, in bytes."""
 MAX_LAYERS = 4096
 """Maximum number of layers of all members of a head: each takes memory besides its weights."""
 # Settings of the machine on which a model was made are not stored.
 _LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
-_VERSION_1_HEAD = {
-    **{name: name for name in ("hidden", "dropout", "input_dropout", "learning_rate", "weight_decay")},
-    **{name: name for name in ("epochs", "patience", "early_stopping", "batch_size")},
-    "members": "ensemble_size",
-    "teacher": "soft_labels",
-}
-"""Parameters of version 1 that belong to the head, and what they are called there."""
 _PARTS = (Mined, Neighbourhoods, MLPHead, ScorecardHead)
 """Parameters of a classifier that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
@@ -78,7 +69,7 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     }
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
-        PROGRAMS: to_text(model.programs_, words=False).encode(),
+        PROGRAMS: json.dumps(program_text.to_json(model.programs_), ensure_ascii=False).encode(),
         WEIGHTS: save(tensors),
     }
     write_members(Path(path), members.items())
@@ -206,9 +197,10 @@ def _read_description(data: bytes, name: str) -> dict[str, Any]:
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f"{name}: not a model file")
     version = description.get("version")
-    if version not in (1, VERSION):
+    if version != VERSION:
         raise ModelError(
-            f"{name}: expected version 1 or {VERSION} of the format, got {version!r}; update gdlnn"
+            f"{name}: expected version {VERSION} of the format, got {version!r}; train the model again, or "
+            "use the version of gdlnn that wrote it"
         )
     if description.get("kind") != "GDLNNClassifier":
         raise ModelError(f"{name}: expected a GDLNNClassifier, got {description.get('kind')!r}")
@@ -220,12 +212,9 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.pooling import PooledFeatures
 
-    given = description["parameters"]
-    if description["version"] == 1:
-        given = _from_version_1(given)
-    model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, given, name))
+    model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, description["parameters"], name))
     model.classes_ = _read_classes(description["classes"])
-    model.programs_ = ProgramSet.from_text(members[PROGRAMS].decode(), PROGRAMS)
+    model.programs_ = program_text.from_json(bounded_json.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
     reading = description.get("reading")
     model.reading_ = (
@@ -287,24 +276,6 @@ def _read_part(value: Mapping[str, Any], name: str) -> Any:
     kind = {part.__name__: part for part in _PARTS}[value["kind"]]
     options = {option: item for option, item in value.items() if option != "kind"}
     return kind(**_read_parameters(kind, options, name))
-
-
-def _from_version_1(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a file of version 1 as version 2 has them."""
-    flat = dict(given)
-    head: dict[str, Any] = {new: flat.pop(old) for old, new in _VERSION_1_HEAD.items() if old in flat}
-    head["linear_share"] = 0
-    if flat.pop("head") == "linear":
-        head |= {"hidden": [], "ensemble_size": 1}
-    logarithm = flat.pop("log_counts", False)
-    if not isinstance(logarithm, bool):
-        raise ModelError(f"log_counts {logarithm!r:.60}")
-    if logarithm and str(flat["activation"]).startswith("count"):
-        flat["activation"] = f"log_{flat['activation']}"
-    source = {name: flat.pop(name) for name in Mined().get_params() if name in flat}
-    source["nominal"] = "interval"
-    flat |= {"structure": False, "calibrate": False, "decide": 0.5}
-    return {**flat, "vocabulary": {"kind": "Mined", **source}, "head": {"kind": "MLPHead", **head}}
 
 
 def _tuples(value: Any) -> Any:
