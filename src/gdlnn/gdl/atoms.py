@@ -125,10 +125,15 @@ class Pattern:
         for (u, v), bond in self.bonds.items():
             self.neighbours[u][v] = self.neighbours[v][u] = bond
         self.cyclic = on_cycles(len(self.atoms), list(self.bonds))
+        self._sites = [self.site_among(v, frozenset(near)) for v, near in enumerate(self.neighbours)]
 
-    def site(self, v: int, among: frozenset[int] | None = None) -> Site:
-        """Return the surroundings of an atom, in the whole pattern or among some of its atoms."""
-        near = [bond for u, bond in self.neighbours[v].items() if among is None or u in among]
+    def site(self, v: int) -> Site:
+        """Return the surroundings of an atom."""
+        return self._sites[v]
+
+    def site_among(self, v: int, among: frozenset[int]) -> Site:
+        """Return the surroundings of an atom among some of the pattern's atoms."""
+        near = [bond for u, bond in self.neighbours[v].items() if u in among]
         aromatic = any(bond.types == {AROMATIC} for bond in near)
         maybe = sum(AROMATIC in bond.types for bond in near)
         return Site(len(near), sum(bond.order for bond in near), aromatic, maybe, v in self.cyclic)

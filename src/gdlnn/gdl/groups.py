@@ -199,8 +199,8 @@ class Group:
         other conditions than in the table, so that they may be charged.
     n
         Number of atoms of the group itself.
-    query
-        Elements and bonds, as RDKit searches for them.
+    query, parts
+        Elements and bonds, as RDKit searches for them; and which of them there must be.
     room
         Atoms that can have further neighbours.
     alike
@@ -214,6 +214,7 @@ class Group:
     charged: Pattern
     n: int
     query: Any
+    parts: frozenset[int | str]
     room: tuple[int, ...]
     alike: bool
     locants: tuple[str, ...]
@@ -291,13 +292,13 @@ def _read(line: str) -> Group:
     charged = Pattern(atoms, bonds)
     pattern = Pattern([Atom(a.elements, _neutral(a) | a.stated) for a in atoms[:n]] + atoms[n:], bonds)
     within = frozenset(range(n))
-    room = tuple(v for v in range(n) if pattern.closed(v)["degree"][1] > pattern.site(v, within).n)
+    room = tuple(v for v in range(n) if pattern.closed(v)["degree"][1] > pattern.site_among(v, within).n)
     known = [pattern.closed(v) for v in range(len(atoms))]
     ways = _implied(pattern, pattern, known, _places(query, _molecule(pattern)))
     images = {way[room[0]] for way in ways} if room else set()
     is_ring = bool(pattern.cyclic)
     locants = tuple(numbers.split() or (str(v + 1) for v in range(n) if is_ring))
-    return Group(name, pattern, charged, n, query, room, set(room) <= images, locants)
+    return Group(name, pattern, charged, n, query, _parts(pattern), room, set(room) <= images, locants)
 
 
 def _neutral(atom: Atom) -> Ranges:
@@ -339,12 +340,14 @@ def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
         return []
     if not pattern.strict:  # atoms without an aromaticity feature: their bonds decide
         known = [ranges | {"aromatic": (ranges["aromatic"][0],) * 2} for ranges in known]
-    molecule = _molecule(pattern)
+    molecule, parts = _molecule(pattern), _parts(pattern)
     taken: set[int] = set()
     found: list[Found] = []
     for group in groups():
-        places = _places(group.query, molecule)
-        for small in (group.charged, group.pattern) if pattern.strict and places else (group.charged,):
+        places = _places(group.query, molecule) if group.parts <= parts else []
+        if not places:
+            continue
+        for small in (group.charged, group.pattern) if pattern.strict else (group.charged,):
             ways = _implied(small, pattern, known, places)
             for way in ways:
                 own = way[: group.n]
@@ -361,6 +364,12 @@ def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
                         taken |= set(own)
                         break
     return found
+
+
+def _parts(pattern: Pattern) -> frozenset[int | str]:
+    """Return the elements and types of bonds that are certain."""
+    elements = {atom.element for atom in pattern.atoms if atom.element}
+    return frozenset(elements.union(*(bond.types for bond in pattern.bonds.values() if len(bond.types) == 1)))
 
 
 def _molecule(pattern: Pattern) -> Any:
