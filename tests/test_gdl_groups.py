@@ -12,8 +12,7 @@ import pytest
 
 from gdlnn import Program, load_dataset, mine, neighbourhoods
 from gdlnn.errors import MissingExtraError
-from gdlnn.gdl.atoms import Atom, Pattern
-from gdlnn.gdl.chemical import read_pattern
+from gdlnn.gdl.atoms import Atom, Pattern, read_pattern
 from gdlnn.gdl.groups import TABLE, Found, find_groups, groups
 from gdlnn.gdl.phrases import article
 from gdlnn.gdl.smarts import _written

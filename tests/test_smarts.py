@@ -312,7 +312,8 @@ def random_part(graph: Graph, rng: np.random.Generator) -> Program:
         if name in NOT_IN_SMARTS or rng.random() < 0.6:
             return -np.inf, np.inf
         low, high = value - rng.integers(2), value + rng.integers(2)
-        return tuple([(low, high), (value, value), (low, np.inf), (-np.inf, high)][rng.integers(4)])
+        choices = [(low, high), (value, value), (low, np.inf), (-np.inf, high)]
+        return choices[int(rng.integers(4))]
 
     nodes = [int(rng.integers(graph.n_nodes))]
     edges = graph.edges.tolist()

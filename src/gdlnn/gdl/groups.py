@@ -381,8 +381,8 @@ def _molecule(pattern: Pattern) -> Any:
         molecule.AddAtom(rdkit.Atom(min(atom.elements or {0})))
     for (u, v), bond in pattern.bonds.items():
         if u != v:
-            kind = _BOND_NAMES.get(*bond.types, "ZERO") if len(bond.types) == 1 else "ZERO"
-            molecule.AddBond(u, v, rdkit.BondType.names[kind])
+            names = [_BOND_NAMES.get(kind, "ZERO") for kind in bond.types]
+            molecule.AddBond(u, v, rdkit.BondType.names[names[0] if len(names) == 1 else "ZERO"])
     return molecule
 
 

@@ -22,8 +22,9 @@ from gdlnn.gdl.atoms import (
     SINGLE,
     TYPES,
     closure,
+    is_chemical,
+    read_pattern,
 )
-from gdlnn.gdl.chemical import is_chemical, read_pattern
 from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
@@ -287,10 +288,11 @@ def _written(pattern: Pattern, others: list[Words]) -> str:
         pieces += ["."] if pieces else []
         stack.append(root)
         while stack:  # atoms still to write, and what to write between them
-            v = stack.pop()
-            if isinstance(v, str):
-                pieces.append(v)
+            piece = stack.pop()
+            if isinstance(piece, str):
+                pieces.append(piece)
                 continue
+            v = piece
             pieces.append(texts[v])
             for other, number in closures[v]:
                 pieces.append(bond(v, other) + (str(number) if number < 10 else f"%{number}"))

@@ -6,9 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, TYPES
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, TYPES, is_chemical, read_pattern
 from gdlnn.gdl.canonical import merged_edges
-from gdlnn.gdl.chemical import is_chemical, read_pattern
 from gdlnn.gdl.groups import find_groups
 from gdlnn.gdl.phrases import (
     Phrase,

@@ -177,7 +177,7 @@ def from_json(data: Any, where: str) -> ProgramSet:
     with _readable(where):
         info = _read_info(data["info"], data["schema"], where)
         vectors = [checked_intervals(vector_from_json(vector, where), where) for vector in data["vectors"]]
-        programs = []
+        programs: list[NamedProgram] = []
         for item in data["programs"]:
             names, ends = item["variables"], item["ends"]
             nodes = zip(names, [vectors[number] for number in item["nodes"]], strict=True)
