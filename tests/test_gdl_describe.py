@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdlnn import Feature, Program, ProgramError, Schema
-from gdlnn.graphs.molecules import OGB_SCHEMA
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA
 from reference.strategies import intervals, programs, schemas
 
 MOLECULE = Schema(
@@ -195,6 +195,25 @@ def test_every_program_has_its_sentence(data: st.DataObject) -> None:
 def test_a_program_of_other_features_is_refused() -> None:
     with pytest.raises(ProgramError, match=r"expected 2 interval\(s\) per node, as the schema has"):
         Program.parse("node x <[1, 1]>").describe(PROTEIN)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_long_chains_do_not_exhaust_the_stack(directed: bool) -> None:
+    n = 1500
+    nodes = [f"node x{i} <[{i % 3}, {i % 3}]>" for i in range(n)]
+    edges = [f"edge (x{i}, x{i + 1})" for i in range(n - 1)]
+    words = Program.parse("\n".join(nodes + edges)).describe(directed=directed)
+    assert words.count("value 1") == n // 3
+
+
+def test_long_formulas_do_not_exhaust_the_stack() -> None:
+    n = 1500
+    inner = "<atom = C, charge = 0, hydrogens = 2, degree = 2, aromatic = no>"
+    ends = "<atom = O, charge = 0, hydrogens = 1, degree = 1, aromatic = no>"
+    nodes = [f"node x{i} {inner if 0 < i < n - 1 else ends}" for i in range(n)]
+    edges = [f"edge (x{i}, x{i + 1}) <bond = single>" for i in range(n - 1)]
+    words = Program.parse("\n".join(nodes + edges), MOLECULE_SCHEMA).describe(MOLECULE_SCHEMA)
+    assert words.count("CH2") == n - 2
 
 
 def test_values_in_an_order_that_people_know_are_told_by_their_last() -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gdlnn import Feature, GDLSyntaxError, Program, Schema, parse_programs
-from gdlnn.gdl.parser import parse_program
+from gdlnn.gdl.parser import MAX_DESCRIPTIONS, parse_program
 from reference.strategies import programs
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def test_time_and_memory_grow_with_the_text_alone() -> None:
     assert large[1] < 12 * small[1]
 
 
-@pytest.mark.long
-def test_ten_megabytes_of_descriptions() -> None:
-    n = LONG // 12
-    program = Program.parse("\n".join(f"node x{i}" for i in range(n)))
-    assert len(program.nodes) == n
+def test_the_largest_program() -> None:
+    text = "\n".join(f"node x{i}" for i in range(MAX_DESCRIPTIONS))
+    assert len(Program.parse(text).nodes) == MAX_DESCRIPTIONS
+    with pytest.raises(GDLSyntaxError, match="expected at most 200,000 descriptions, got 200,001"):
+        Program.parse(f"{text}\nnode y")

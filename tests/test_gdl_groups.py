@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 from gdlnn import Program, load_dataset, mine, neighbourhoods
-from gdlnn.gdl.atoms import Atom, Pattern
-from gdlnn.gdl.chemical import read_pattern
-from gdlnn.gdl.conjugation import Alternative
-from gdlnn.gdl.groups import TABLE, groups
-from gdlnn.gdl.naming import Found, find_groups
+from gdlnn.errors import MissingExtraError
+from gdlnn.gdl.atoms import Atom, Pattern, read_pattern
+from gdlnn.gdl.groups import TABLE, Found, find_groups, groups
 from gdlnn.gdl.phrases import article
 from gdlnn.gdl.smarts import _written
 from gdlnn.graphs import GraphDataset
@@ -174,7 +172,7 @@ def test_names_in_sentences(text: str, words: str) -> None:
     assert program.describe(MOLECULE_SCHEMA) == f"Molecules that contain {words}"
 
 
-ATOM = re.compile(r"\[[^\]]*\]|\{[^}]*\}|Cl|[A-Z]|[a-z]")
+ATOM = re.compile(r"\[[^\]]*\]|Cl|[A-Z]|[a-z]")
 
 
 # --- on molecules -----------------------------------------------------------------------------------------
@@ -190,8 +188,8 @@ def smarts_of(found: Found) -> Any:
     text = line_of(found)
 
     def atom(match: re.Match[str]) -> str:
-        inner = match[0].strip("[]{}")
-        if found.usual and match[0][0] != "{":
+        inner = match[0].strip("[]").removesuffix(":1")
+        if found.neutral and ":1" not in match[0]:
             inner += "" if "+" in inner or "-" in inner else ";+0"
             inner += ";X3" if re.match(r"c(?![a-z])", inner) and "X" not in inner else ""
         return f"[{inner}]"
@@ -204,7 +202,7 @@ def smarts_of(found: Found) -> Any:
 def order_in_table(found: Found) -> list[int]:
     """Return which atoms of the group's line are its own, not beside it."""
     pieces = ATOM.findall(line_of(found))
-    return [i for i, piece in enumerate(pieces) if piece[0] != "{"]
+    return [i for i, piece in enumerate(pieces) if ":1" not in piece]
 
 
 def said_by_the_names(program: Program, found: list[Found]) -> str:
@@ -213,7 +211,7 @@ def said_by_the_names(program: Program, found: list[Found]) -> str:
     needed = pattern.needed()
     atoms = [Atom(a.elements, dict(needed[v]), a.others) for v, a in enumerate(pattern.atoms)]
     for group in found:
-        small = group.group.pattern if group.usual else group.group.charged
+        small = group.group.pattern if group.neutral else group.group.charged
         for place, v in enumerate(group.atoms):
             stated = dict(small.atoms[place].stated)
             if group.counted:
@@ -222,8 +220,7 @@ def said_by_the_names(program: Program, found: list[Found]) -> str:
                 stated["ring"] = (float(group.rings[place]),) * 2
             atoms[v] = Atom(small.atoms[place].elements, stated)
     said = Pattern(atoms, pattern.bonds)
-    ways = {ends: Alternative("", bond.types, "") for ends, bond in pattern.bonds.items()}
-    return _written(said, [[] for _ in atoms], ways)
+    return _written(said, [[] for _ in atoms])
 
 
 def check_names(programs: list[Program], smiles: list[str], graphs: list[Graph]) -> Counter[str]:
@@ -310,3 +307,19 @@ def test_neutral_molecules_are_told_the_same_without_charges() -> None:
     without = Program(nodes, program.edges)
     assert without.describe(MOLECULE_SCHEMA) == program.describe(MOLECULE_SCHEMA)
     assert "phenyl group" in without.describe(MOLECULE_SCHEMA)
+
+
+def test_without_rdkit_atoms_are_described_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = whole("C[N+](=O)[O-]")
+    assert "nitro" in program.describe(MOLECULE_SCHEMA)
+
+    def missing(purpose: str) -> Any:
+        raise MissingExtraError(purpose)
+
+    monkeypatch.setattr("gdlnn.gdl.groups.chem", missing)
+    groups.cache_clear()
+    try:
+        words = program.describe(MOLECULE_SCHEMA)
+    finally:
+        groups.cache_clear()
+    assert words == "Molecules that contain an N+ bonded to CH3 and O− and double-bonded to O."

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, Program, ProgramError
-from gdlnn.gdl import generalize_edge, generalize_node, mutations, remove_edge, remove_node
 from reference import matcher
+from reference.mutations import generalize_edge, generalize_node, mutations, remove_edge, remove_node
 from reference.random_cases import random_case
 
 # The running example: four nodes in a row.

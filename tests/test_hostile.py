@@ -93,7 +93,7 @@ def zipped(path: Path, content: dict[str, bytes], method: int = zipfile.ZIP_DEFL
 
 def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
-    bomb = zipped(tmp_path / "bomb", {"model.json": b"{}", "programs.gdl": bytes(60 * MB)})
+    bomb = zipped(tmp_path / "bomb", {"model.json": b"{}", "programs.json": bytes(60 * MB)})
     assert bomb.stat().st_size < MB // 4
     tracemalloc.start()
     with pytest.raises(ModelError, match=r"claims [\d,]+ bytes of content"):
@@ -241,7 +241,7 @@ def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({}, None),  # the control: what is packed anew is sound without a change
-        ({"version": 3}, "expected version 2 of the format, got 3"),
+        ({"version": 2}, "expected version 3 of the format, got 2; train the model again"),
         ({"batch_size": 3}, "expected parameters of GDLNNClassifier, got 'batch_size'"),
         ({"classes": {"kind": "i", "values": [1, 1]}}, "classes: expected different labels"),
         ({"classes": {"kind": "f", "values": [1.0, float("nan")]}}, "classes: expected different labels"),

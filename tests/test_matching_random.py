@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gdlnn import Graph, Program
-from gdlnn.gdl.mutations import mutations
 from gdlnn.graphs.arrays import GraphSet, encoded
 from gdlnn.matching import count_matches, match
 from reference import conflicts, matcher
+from reference.mutations import mutations
 from reference.random_cases import (
     Case,
     Rng,

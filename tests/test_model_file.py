@@ -84,9 +84,9 @@ def test_equal_seeds_give_equal_bytes(
 
 def test_nothing_in_it_is_code(file: Path) -> None:
     with zipfile.ZipFile(file) as members:
-        assert members.namelist() == ["model.json", "programs.gdl", "head.safetensors"]
+        assert members.namelist() == ["model.json", "programs.json", "head.safetensors"]
         description = json.loads(members.read("model.json"))
-        assert b"node x" in members.read("programs.gdl") or b"node " in members.read("programs.gdl")
+        assert json.loads(members.read("programs.json"))["programs"][0]["nodes"]
     assert description["format"] == "gdlnn-model"
     assert len(description["fingerprint"]) == 64
     assert "checkpoint" not in description["parameters"]
@@ -130,18 +130,17 @@ def describe(members: dict[str, bytes], **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: describe(m, version=3), "expected version 2 of the format, got 3"),
-        (lambda m: describe(m, version=1), "expected version 2 of the format, got 1; train the model again"),
+        (lambda m: describe(m, version=2), "expected version 3 of the format, got 2"),
         (lambda m: describe(m, format="pickle"), "not a model file"),
         (lambda m: describe(m, kind="Forest"), "expected a GDLNNClassifier, got 'Forest'"),
         (lambda m: describe(m, parameters={"speed": 3}), "got 'speed'"),
         (lambda m: describe(m, classes={"kind": "i", "values": [1]}), "two labels"),
         (lambda m: describe(m, pooled=None), "damaged"),
         (lambda m: describe(m, schema=3), "damaged"),
-        (lambda m: m.pop("programs.gdl"), "damaged"),
+        (lambda m: m.pop("programs.json"), "damaged"),
         (lambda m: m.pop("model.json"), "another kind of zip file"),
-        (lambda m: m.update({"programs.gdl": b"program p {label: 1}"}), "damaged"),
-        (lambda m: m.update({"programs.gdl": b"\xff"}), "damaged"),
+        (lambda m: m.update({"programs.json": b'{"info": 3}'}), "damaged"),
+        (lambda m: m.update({"programs.json": b"\xff"}), "damaged"),
         (lambda m: m.update({"head.safetensors": b"\x08"}), "damaged"),
         (lambda m: m.update({"head.safetensors": m["head.safetensors"][:-4]}), "damaged"),
         (lambda m: m.update({"model.json": b"{"}), "damaged"),
@@ -163,8 +162,8 @@ def test_claims_of_a_huge_head_allocate_nothing(file: Path) -> None:
 
 
 def test_too_large_members_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(model_file.MAX_BYTES, "programs.gdl", 10)
-    with pytest.raises(ModelError, match=r"programs\.gdl: expected at most 10 bytes"):
+    monkeypatch.setitem(model_file.MAX_BYTES, "programs.json", 10)
+    with pytest.raises(ModelError, match=r"programs\.json: expected at most 10 bytes"):
         load_model(file)
 
 

@@ -79,7 +79,7 @@ def cancelling() -> dict[str, bytes]:
 
         total = sum(tensor.size for tensor in load(file.read("head.safetensors")).values())
     n_classes = len(found["classes"]["values"])
-    n_programs = members["programs.gdl"].decode().count("\nprogram ") + 1
+    n_programs = len(json.loads(members["programs.json"])["programs"])
     big = 20_000
     # n·a + a + a·b + b + b·c + c = total, with a large and b = -(n + 1)…
     negative = -(n_programs + 1)

@@ -18,7 +18,7 @@ from gdlnn.matching import match
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gdlnn import ProgramSet
+    from gdlnn import Graph, ProgramSet
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -93,24 +93,22 @@ def test_every_bond(molecules: list[Any]) -> None:
             assert agree(Program([("x", None), ("y", None)], [edge]), molecules)
 
 
-def test_conjugated_or_not(molecules: list[Any]) -> None:
-    for kind in [(-np.inf, np.inf), (1, np.inf), (1, 1), (2, 2), (3, 3), (4, 4), (1, 2)]:
-        for conjugated in (0, 1):
-            if (kind, conjugated) == ((4, 4), 0):
-                continue  # there is no such bond, and no way to be one
-            edge = ("x", "y", vector(EDGE, {"bond": kind, "conjugated": (conjugated, conjugated)}))
-            for node in ({}, {"atom": (7.0, 8.0)}, {"ring": (1.0, 1.0)}):
-                program = Program([("x", vector(NODE, node)), ("y", None)], [edge])
-                assert agree(program, molecules), program.to_smarts(OGB_SCHEMA)
+def test_aromatic_bonds_are_conjugated(molecules: list[Any]) -> None:
+    edge = ("x", "y", vector(EDGE, {"bond": (4, 4), "conjugated": (1, 1)}))
+    assert agree(Program([("x", None), ("y", None)], [edge]), molecules)
 
 
-def test_too_many_ways_to_be_conjugated() -> None:
-    names = [f"x{i}" for i in range(6)]
-    bond = vector(EDGE, {"conjugated": (1, 1)})
-    chain = Program([(x, None) for x in names], [(names[i - 1], names[i], bond) for i in range(1, 6)])
-    with pytest.raises(ProgramError, match="at most 256 ways for bonds to be conjugated or not, got 3125"):
-        chain.to_smarts(OGB_SCHEMA)
-    assert chain.to_smarts(OGB_SCHEMA, exact=False).count("~") == 5
+def test_an_implicit_hydrogen_is_no_aromatic_symbol(molecules: list[Any]) -> None:
+    """``[h1]`` begins with a small letter too, and says nothing about the bond."""
+    node = vector(NODE, {"hydrogens": (1, 1)})
+    edge = ("x", "y", vector(EDGE, {"bond": (4, 4)}))
+    assert agree(Program([("x", node), ("y", node)], [edge]), molecules)
+
+
+def test_long_chains_do_not_exhaust_the_stack() -> None:
+    n = 1500
+    chain = Program([(f"x{i}", None) for i in range(n)], [(f"x{i}", f"x{i + 1}", None) for i in range(n - 1)])
+    assert chain.to_smarts(OGB_SCHEMA).count("*") == n
 
 
 def test_rings_branches_and_pieces(molecules: list[Any]) -> None:
@@ -139,6 +137,10 @@ def test_whole_molecules_find_themselves(molecules: list[Any]) -> None:
         (
             Program([("x", None), ("y", None)], [("x", "y", vector(EDGE, {"stereo": (1, 1)}))]),
             "cannot express stereo",
+        ),
+        (
+            Program([("x", None), ("y", None)], [("x", "y", vector(EDGE, {"conjugated": (1, 1)}))]),
+            "cannot express conjugated",
         ),
         (Program([("x", None)], [("x", "x", None)]), "no self-loops"),
         (Program(), "the empty program"),
@@ -195,8 +197,8 @@ def test_programs_of_bbbp(data_dir: Path) -> None:
     data = load_dataset("BBBP", data_dir, download=False)
     train = data.split("paper").train
     mined = mine(train.take(np.arange(0, len(train), 4)), targets=range(40), progress=False)
-    # The others speak of chirality, by tags that depend on the order of atoms in the file, or of stereo.
-    assert share_said_exactly(mined, data) > 0.5
+    # The others have conditions on chirality, radicals, stereo or conjugation.
+    assert share_said_exactly(mined, data) > 0.2
 
 
 @pytest.mark.data
@@ -282,3 +284,47 @@ def test_every_smarts_is_exact_on_all_molecules(name: str, data_dir: Path) -> No
     assert np.median(lengths) <= 60
     assert max(lengths) <= 300
     check_exact(neighbourhoods(data).programs, data)
+
+
+@pytest.mark.data
+@pytest.mark.long
+def test_random_programs_over_ogb_features_are_exact(data_dir: Path, n_cases: float) -> None:
+    """Parts of molecules with random intervals around their values, of the features that SMARTS has."""
+    data = load_dataset("BBBP", data_dir, download=False)
+    rng = np.random.default_rng(0)
+    sample = data.take(np.sort(rng.permutation(len(data))[:250]))
+    assert sample.smiles is not None
+    parsed = [Chem.MolFromSmiles(text) for text in sample.smiles]
+    programs = [
+        random_part(sample.graphs[int(rng.integers(len(sample)))], rng) for _ in range(int(1000 * n_cases))
+    ]
+    table = match(programs, sample)
+    for column, program in enumerate(programs):
+        smarts = program.to_smarts(OGB_SCHEMA)
+        query = Chem.MolFromSmarts(smarts)
+        assert [m.HasSubstructMatch(query) for m in parsed] == table[:, column].tolist(), smarts
+
+
+def random_part(graph: Graph, rng: np.random.Generator) -> Program:
+    """Return a connected part of a graph with random intervals that contain its values."""
+
+    def interval(value: float, name: str) -> tuple[float, float]:
+        if name in NOT_IN_SMARTS or rng.random() < 0.6:
+            return -np.inf, np.inf
+        low, high = value - rng.integers(2), value + rng.integers(2)
+        choices = [(low, high), (value, value), (low, np.inf), (-np.inf, high)]
+        return choices[int(rng.integers(4))]
+
+    nodes = [int(rng.integers(graph.n_nodes))]
+    edges = graph.edges.tolist()
+    for _ in range(int(rng.integers(1, 5))):
+        near = sorted({v for edge in edges if set(edge) & set(nodes) for v in edge} - set(nodes))
+        nodes += [near[int(rng.integers(len(near)))]] if near else []
+    return Program(
+        [(f"x{v}", list(map(interval, graph.node_features[v], NODE))) for v in nodes],
+        [
+            (f"x{u}", f"x{v}", list(map(interval, row, EDGE)))
+            for (u, v), row in zip(edges, graph.edge_features, strict=True)
+            if u in nodes and v in nodes
+        ],
+    )

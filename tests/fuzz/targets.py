@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CUT = b"\xff\x00\xff"
 """Between the files of a folder, or the members of an archive, in the bytes of one input."""
 TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
-MODEL = Path(__file__).parent.parent / "fixtures" / "model-v1" / "model_v1.gdlnn"
+MODEL = Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn"
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
 MOTIFS = make_ba_2motifs(6, seed=0)
 MAX_WIDTH = 200

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gdlnn import Graph, Program
-from gdlnn.gdl.mutations import Mutation, mutations
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
 from reference.matcher import matches
+from reference.mutations import Mutation, mutations
 
 RULES = ("remove node", "remove edge", "generalize node", "generalize edge")
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gdlnn.drawing.molecule_picture import draw_molecule, with_coordinates
 from gdlnn.errors import GraphError, ProgramError
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern
-from gdlnn.gdl.chemical import is_chemical, read_pattern
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, read_pattern
 from gdlnn.gdl.phrases import is_exact
 from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.molecule_limits import smiles_problem

@@ -1,30 +1,16 @@
-"""The language: programs as values, their text, their words, their canonical form and their mutations."""
+"""The language: programs as values, their text, their words and their canonical form."""
 
-from gdlnn.gdl.mutations import (
-    Mutation,
-    generalize_edge,
-    generalize_node,
-    mutations,
-    remove_edge,
-    remove_node,
-)
 from gdlnn.gdl.printer import format_programs
 from gdlnn.gdl.program import EdgeDescription, Interval, NamedProgram, NodeDescription, Program
 
 __all__ = [
     "EdgeDescription",
     "Interval",
-    "Mutation",
     "NamedProgram",
     "NodeDescription",
     "Program",
     "format_programs",
-    "generalize_edge",
-    "generalize_node",
-    "mutations",
     "parse_programs",
-    "remove_edge",
-    "remove_node",
 ]
 
 TYPE_CHECKING = False

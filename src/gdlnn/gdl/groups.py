@@ -1,26 +1,31 @@
-"""Named groups of molecules: the table of names, and how to find a group in a pattern.
+"""Named groups of molecules: the table of names, and where a pattern is known to have one.
 
-The table has the groups of RDKit's functional group hierarchy and more. Its notation is a small part of
-SMARTS: ``D`` neighbours, ``X`` neighbours and hydrogens, ``H`` hydrogens, ``R`` and ``R0`` rings; a bond
-without a sign is aromatic between aromatic atoms and single elsewhere. An atom in braces must be there but is
-no part of the group. Atoms are neutral unless they have a charge in the table, and aromatic carbons have
-three connections; names are also used where a program leaves that open. After ``@`` come the locants of a
-ring whose atoms are not numbered in the order of its SMARTS.
+The table has the groups of RDKit's functional group hierarchy and more, as SMARTS. A bond without a sign is
+aromatic between aromatic atoms and single elsewhere. An atom with the map number 1 must be there but is no
+part of the group. Atoms are neutral unless they have a charge in the table, and aromatic carbons have three
+connections; names are also used where a program leaves that open. After ``@`` come the locants of a ring
+whose atoms are not numbered in the order of its SMARTS.
+
+RDKit finds where elements and bonds are those of a group. A name stands for atoms of a pattern only where
+their conditions imply the group's, and the group's imply theirs: every match of the pattern has the group
+there, and every such group is a match. Both are decided by the rules of `gdlnn.gdl.atoms`. Without RDKit no
+group is found, and atoms are described one by one.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gdlnn.gdl.atoms import AROMATIC, SINGLE, Atom, Bond, Pattern, inside
+from gdlnn.errors import MissingExtraError
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Atom, Bond, Pattern, closure, inside
+from gdlnn.graphs.chem import chem
 from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from gdlnn.gdl.atoms import Ranges
 
@@ -81,7 +86,7 @@ cyclopropane ring: [CX4]1[CX4][CX4]1
 cyclohexene ring: [CX3]1=[CX3][CX4][CX4][CX4][CX4]1
 cyclopentene ring: [CX3]1=[CX3][CX4][CX4][CX4]1
 phosphate group: [PH0](=O)(O)(O)O
-phosphonate group: [PH0](=O)(O)(O){#6}
+phosphonate group: [PH0](=O)(O)(O)[#6:1]
 tert-butyl group: C([CH3])([CH3])[CH3]
 trifluoromethyl group: C(F)(F)F
 trichloromethyl group: C(Cl)(Cl)Cl
@@ -99,7 +104,7 @@ imide group: C(=O)[NX3]C=O
 anhydride: C(=O)OC=O
 hydrazide: C(=O)[NX3][NX3]
 hydroxamic acid: C(=O)[NX3][OH]
-sulfone group: [SH0D4](=O)(=O)({#6}){#6}
+sulfone group: [SH0D4](=O)(=O)([#6:1])[#6:1]
 sulfonyl group: [SH0D4](=O)=O
 nitro group: [N+](=O)[O-]
 nitro group: N(=O)=O
@@ -112,13 +117,13 @@ thiocyanate group: [SX2]C#N
 carboxylic acid: C(=O)[OH]
 carboxylate group: C(=O)[O-]
 acid chloride: C(=O)Cl
-amide group: C(=O)([NX3]){#6}
+amide group: C(=O)([NX3])[#6:1]
 formamide group: [CH](=O)[NX3]
-ester group: C(=O)([OD2H0]{C}){#6}
-ester group: C(=O)([OD2H0]{c}){#6}
-thioester group: C(=O)([SX2]){#6}
-thioamide group: C(=[SX1])([NX3]){#6}
-amidine group: C(=[NX2])([NX3]){#6}
+ester group: C(=O)([OD2H0][C:1])[#6:1]
+ester group: C(=O)([OD2H0][c:1])[#6:1]
+thioester group: C(=O)([SX2])[#6:1]
+thioamide group: C(=[SX1])([NX3])[#6:1]
+amidine group: C(=[NX2])([NX3])[#6:1]
 hydrazone group: [CX3]=[NX2][NX3]
 oxime group: [CX3]=[NX2][OH]
 oxime ether: [CX3]=[NX2][OD2H0]
@@ -130,9 +135,9 @@ boronic acid: B([OH])[OH]
 enol ether: [CX3]=[CX3][OD2H0]
 enamine: [CX3]=[CX3][NX3]
 methylenedioxy group: [OR][CH2R][OR]
-aldehyde group: [CH](=O){#6}
-acetyl group: C(=O)([CH3D1]){#6}
-ketone group: C(=O)({#6}){#6}
+aldehyde group: [CH](=O)[#6:1]
+acetyl group: C(=O)([CH3D1])[#6:1]
+ketone group: C(=O)([#6:1])[#6:1]
 nitroso group: [NX2]=O
 azo group: [NX2R0]=[NX2R0]
 diazonium group: [N+]#N
@@ -157,27 +162,30 @@ vinyl group: [CH]=[CH2]
 alkene: [CX3]=[CX3]
 terminal alkyne: C#[CH]
 alkyne: C#C
-quaternary ammonium nitrogen: [ND4+]({#6})({#6})({#6}){#6}
-tertiary ammonium group: [NHD3+]({#6})({#6}){#6}
-secondary ammonium group: [NH2D2+]({#6}){#6}
-primary ammonium group: [NH3D1+]{#6}
-primary aromatic amine: [NH2D1]{c}
-primary amine: [NH2D1]{CX4}
-secondary amine: [NHD2]({CX4}){CX4}
-tertiary amine: [ND3H0]({CX4})({CX4}){CX4}
-phenolic hydroxyl: [OH]{c}
-hydroxyl group: [OH]{CX4}
-ether oxygen: [OD2H0]({CX4}){CX4}
-sulfide sulfur: [SH0X2]({#6}){#6}
+quaternary ammonium nitrogen: [ND4+]([#6:1])([#6:1])([#6:1])[#6:1]
+tertiary ammonium group: [NHD3+]([#6:1])([#6:1])[#6:1]
+secondary ammonium group: [NH2D2+]([#6:1])[#6:1]
+primary ammonium group: [NH3D1+][#6:1]
+primary aromatic amine: [NH2D1][c:1]
+primary amine: [NH2D1][CX4:1]
+secondary amine: [NHD2]([CX4:1])[CX4:1]
+tertiary amine: [ND3H0]([CX4:1])([CX4:1])[CX4:1]
+phenolic hydroxyl: [OH][c:1]
+hydroxyl group: [OH][CX4:1]
+ether oxygen: [OD2H0]([CX4:1])[CX4:1]
+sulfide sulfur: [SH0X2]([#6:1])[#6:1]
 thiol group: [SHX2]
 methyl group: [CH3D1]
 halogen: [F,Cl,Br,I]
 """
 
-_PIECE = re.compile(r"\[[^\]]*\]|\{[^}]*\}|[A-Z][a-z]?|[a-z]|[-=#:]|[()]|\d")
 _WORD = re.compile(r"#(\d+)|([HDX])(\d?)|(R0?)|([+-]\d?)|([A-Z][a-z]?|[a-z])")
+_BOND_NAMES = {SINGLE: "SINGLE", DOUBLE: "DOUBLE", TRIPLE: "TRIPLE", AROMATIC: "AROMATIC"}
+_MOST_PLACES = 10_000  # of one group in a program
 PRIMES = ("", "\u2032", "\u2033", "\u2034")
 _AROMATIC_SYMBOLS = {"b", "c", "n", "o", "p", "s"}
+Way = tuple[int, ...]
+"""The atoms of a pattern that stand for those of a group, in the group's order."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +199,8 @@ class Group:
         other conditions than in the table, so that they may be charged.
     n
         Number of atoms of the group itself.
+    query, parts
+        Elements and bonds, as RDKit searches for them; and which of them there must be.
     room
         Atoms that can have further neighbours.
     alike
@@ -203,9 +213,10 @@ class Group:
     pattern: Pattern
     charged: Pattern
     n: int
+    query: Any
+    parts: frozenset[int | str]
     room: tuple[int, ...]
     alike: bool
-    kinds: Counter[tuple[int, bool]]
     locants: tuple[str, ...]
 
     def label(self, v: int) -> str:
@@ -226,75 +237,72 @@ class Group:
         return symbol + PRIMES[sum(u < v for u in same if u in self.room)]
 
 
+class Found(NamedTuple):
+    """A group in a pattern.
+
+    Attributes
+    ----------
+    atoms
+        Those of the pattern, in the order of the group's own.
+    counted
+        Whether the pattern says of every atom how many neighbours it has, and the name alone does not.
+    rings
+        Of its atoms, by their place in the group, whether they lie on a ring, if the name leaves that open.
+    neutral
+        Whether the pattern asks for what a chemist takes for granted of the group, such as no charge.
+    """
+
+    group: Group
+    atoms: Way
+    counted: bool
+    rings: dict[int, bool]
+    neutral: bool
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """Return the groups of the table, in the order in which they are searched for; none without RDKit."""
+    try:
+        chem("naming groups of atoms")
+    except MissingExtraError:
+        return ()
+    return tuple(_read(line) for line in TABLE.strip().splitlines())
+
+
 def _read(line: str) -> Group:
+    rdkit = chem("naming groups of atoms")
     name, _, rest = line.partition(": ")
     text, _, numbers = rest.partition(" @ ")
-    atoms: list[Atom] = []
-    outside: list[bool] = []
-    ends: dict[tuple[int, int], Bond] = {}
-    stack: list[int] = []
-    rings: dict[str, tuple[int, str]] = {}
-    last, sign = -1, ""
-
-    def join(u: int, v: int, kind: str) -> None:
+    query = rdkit.MolFromSmarts(text)
+    outside = [atom.GetAtomMapNum() for atom in query.GetAtoms()]
+    query = rdkit.RWMol(rdkit.RenumberAtoms(query, sorted(range(len(outside)), key=outside.__getitem__)))
+    atoms = [_read_atom(atom.GetSmarts()) for atom in query.GetAtoms()]
+    bonds = {}
+    for bond in query.GetBonds():
+        u, v = sorted((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
         both = all(atoms[w].stated.get("aromatic") == (1.0, 1.0) for w in (u, v))
-        ends[min(u, v), max(u, v)] = Bond(frozenset({kind or (AROMATIC if both else SINGLE)}))
-
-    for piece in _PIECE.findall(text):
-        if piece == "(":
-            stack.append(last)
-        elif piece == ")":
-            last = stack.pop()
-        elif piece.isdigit():
-            if piece in rings:
-                join(*rings.pop(piece)[:1], last, sign)
-            else:
-                rings[piece] = (last, sign)
-            sign = ""
-        elif piece in ("-", "=", "#", ":"):
-            sign = piece
-        else:
-            atoms.append(_read_atom(piece.strip("[]{}")))
-            outside.append(piece[0] == "{")
-            if last >= 0:
-                join(last, len(atoms) - 1, sign)
-            last, sign = len(atoms) - 1, ""
-    order = sorted(range(len(atoms)), key=lambda v: outside[v])
-    place = {v: i for i, v in enumerate(order)}
-    bonds = {(min(place[u], place[v]), max(place[u], place[v])): bond for (u, v), bond in ends.items()}
-    n = outside.count(False)
-    is_ring = any(piece.isdigit() for piece in _PIECE.findall(text))
-    locants = tuple(numbers.split() or (str(v + 1) for v in range(n) if is_ring))
-    charged = Pattern([atoms[v] for v in order], bonds)
-    neutral = [Atom(a.elements, _usual(a) | a.stated) for a in charged.atoms[:n]]
-    pattern = Pattern(neutral + charged.atoms[n:], bonds)
+        bonds[u, v] = Bond(frozenset({bond.GetSmarts() or (AROMATIC if both else SINGLE)}))
+    for v, atom in enumerate(atoms):  # RDKit compares elements and bonds, and all else is implied or not
+        elements = ",".join(f"#{element}" for element in sorted(atom.elements or ()))
+        query.ReplaceAtom(v, rdkit.AtomFromSmarts(f"[{elements}]"))
+    n = outside.count(0)
+    charged = Pattern(atoms, bonds)
+    pattern = Pattern([Atom(a.elements, _neutral(a) | a.stated) for a in atoms[:n]] + atoms[n:], bonds)
     within = frozenset(range(n))
-    room = tuple(v for v in range(n) if pattern.closed(v)["degree"][1] > pattern.site(v, within).n)
-    images = {way[room[0]] for way in embeddings(pattern, pattern, n)} if room else set()
-    return Group(
-        name,
-        pattern,
-        charged,
-        n,
-        room,
-        set(room) <= images,
-        kinds_of(pattern, [pattern.closed(v) for v in range(len(atoms))]),
-        locants,
-    )
+    room = tuple(v for v in range(n) if pattern.closed(v)["degree"][1] > pattern.site_among(v, within).n)
+    known = [pattern.closed(v) for v in range(len(atoms))]
+    ways = _implied(pattern, pattern, known, _places(query, _molecule(pattern)))
+    images = {way[room[0]] for way in ways} if room else set()
+    is_ring = bool(pattern.cyclic)
+    locants = tuple(numbers.split() or (str(v + 1) for v in range(n) if is_ring))
+    return Group(name, pattern, charged, n, query, _parts(pattern), room, set(room) <= images, locants)
 
 
-def kinds_of(pattern: Pattern, known: list[Ranges]) -> Counter[tuple[int, bool]]:
-    """Count the atoms whose element and aromaticity are certain."""
-    pairs = zip(pattern.atoms, known, strict=True)
-    return Counter(
-        (atom.element, r["aromatic"][0] == 1)
-        for atom, r in pairs
-        if atom.element and r["aromatic"][0] == r["aromatic"][1]
-    )
-
-
-def _usual(atom: Atom) -> Ranges:
-    """Return the usual conditions: no charge, and three connections of an aromatic carbon."""
+def _neutral(atom: Atom) -> Ranges:
+    """Return the conditions that names imply: no charge, and three connections of an aromatic carbon."""
     aromatic = atom.element == 6 and atom.stated.get("aromatic") == (1.0, 1.0)
     return {"charge": (0.0, 0.0)} | ({"connections": (3.0, 3.0)} if aromatic else {})
 
@@ -319,10 +327,78 @@ def _read_atom(text: str) -> Atom:
     return Atom(frozenset(elements) or None, stated)
 
 
-@cache
-def groups() -> tuple[Group, ...]:
-    """Return the groups of the table, in the order in which they are searched for."""
-    return tuple(_read(line) for line in TABLE.strip().splitlines())
+# --- in a pattern -----------------------------------------------------------------------------------------
+
+
+def find_groups(pattern: Pattern, needed: list[Ranges]) -> list[Found]:
+    """Return the groups that the atoms of a pattern are known to form, none sharing an atom with another.
+
+    `needed` are the conditions that do not follow from others, see `Pattern.needed`.
+    """
+    known = [pattern.closed(v) for v in range(len(pattern.atoms))]
+    if not groups() or any(low > high for ranges in known for low, high in ranges.values()):
+        return []
+    if not pattern.strict:  # atoms without an aromaticity feature: their bonds decide
+        known = [ranges | {"aromatic": (ranges["aromatic"][0],) * 2} for ranges in known]
+    molecule, parts = _molecule(pattern), _parts(pattern)
+    taken: set[int] = set()
+    found: list[Found] = []
+    for group in groups():
+        places = _places(group.query, molecule) if group.parts <= parts else []
+        if not places:
+            continue
+        for small in (group.charged, group.pattern) if pattern.strict else (group.charged,):
+            ways = _implied(small, pattern, known, places)
+            for way in ways:
+                own = way[: group.n]
+                # Rings of the pattern are described whole, not split into groups.
+                cut = any(w in pattern.cyclic and v not in small.cyclic for v, w in enumerate(own))
+                if cut or taken & set(own) or not _same_bonds(small, own, pattern):
+                    continue
+                for counted in (False, True):
+                    counts = known if counted else None
+                    if _open_rings(small, own, pattern, needed, counts) is not None:
+                        own = _best(own, ways, pattern, known)
+                        rings = _open_rings(small, own, pattern, needed, counts) or {}
+                        found.append(Found(group, own, counted, rings, small is group.pattern))
+                        taken |= set(own)
+                        break
+    return found
+
+
+def _parts(pattern: Pattern) -> frozenset[int | str]:
+    """Return the elements and types of bonds that are certain."""
+    elements = {atom.element for atom in pattern.atoms if atom.element}
+    return frozenset(elements.union(*(bond.types for bond in pattern.bonds.values() if len(bond.types) == 1)))
+
+
+def _molecule(pattern: Pattern) -> Any:
+    """Return a molecule with the elements and bonds of a pattern; no group has those that are uncertain."""
+    rdkit = chem("naming groups of atoms")
+    molecule = rdkit.RWMol()
+    for atom in pattern.atoms:
+        # Whether all of several elements fit is decided later: halogens do.
+        molecule.AddAtom(rdkit.Atom(min(atom.elements or {0})))
+    for (u, v), bond in pattern.bonds.items():
+        if u != v:
+            names = [_BOND_NAMES.get(kind, "ZERO") for kind in bond.types]
+            molecule.AddBond(u, v, rdkit.BondType.names[names[0] if len(names) == 1 else "ZERO"])
+    return molecule
+
+
+def _places(query: Any, molecule: Any) -> list[Way]:
+    """Return where elements and bonds are those of a group, in a fixed order."""
+    return sorted(molecule.GetSubstructMatches(query, uniquify=False, maxMatches=_MOST_PLACES))
+
+
+def _implied(small: Pattern, large: Pattern, known: list[Ranges], places: Iterable[Way]) -> list[Way]:
+    """Return the places where all conditions of the small pattern follow from those of the large one."""
+    return [
+        way
+        for way in places
+        if all(_fits(small.atoms[v], large.atoms[w], known[w]) for v, w in enumerate(way))
+        and all(large.neighbours[way[u]][way[v]].types <= bond.types for (u, v), bond in small.bonds.items())
+    ]
 
 
 def _fits(wanted: Atom, have: Atom, known: Ranges) -> bool:
@@ -332,44 +408,47 @@ def _fits(wanted: Atom, have: Atom, known: Ranges) -> bool:
     return all(inside(known[key], value) for key, value in wanted.stated.items())
 
 
-def embeddings(
-    small: Pattern, large: Pattern, n: int, known: list[Ranges] | None = None, taken: set[int] | None = None
-) -> Iterator[tuple[int, ...]]:
-    """Yield the embeddings of one pattern in another for which all conditions of the small one hold.
+def _open_rings(
+    small: Pattern,
+    own: tuple[int, ...],
+    pattern: Pattern,
+    needed: list[Ranges],
+    counts: list[Ranges] | None,
+) -> dict[int, bool] | None:
+    """Return which ring conditions must be added so that the name implies all conditions of its atoms.
 
-    The first n atoms of the small pattern must not be placed on taken ones.
+    Bonds to other atoms are described anyway, and with `counts` the number of neighbours of every atom.
+    Return None if the name leaves out more.
     """
-    known = known or [large.closed(v) for v in range(len(large.atoms))]
-    order = _search_order(tuple(map(tuple, small.neighbours)))
-    chosen: dict[int, int] = {}
-
-    def extend(depth: int) -> Iterator[tuple[int, ...]]:
-        if depth == len(order):
-            yield tuple(chosen[v] for v in range(len(order)))
-            return
-        v = order[depth]
-        placed = [u for u in small.neighbours[v] if u in chosen]
-        candidates = large.neighbours[chosen[placed[0]]] if placed else range(len(large.atoms))
-        for w in sorted(candidates):
-            if w in chosen.values() or (v < n and taken and w in taken):
-                continue
-            if not _fits(small.atoms[v], large.atoms[w], known[w]):
-                continue
-            if all(
-                chosen[u] in large.neighbours[w]
-                and large.neighbours[w][chosen[u]].types <= small.neighbours[v][u].types
-                for u in placed
-            ):
-                chosen[v] = w
-                yield from extend(depth + 1)
-                del chosen[v]
-
-    yield from extend(0)
+    rings = {}
+    for v, w in enumerate(own):
+        atom, wanted = pattern.atoms[w], small.atoms[v]
+        if atom.others or atom.elements != wanted.elements:
+            return None
+        implied = {"ring": small.closed(v)["ring"]} | wanted.stated
+        if counts is not None:
+            if counts[w]["degree"][0] != counts[w]["degree"][1]:
+                return None
+            implied["degree"] = counts[w]["degree"]
+        follows = closure(wanted.elements, implied, pattern.site(w), pattern.strict)
+        missing = [key for key, value in needed[w].items() if not inside(follows[key], value)]
+        if missing not in ([], ["ring"]):
+            return None
+        if missing:
+            rings[v] = needed[w]["ring"][0] == 1
+    return rings
 
 
-@cache
-def _search_order(near: tuple[tuple[int, ...], ...]) -> list[int]:
-    order = [0]
-    for v in order:
-        order += [u for u in near[v] if u not in order]
-    return order
+def _same_bonds(small: Pattern, own: tuple[int, ...], pattern: Pattern) -> bool:
+    """Whether the atoms have no other bonds between them than the group's, and those say nothing else."""
+    among = {frozenset(ends) for ends in pattern.bonds if set(ends) <= set(own)}
+    named = [(own[u], own[v]) for u, v in small.bonds if max(u, v) < len(own)]
+    return among == set(map(frozenset, named)) and not any(pattern.neighbours[u][v].others for u, v in named)
+
+
+def _best(own: Way, ways: list[Way], pattern: Pattern, known: list[Ranges]) -> Way:
+    """Return the way to number the group's atoms that puts attachments first, the same for every order."""
+    n, members = len(own), set(own)
+    attached = {w for w in own if known[w]["degree"][0] > len(members & set(pattern.neighbours[w]))}
+    same = [way[:n] for way in ways if set(way[:n]) == members]
+    return min(same, key=lambda way: ([i for i, w in enumerate(way) if w in attached], way))

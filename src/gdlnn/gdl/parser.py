@@ -1,28 +1,59 @@
-"""GDL text to programs: one program, or a file of programs with headers. The other way is `printer`."""
+"""GDL text to programs, by the grammar in `grammar.lark`: one program, or a file of programs with headers.
+
+The other way is `printer`.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from gdlnn.gdl.conditions import intervals_from_conditions
+from lark import Lark, Token, Transformer
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from gdlnn.gdl.conditions import Condition, intervals_from_conditions
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NamedProgram, NodeDescription, Program
-from gdlnn.gdl.syntax import EdgeText, HeaderText, NodeText, OddLineError, printed_records, read
-from gdlnn.gdl.text import TextFault, shown, syntax_error
+from gdlnn.gdl.text import TextFault, listed, shown, syntax_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Sequence
 
     from gdlnn.errors import GDLSyntaxError
+    from gdlnn.gdl.conditions import Operator
     from gdlnn.gdl.program import Intervals
-    from gdlnn.gdl.syntax import Record, VectorText
     from gdlnn.graphs import Feature, Schema
-
 
 MAX_DESCRIPTIONS = 200_000
 """Maximum number of nodes and edges of one program."""
+_MAX_DIGITS = 4000  # of a whole number in a header; Python refuses to convert much longer ones
+_MAX_CACHED = 1000  # characters of a vector that is converted once, however often it occurs
+_NUMBER = re.compile(r"[+-]?(?:[0-9.]++(?:[eE][+-]?[0-9]++)?|inf)")
+_WHOLE = re.compile(r"[+-]?[0-9]++")
+_WORD = re.compile(r"\w{1,41}")
+
+_TERMINALS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a quoted string",
+    "VECTOR": "'<'",
+    "PAIR": "'('",
+    "ROWS": "'['",
+    "TRUE": "true",
+    "FALSE": "false",
+    "NODE": "node",
+    "EDGE": "edge",
+    "PROGRAM": "program",
+    "IN": "in",
+    "$END": "the end of the text",
+}
+
+
+Built = TypeVar("Built")
 
 
 def parse_program(text: str, schema: Schema | None = None) -> Program:
@@ -33,12 +64,7 @@ def parse_program(text: str, schema: Schema | None = None) -> Program:
     GDLSyntaxError
         With line, column and a caret, if the text is not a program.
     """
-    records = read(text, "single")
-    try:
-        return _program(records, schema)
-    except TextFault as fault:
-        wrong = syntax_error(text, fault.offset, fault.reason)
-    raise wrong
+    return _parse(text, "single", lambda records: _program(records, schema))
 
 
 def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram]:
@@ -46,43 +72,248 @@ def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram
 
     A text without a header is one program without a name; an empty text holds none.
     """
-    return list(iterate_programs(text, schema))
+    return _parse(text, "several", lambda records: _programs(records, schema))
 
 
-def iterate_programs(text: str, schema: Schema | None = None) -> Iterator[NamedProgram]:
-    """Yield the programs that `parse_programs` gives one by one: what was read of one is then let go."""
-    wrong: GDLSyntaxError | None = None
-    done = 0
+def _parse(text: str, start: str, build: Callable[[list[Record]], Built]) -> Built:
+    """Build what a text says; `start` is a start rule of the grammar."""
+    parser = _lark().parse_interactive(text, start=start)
     try:
-        try:
-            for program in _programs(printed_records(text), schema):
-                yield program
-                done += 1
-        except OddLineError:  # the grammar reads all of it, and gives the same programs up to here
-            yield from islice(_programs(iter(read(text, "several")), schema), done, None)
+        for _ in parser.iter_parse():
+            pass
+        return build(parser.feed_eof())  # type: ignore[no-untyped-call]
+    except UnexpectedInput as error:
+        accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+        wrong = _unexpected(text, error, accepted)
     except TextFault as fault:
         wrong = syntax_error(text, fault.offset, fault.reason)
-    if wrong is not None:
-        raise wrong
+    # Raised here, it has no reference to the parser, so that it can be sent to another process.
+    raise wrong
 
 
-def _programs(records: Iterator[Record], schema: Schema | None) -> Iterator[NamedProgram]:
-    """Yield the programs of a file, which begin at their headers; without any header it is one program."""
+def _unexpected(text: str, error: UnexpectedInput, accepted: set[str]) -> GDLSyntaxError:
+    """Return the error for what the parser met, where, and what it expected."""
+    patterns = {terminal.name: terminal.pattern for terminal in _lark().terminals}
+    words = {_TERMINALS[name] if name in _TERMINALS else f"'{patterns[name].value}'" for name in accepted}
+    # Words first, signs after them: "a number or '['" reads better than the other way.
+    expected = listed(sorted(words, key=lambda word: (word[0] == "'", word)))
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return syntax_error(text, len(text.rstrip()), f"expected {expected}, but the text ends")
+    offset: int = error.pos_in_stream  # type: ignore[assignment]
+    if text.startswith("/*", offset):
+        return syntax_error(text, offset, "expected */ to close this comment, but the text ends")
+    if isinstance(error, UnexpectedCharacters) and text.startswith('"', offset):
+        return syntax_error(text, offset, 'expected " to close this string, but the line ends')
+    word = _WORD.match(text, offset)
+    got = shown(word[0] if word else text[offset : offset + 1])
+    return syntax_error(text, offset, f"expected {expected}, got {got}")
+
+
+# --- records ----------------------------------------------------------------------------------------------
+
+
+class VectorText(NamedTuple):
+    """``<…>``: intervals in a row, or conditions by name; one is empty."""
+
+    offset: int
+    intervals: Intervals = ()
+    conditions: Sequence[Condition] = ()
+
+
+class NodeText(NamedTuple):
+    """``node x <…>``."""
+
+    offset: int
+    variable: str
+    vector: VectorText | None
+
+
+class EdgeText(NamedTuple):
+    """``edge (x, y) <…>``."""
+
+    offset: int
+    source: str
+    target: str
+    vector: VectorText | None
+
+
+class HeaderText(NamedTuple):
+    """``program name {…}``."""
+
+    offset: int
+    name: str
+    metadata: dict[str, Any]
+
+
+Record = HeaderText | NodeText | EdgeText
+
+
+def _offset(token: Token) -> int:
+    return token.start_pos or 0
+
+
+def _number(text: str, offset: int) -> float:
+    value = float(text)
+    if math.isinf(value) and not text.endswith("inf"):
+        raise TextFault(offset, f"expected a number that a double can hold, got {shown(text)}")
+    return value
+
+
+def _intervals(numbers: Sequence[str], place: Callable[[int], int]) -> Intervals:
+    """Return the intervals between numbers, two by two; `place` gives the offset of a number."""
+    # -0.0 becomes 0.0, so that equal bounds print the same.
+    bounds = [float(number) + 0.0 for number in numbers]
+    if math.inf in bounds or -math.inf in bounds:
+        for i, number in enumerate(numbers):
+            if math.isinf(bounds[i]) and not number.endswith("inf"):
+                _number(number, place(i))
+    lowers, uppers = bounds[::2], bounds[1::2]
+    for i, (lower, upper) in enumerate(zip(lowers, uppers, strict=True)):
+        if lower > upper or lower == math.inf or upper == -math.inf:
+            raise TextFault(place(2 * i), f"expected [a, b] with a ≤ b, got [{lower:g}, {upper:g}]")
+    return tuple(map(Interval, lowers, uppers))
+
+
+@lru_cache(maxsize=4096)
+def _token_intervals(source: str) -> Intervals:
+    """Return the intervals of a vector that is one token, the same object for the same text."""
+    numbers = _NUMBER.findall(source)
+    return _intervals(numbers, lambda i: next(islice(_NUMBER.finditer(source), i, None)).start())
+
+
+def _string(token: Token) -> str:
+    try:
+        return str(json.loads(token))
+    except ValueError as error:
+        raise TextFault(_offset(token), f"expected a string with JSON escapes, got {shown(token)}") from error
+
+
+def _scalar(token: Token) -> Any:
+    if token.type == "STRING":
+        return _string(token)
+    if token.type in ("TRUE", "FALSE"):
+        return token.type == "TRUE"
+    if _WHOLE.fullmatch(token) is None:
+        return _number(token, _offset(token))
+    if len(token) > _MAX_DIGITS:
+        raise TextFault(_offset(token), f"expected at most {_MAX_DIGITS} digits, got {len(token)}")
+    return int(token)
+
+
+def _condition(children: list[Any], operator: Operator) -> Condition:
+    (offset, feature), *values = children
+    return Condition(offset, feature, operator, values)
+
+
+class _Builder(Transformer[Token, Any]):
+    """Turn parsed rules into records while the parser runs."""
+
+    def name(self, children: list[Token]) -> tuple[int, str]:
+        token = children[0]
+        return _offset(token), _string(token) if token.type == "STRING" else str(token)
+
+    def value(self, children: list[Token]) -> tuple[int, float | str]:
+        token = children[0]
+        if token.type == "NUMBER":
+            return _offset(token), _number(token, _offset(token)) + 0.0
+        return self.name(children)
+
+    def array(self, children: list[Token]) -> list[Any]:
+        return [_scalar(token) for token in children]
+
+    def rows(self, children: list[Token]) -> list[Any]:
+        return [int(number) for number in children[0][1:-1].split(",")]
+
+    def entry(self, children: list[Any]) -> tuple[int, str, Any]:
+        (offset, key), value = children
+        return offset, key, value if isinstance(value, list) else _scalar(value)
+
+    def metadata(self, children: list[tuple[int, str, Any]]) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        for offset, key, value in children:
+            if key in entries:
+                raise TextFault(offset, f"expected each entry once, but {shown(key)} is there twice")
+            entries[key] = value
+        return entries
+
+    def header(self, children: list[Any]) -> HeaderText:
+        keyword, name, metadata = children
+        return HeaderText(_offset(keyword), "" if name is None else name[1], metadata or {})
+
+    def intervals(self, children: list[Token]) -> VectorText:
+        start, *numbers = children
+        return VectorText(_offset(start), _intervals(numbers, lambda i: _offset(numbers[i])))
+
+    def vector_token(self, children: list[Token]) -> VectorText:
+        source, start = str(children[0]), _offset(children[0])
+        read = _token_intervals if len(source) <= _MAX_CACHED else _token_intervals.__wrapped__
+        try:
+            return VectorText(start, read(source))
+        except TextFault as fault:
+            raise TextFault(start + fault.offset, fault.reason) from None
+
+    def conditions(self, children: list[Any]) -> VectorText:
+        return VectorText(_offset(children[0]), (), children[1:])
+
+    def equal(self, children: list[Any]) -> Condition:
+        return _condition(children, "=")
+
+    def at_least(self, children: list[Any]) -> Condition:
+        return _condition(children, ">=")
+
+    def at_most(self, children: list[Any]) -> Condition:
+        return _condition(children, "<=")
+
+    def between(self, children: list[Any]) -> Condition:
+        return _condition(children, "in []")
+
+    def one_of(self, children: list[Any]) -> Condition:
+        return _condition(children, "in {}")
+
+    def node(self, children: list[Any]) -> NodeText:
+        variable, vector = children
+        return NodeText(_offset(variable), str(variable), vector)
+
+    def edge(self, children: list[Any]) -> EdgeText:
+        first, *second, vector = children
+        if second:
+            return EdgeText(_offset(first), str(first), str(second[0]), vector)
+        source, target = (end.strip() for end in first[1:-1].split(","))
+        return EdgeText(_offset(first), source, target, vector)
+
+    def single(self, children: list[Record]) -> list[Record]:
+        return children
+
+    several = single
+
+
+@cache
+def _lark() -> Lark:
+    grammar = (files("gdlnn.gdl") / "grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", start=["single", "several"], transformer=_Builder())
+
+
+# --- programs ---------------------------------------------------------------------------------------------
+
+
+def _programs(records: Iterable[Record], schema: Schema | None) -> list[NamedProgram]:
+    """Return the programs of a file, which begin at their headers; without any header it is one program."""
+    programs: list[NamedProgram] = []
     header: HeaderText | None = None
     block: list[Record] = []
-    for record in records:
-        if not isinstance(record, HeaderText):
+    for record in (*records, None):
+        if record is not None and not isinstance(record, HeaderText):
             block.append(record)
             continue
         if header is not None:
-            yield NamedProgram(_program(block, schema), header.name, header.metadata)
-        elif block:
+            programs.append(NamedProgram(_program(block, schema), header.name, header.metadata))
+        elif block and record is not None:
             reason = "expected a header before the first description, as the programs after it have one"
             raise TextFault(block[0].offset, reason)
+        elif block:
+            programs.append(NamedProgram(_program(block, schema), "", {}))
         header, block = record, []
-    if header is not None or block:
-        name, metadata = (header.name, header.metadata) if header is not None else ("", {})
-        yield NamedProgram(_program(block, schema), name, metadata)
+    return programs
 
 
 def _program(records: list[Record], schema: Schema | None) -> Program:
@@ -139,7 +370,7 @@ class _Vectors:
                 )
             intervals = intervals_from_conditions(vector.conditions, self._features, self._what)
         else:
-            intervals = _intervals(vector)
+            intervals = vector.intervals
             if self._length is None:
                 self._length, self._reason = len(intervals), f"as for the first {self._what} with a vector"
             elif len(intervals) != self._length:
@@ -148,25 +379,3 @@ class _Vectors:
                     f"expected {self._length} interval(s), {self._reason}, got {len(intervals)}",
                 )
         return None if all(interval == ANY for interval in intervals) else intervals
-
-
-def _intervals(vector: VectorText) -> Intervals:
-    return _checked_bounds(tuple(vector.bounds)) or _faulty(vector)
-
-
-@lru_cache(maxsize=4096)
-def _checked_bounds(bounds: tuple[float, ...]) -> Intervals | None:
-    """Return the intervals of bounds, the same object for the same ones; None where one is at fault."""
-    lowers, uppers = bounds[::2], bounds[1::2]
-    for lower, upper in zip(lowers, uppers, strict=True):
-        if lower > upper or lower == math.inf or upper == -math.inf:
-            return None
-    return tuple(map(Interval, lowers, uppers))
-
-
-def _faulty(vector: VectorText) -> Intervals:
-    lowers, uppers = vector.bounds[::2], vector.bounds[1::2]
-    for i, (lower, upper) in enumerate(zip(lowers, uppers, strict=True)):
-        if lower > upper or lower == math.inf or upper == -math.inf:
-            raise TextFault(vector.place(2 * i), f"expected [a, b] with a ≤ b, got [{lower:g}, {upper:g}]")
-    return ()

@@ -106,25 +106,36 @@ def _metadata_text(value: Any, where: str) -> str:
 
 def program_to_json(program: Program) -> dict[str, Any]:
     """Return the program as plain JSON values; an open side is null, since JSON has no infinity."""
-
-    def vector(intervals: Intervals | None) -> list[list[float | None]] | None:
-        if intervals is None:
-            return None
-        return [[None if math.isinf(bound) else bound for bound in interval] for interval in intervals]
-
     return {
-        "nodes": [{"variable": n.variable, "intervals": vector(n.intervals)} for n in program.nodes],
+        "nodes": [
+            {"variable": node.variable, "intervals": vector_to_json(node.intervals)} for node in program.nodes
+        ],
         "edges": [
-            {"source": e.source, "target": e.target, "intervals": vector(e.intervals)} for e in program.edges
+            {"source": edge.source, "target": edge.target, "intervals": vector_to_json(edge.intervals)}
+            for edge in program.edges
         ],
     }
 
 
+def vector_to_json(intervals: Intervals | None) -> list[list[float | None]] | None:
+    """Return a vector as plain JSON values; an open side is null."""
+    if intervals is None:
+        return None
+    return [[None if math.isinf(bound) else bound for bound in interval] for interval in intervals]
+
+
 def program_from_json(data: Mapping[str, Any]) -> Program:
     """Build a program from what `program_to_json` gave."""
-    nodes = [(_get(item, "variable", where), _vector(item, where)) for where, item in _items(data, "nodes")]
+    nodes = [
+        (_get(item, "variable", where), vector_from_json(item.get("intervals"), where))
+        for where, item in _items(data, "nodes")
+    ]
     edges = [
-        (_get(item, "source", where), _get(item, "target", where), _vector(item, where))
+        (
+            _get(item, "source", where),
+            _get(item, "target", where),
+            vector_from_json(item.get("intervals"), where),
+        )
         for where, item in _items(data, "edges")
     ]
     return Program(nodes, edges)
@@ -144,8 +155,8 @@ def _get(item: Any, key: str, where: str) -> str:
     return value
 
 
-def _vector(item: Any, where: str) -> list[tuple[float, float]] | None:
-    vector = item.get("intervals")
+def vector_from_json(vector: Any, where: str) -> list[tuple[float, float]] | None:
+    """Return the bounds of what `vector_to_json` gave."""
     if vector is None:
         return None
     intervals = []

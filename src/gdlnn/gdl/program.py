@@ -6,7 +6,7 @@ import importlib
 import math
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -83,13 +83,19 @@ def checked_intervals(intervals: Iterable[tuple[float, float]] | None, where: st
     """Check intervals and normalise them, so that a vector of open intervals becomes None."""
     if intervals is None:
         return None
+    try:
+        return _normalised(tuple(pair if type(pair) is Interval else tuple(pair) for pair in intervals))
+    except ProgramError as error:
+        raise ProgramError(f"{where}: {error}") from None
+
+
+@lru_cache(maxsize=4096)  # the programs of a model have few different vectors
+def _normalised(intervals: tuple[tuple[float, ...], ...]) -> Intervals | None:
     checked = []
     for number, (lower, upper) in enumerate(intervals):
         low, high = float(lower) + 0.0, float(upper) + 0.0
         if math.isnan(low) or math.isnan(high) or low > high or low == math.inf or high == -math.inf:
-            raise ProgramError(
-                f"{where}: interval {number + 1}: expected [a, b] with a ≤ b, got [{low:g}, {high:g}]"
-            )
+            raise ProgramError(f"interval {number + 1}: expected [a, b] with a ≤ b, got [{low:g}, {high:g}]")
         checked.append(Interval(low, high))
     return None if all(interval == ANY for interval in checked) else tuple(checked)
 

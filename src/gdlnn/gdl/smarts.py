@@ -1,8 +1,8 @@
 """Convert programs over molecules to SMARTS.
 
-SMARTS can express element, neighbours, hydrogens, charge, hybridisation, aromaticity, rings and bonds, and
-conjugation through the surroundings of a bond. It cannot express the winding of a stereo centre, radical
-electrons or the stereo of a bond; a program with such conditions has no equivalent SMARTS.
+SMARTS can express element, neighbours, hydrogens, charge, hybridisation, aromaticity, rings and bonds. It
+cannot express the winding of a stereo centre, radical electrons, the stereo of a bond or its conjugation; a
+program with such conditions has no equivalent SMARTS.
 Conditions that follow from others are left out, see `gdlnn.gdl.atoms`. Atoms with non-tetrahedral stereo
 (``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other") are left aside.
 """
@@ -10,8 +10,6 @@ Conditions that follow from others are left out, see `gdlnn.gdl.atoms`. Atoms wi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from itertools import product
 from typing import TYPE_CHECKING
 
 from gdlnn.errors import ProgramError
@@ -23,39 +21,28 @@ from gdlnn.gdl.atoms import (
     OTHER,
     SINGLE,
     TYPES,
-    Atom,
-    Bond,
-    Pattern,
-    Ranges,
-    Site,
     closure,
+    is_chemical,
+    read_pattern,
 )
-from gdlnn.gdl.chemical import is_chemical, read_pattern
-from gdlnn.gdl.conjugation import Alternative, alternatives
 from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gdlnn.gdl.atoms import Range
+    from gdlnn.gdl.atoms import Atom, Bond, Pattern, Range, Ranges, Site
     from gdlnn.gdl.program import Interval, Program
     from gdlnn.graphs import Feature, Schema
 
-NOT_IN_SMARTS = ("chirality", "radicals", "stereo")
+NOT_IN_SMARTS = ("chirality", "radicals", "stereo", "conjugated")
 """Features that SMARTS cannot express; `mine(…, ignore=NOT_IN_SMARTS)` finds programs without them."""
 MAX_LISTED = 16
 """Maximum number of values listed one by one."""
-MAX_ALTERNATIVES = 256
-"""Maximum number of ways for the bonds of a program to be conjugated or not."""
 _HYBRIDISATIONS = {"s": "^0", "sp": "^1", "sp2": "^2", "sp3": "^3", "sp3d": "^4", "sp3d2": "^5"}
 # Values that only atoms with non-tetrahedral stereo have.
 _RARE = {"hybridisation": ("sp2d", "other"), "chirality": ("other",)}
 _CHARGES = (-5.0, 9.0)  # formal charges lie in this range
 _ORGANIC = frozenset("B C N O P S F Cl Br I b c n o p s a A *".split())  # noqa: SIM905 - need no brackets
-
-
-class _InexactError(Exception):
-    """A condition that SMARTS cannot express."""
 
 
 Ends = tuple[int, int]
@@ -64,9 +51,6 @@ Words = list[str]
 
 def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
     """Return a SMARTS that RDKit finds in the molecules the program matches.
-
-    If conjugation leads to alternatives, the SMARTS is one atom with one of the alternatives around it: it
-    finds the same molecules, but only the first atom of each.
 
     Parameters
     ----------
@@ -94,56 +78,28 @@ def to_smarts(program: Program, schema: Schema, *, exact: bool = True) -> str:
         raise ProgramError(f"to_smarts: {error}") from error
     names = merged.variables
     others = [_other_words(atom, f"node {names[v]}", exact) for v, atom in enumerate(pattern.atoms)]
-    ways = {
-        ends: _bond_ways(bond, f"edge ({names[ends[0]]}, {names[ends[1]]})", exact, ends)
-        for ends, bond in pattern.bonds.items()
-    }
-    number = math.prod(map(len, ways.values()))
-    if number > MAX_ALTERNATIVES:
-        if exact:
-            raise ProgramError(
-                f"to_smarts: expected at most {MAX_ALTERNATIVES} ways for bonds to be conjugated or not, "
-                f"got {number}; exact=False leaves conjugation out"
-            )
-        ways = {ends: [Alternative("", bond.types, "")] for ends, bond in pattern.bonds.items()}
-    patterns = [
-        (
-            Pattern(
-                pattern.atoms,
-                {e: Bond(way.types) for e, way in chosen.items()},
-                pattern.strict,
-                pattern.implicit,
-            ),
-            chosen,
-        )
-        for chosen in (dict(zip(ways, some, strict=True)) for some in product(*ways.values()))
-    ]
-    possible = [pair for pair in patterns if pair[0].possible()] or patterns[:1]
-    lines = [_written(one, others, chosen) for one, chosen in possible]
-    return lines[0] if len(lines) == 1 else f"[{','.join(f'$({line})' for line in lines)}]"
+    for ends, bond in pattern.bonds.items():
+        _check_bond(bond, f"edge ({names[ends[0]]}, {names[ends[1]]})", exact, ends)
+    return _written(pattern, others)
 
 
 # --- conditions that nothing follows from -----------------------------------------------------------------
 
 
-def _bond_ways(bond: Bond, where: str, exact: bool, ends: Ends) -> list[Alternative]:
-    """Return the ways for a bond to satisfy its intervals: one, unless they restrict conjugation."""
+def _check_bond(bond: Bond, where: str, exact: bool, ends: Ends) -> None:
+    """Refuse a bond with conditions that SMARTS cannot express."""
     if ends[0] == ends[1]:
         raise ProgramError(f"to_smarts: {where}: SMARTS has no self-loops")
-    conjugated = None
     for feature, interval in bond.others:
         if _says_nothing(feature, interval):
             continue
         if feature.name == "bond" and feature.values:
             raise ProgramError(f"to_smarts: {where}: expected an interval that contains a value of some bond")
-        if feature.name == "conjugated" and feature.values:
-            inside = [name for value, name in feature.values.items() if value in interval]
-            conjugated = inside == ["yes"]
-        elif not (feature.name == "stereo" and 0.0 in interval and DOUBLE not in bond.types):
-            # Bonds that are not double have no stereo, so that "none" says nothing of them.
+        # Bonds that are not double have no stereo, and aromatic ones are conjugated.
+        no_stereo = feature.name == "stereo" and 0.0 in interval and DOUBLE not in bond.types
+        conjugated = feature.name == "conjugated" and 1.0 in interval and bond.types == {AROMATIC}
+        if not (no_stereo or conjugated):
             _refuse(feature, interval, where, exact)
-    ways = [Alternative("", bond.types, "")]
-    return ways if conjugated is None else alternatives(bond.types, conjugated)
 
 
 def _refuse(feature: Feature, interval: Interval, where: str, exact: bool) -> None:
@@ -203,7 +159,7 @@ def _listed(inside: Iterable[str], outside: Iterable[str] | None) -> str:
 # --- atoms ------------------------------------------------------------------------------------------------
 
 
-def _atom(atom: Atom, needed: Ranges, aromatic: Range, site: Site, pattern: Pattern, others: Words) -> str:
+def _atom(atom: Atom, needed: Ranges, symbol: str, site: Site, pattern: Pattern, others: Words) -> str:
     """Write an atom: its needed conditions, with numbers only if they are not implied."""
     words = []
     for key in KEYS:
@@ -212,7 +168,6 @@ def _atom(atom: Atom, needed: Ranges, aromatic: Range, site: Site, pattern: Patt
             context = closure(atom.elements, rest, site, pattern.strict)[key]
             words.append(_number(key, needed[key], context, pattern.implicit))
     words.sort(key=lambda word: "HhDXR+-".find(word.lstrip("!")[:1]))
-    symbol = _symbol(atom, aromatic, "aromatic" in needed)
     if symbol and "," not in symbol and words and words[0] == "H1":
         words[0] = "H"  # alone it would be the element
     words = [*([symbol] if symbol else []), *words, *dict.fromkeys(others)]
@@ -307,72 +262,76 @@ def _bond(types: frozenset[str], first: Ranges, second: Ranges, sure: bool) -> s
 # --- writing ----------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Tree:
-    """A pattern as a tree, depth first: the bonds along it, and the numbers of those that close rings."""
-
-    roots: list[int] = field(default_factory=list)
-    branches: list[list[int]] = field(default_factory=list)
-    closures: list[list[tuple[int, int]]] = field(default_factory=list)
-
-
-def _written(chosen: Pattern, others: list[Words], ways: dict[Ends, Alternative]) -> str:
+def _written(pattern: Pattern, others: list[Words]) -> str:
     """Write a pattern as a line: depth first, rings closed by numbers, components apart by dots."""
-    words = [list(listed) for listed in others]
-    for (u, v), way in ways.items():
-        words[u] += [way.source] if way.source else []
-        words[v] += [way.target] if way.target else []
-    needed, known, texts = chosen.needed(), [], []
-    for v, atom in enumerate(chosen.atoms):
-        aromatic = atom.stated.get("aromatic", chosen.closed(v)["aromatic"])
-        texts.append(_atom(atom, needed[v], aromatic, chosen.site(v), chosen, words[v]))
+    needed, known, texts, aromatic_symbols = pattern.needed(), [], [], []
+    for v, atom in enumerate(pattern.atoms):
+        aromatic = atom.stated.get("aromatic", pattern.closed(v)["aromatic"])
+        symbol = _symbol(atom, aromatic, "aromatic" in needed[v])
+        aromatic_symbols.append(symbol[:1].islower())
+        texts.append(_atom(atom, needed[v], symbol, pattern.site(v), pattern, others[v]))
         written = atom.element and aromatic[0] == aromatic[1]
-        said = needed[v] | ({"aromatic": aromatic} if written else {})
+        conditions = needed[v] | ({"aromatic": aromatic} if written else {})
         # Signs are left out by what is known without them: any such bond may be aromatic.
-        maybe = sum(bool(bond.types & {SINGLE, AROMATIC}) for bond in chosen.neighbours[v].values())
-        known.append(closure(atom.elements, said, chosen.site(v)._replace(maybe=maybe), chosen.strict))
-    tree = _tree(chosen)
+        maybe = sum(bool(bond.types & {SINGLE, AROMATIC}) for bond in pattern.neighbours[v].values())
+        site = pattern.site(v)._replace(maybe=maybe)
+        known.append(closure(atom.elements, conditions, site, pattern.strict))
 
     def bond(u: int, v: int) -> str:
-        sure = all(texts[end].lstrip("[")[0].islower() for end in (u, v))
-        return _bond(chosen.neighbours[u][v].types, known[u], known[v], sure)
+        sure = aromatic_symbols[u] and aromatic_symbols[v]
+        return _bond(pattern.neighbours[u][v].types, known[u], known[v], sure)
 
-    def line(v: int) -> str:
-        text = texts[v]
-        for other, number in tree.closures[v]:
-            text += bond(v, other) + (str(number) if number < 10 else f"%{number}")
-        branches = [bond(v, other) + line(other) for other in tree.branches[v]]
-        return text + "".join(f"({branch})" for branch in branches[:-1]) + "".join(branches[-1:])
-
-    return ".".join(map(line, tree.roots))
-
-
-def _tree(pattern: Pattern) -> _Tree:
-    """Find a tree over every component, and number the bonds that it leaves out."""
-    n = len(pattern.atoms)
-    tree = _Tree([], [[] for _ in range(n)], [[] for _ in range(n)])
-    seen: set[int] = set()
-    used: set[Ends] = set()
-    n_closures = 0
-
-    def visit(v: int) -> None:
-        nonlocal n_closures
-        seen.add(v)
-        for other in sorted(pattern.neighbours[v]):
-            ends = (min(v, other), max(v, other))
-            if ends in used:
+    roots, branches, closures = _tree(pattern)
+    pieces: list[str] = []
+    stack: list[int | str] = []
+    for root in roots:
+        pieces += ["."] if pieces else []
+        stack.append(root)
+        while stack:  # atoms still to write, and what to write between them
+            piece = stack.pop()
+            if isinstance(piece, str):
+                pieces.append(piece)
                 continue
-            used.add(ends)
-            if other in seen:
-                n_closures += 1
-                tree.closures[v].append((other, n_closures))
-                tree.closures[other].append((v, n_closures))
-            else:
-                tree.branches[v].append(other)
-                visit(other)
+            v = piece
+            pieces.append(texts[v])
+            for other, number in closures[v]:
+                pieces.append(bond(v, other) + (str(number) if number < 10 else f"%{number}"))
+            for i, other in enumerate(reversed(branches[v])):
+                brackets = ("(", ")") if i else ("", "")
+                stack += [brackets[1], other, brackets[0] + bond(v, other)]
+    return "".join(pieces)
 
-    for v in range(n):
-        if v not in seen:
-            tree.roots.append(v)
-            visit(v)
-    return tree
+
+def _tree(pattern: Pattern) -> tuple[list[int], list[list[int]], list[list[tuple[int, int]]]]:
+    """Return the roots of trees over the components, the branches of every atom, and what closes rings.
+
+    The bonds that the trees leave out are numbered: every atom has its others, with these numbers.
+    """
+    n, n_closures = len(pattern.atoms), 0
+    roots: list[int] = []
+    branches: list[list[int]] = [[] for _ in range(n)]
+    closures: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    reached: set[int] = set()
+    used: set[Ends] = set()
+    for root in range(n):
+        if root in reached:
+            continue
+        roots.append(root)
+        reached.add(root)
+        stack = [(root, iter(sorted(pattern.neighbours[root])))]
+        while stack:
+            v, rest = stack[-1]
+            other = next((u for u in rest if (min(u, v), max(u, v)) not in used), None)
+            if other is None:
+                stack.pop()
+                continue
+            used.add((min(v, other), max(v, other)))
+            if other in reached:
+                n_closures += 1
+                closures[v].append((other, n_closures))
+                closures[other].append((v, n_closures))
+            else:
+                reached.add(other)
+                branches[v].append(other)
+                stack.append((other, iter(sorted(pattern.neighbours[other]))))
+    return roots, branches, closures

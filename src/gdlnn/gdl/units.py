@@ -6,10 +6,9 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, TYPES
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, TYPES, is_chemical, read_pattern
 from gdlnn.gdl.canonical import merged_edges
-from gdlnn.gdl.chemical import is_chemical, read_pattern
-from gdlnn.gdl.naming import find_groups
+from gdlnn.gdl.groups import find_groups
 from gdlnn.gdl.phrases import (
     Phrase,
     atom_phrase,
@@ -23,7 +22,7 @@ from gdlnn.gdl.text import listed
 
 if TYPE_CHECKING:
     from gdlnn.gdl.atoms import Bond, Pattern
-    from gdlnn.gdl.naming import Found
+    from gdlnn.gdl.groups import Found
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
@@ -328,7 +327,7 @@ def _group_phrase(found: Found, further: list[str] | None, exact: bool) -> Phras
     """Return the name of a group with what it leaves open: rings, charges and other neighbours."""
     name = found.group.name
     adjectives = ["otherwise unsubstituted"] if further == [] else []
-    adjectives += ["neutral"] if found.usual and not exact else []
+    adjectives += ["neutral"] if found.neutral and not exact else []
     if len(set(found.rings.values())) == 1 and _same_for_all(found):
         adjectives.append("ring" if next(iter(found.rings.values())) else "chain")
         rings: list[str] = []

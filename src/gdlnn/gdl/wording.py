@@ -17,7 +17,7 @@ from gdlnn.gdl.text import listed
 from gdlnn.gdl.units import Link, Unit, Units, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
@@ -67,7 +67,10 @@ def _components(units: Units) -> list[list[int]]:
 
 
 class _Component:
-    """One connected component: a tree of units, and the links that the tree leaves out."""
+    """One connected component: a tree of units, and the links that the tree leaves out.
+
+    Branches are described from the leaves to the root, so that the depth of the tree does not matter.
+    """
 
     def __init__(self, units: Units, members: list[int]) -> None:
         self.all, self.members = units, members
@@ -76,6 +79,8 @@ class _Component:
         self.size: dict[int, int] = {}
         self.names: dict[int, str] = {}
         self.closures: list[tuple[int, Link]] = []
+        self.came: dict[int, Link] = {}
+        self.texts: dict[int, str] = {}
         self._grow()
 
     def _unit(self, u: int) -> Unit:
@@ -138,7 +143,12 @@ class _Component:
         depth: dict[int, int] = {}
         for u in reversed(order):
             depth[u] = 1 + max((depth[link.other] for link in self.children[u]), default=0)
-        self.size = depth
+        self.size, self.order = depth, order
+        self.came = {link.other: link for links in self.children.values() for link in links}
+        self.last = {self.root}
+        for u in order:
+            if u in self.last and len(self.children[u]) == 1:
+                self.last.add(self.children[u][0].other)
         for u, link in self.closures:
             for end in (u, link.other):
                 self.names.setdefault(end, f"({len(self.names) + 1})")
@@ -151,16 +161,26 @@ class _Component:
         if uniform:
             text = uniform
         elif self.all.exact:
+            self._describe_branches([self.root])
             text = self._from_centre()
         elif not self.all.pinned and self._rows():
             text = self._row()
         else:
-            text = self._plain(self.root, None, self.start, top=True)
+            self._describe_branches([self.root])
+            text = self._plain(self.root, None, top=True)
         ends = [
             f"{self._reference(u, link.here)} is {link.way.words} {self._reference(link.other, link.there)}"
             for u, link in self.closures
         ]
         return "; ".join([text, *ends])
+
+    def _describe_branches(self, without: Iterable[int]) -> None:
+        """Describe all units except some, each with its branches; every text is taken up once."""
+        describe = self._formula if self.all.exact else self._plain
+        left_out = set(without)
+        for u in reversed(self.order):
+            if u not in left_out:
+                self.texts[u] = describe(u, self.came[u])
 
     def _uniform(self) -> str:
         """Describe a ring or chain of equal nodes; empty if there are others."""
@@ -187,15 +207,12 @@ class _Component:
         if unit.found is not None and len(unit.members) > 1:
             return f"{unit.found.group.label(unit.members.index(v))} of {name}"
         if unit.phrase is None:
-            return f"{self.all.what} {self._order(unit, self._entries[u]).index(v) + 1} of {name}"
+            return f"{self.all.what} {self._order(unit, self._entry(u)).index(v) + 1} of {name}"
         return name
 
-    @property
-    def _entries(self) -> dict[int, int]:
-        """The node of every unit at which it is reached."""
-        return {self.root: self.start} | {
-            link.other: link.there for links in self.children.values() for link in links
-        }
+    def _entry(self, u: int) -> int:
+        """Return the node at which a unit is reached."""
+        return self.came[u].there if u in self.came else self.start
 
     def _order(self, unit: Unit, entry: int) -> tuple[int, ...]:
         """Return the nodes of a ring from the one on at which it is reached."""
@@ -204,11 +221,11 @@ class _Component:
 
     # --- words --------------------------------------------------------------------------------------------
 
-    def _plain(self, u: int, came: Link | None, entry: int, top: bool = False) -> str:
+    def _plain(self, u: int, came: Link | None, top: bool = False) -> str:
         """Describe a unit with an article and its branches."""
         unit = self._unit(u)
         if unit.phrase is None:
-            return article(self._ring_text(unit, u, entry))
+            return article(self._ring_text(unit, u))
         text = f"{unit.phrase.one()}{self._name(u)}{self._at(unit, came)}"
         links = self.children[u]
         if not links:
@@ -219,15 +236,7 @@ class _Component:
         hanging = self._hanging(links)
         if unit.found is not None and hanging.startswith("attached to "):
             hanging = f"on {hanging.removeprefix('attached to ')}"
-        return f"{text} {hanging}" if top or (len(links) == 1 and self._last(u)) else f"{text} ({hanging})"
-
-    def _last(self, u: int) -> bool:
-        """Whether the sentence continues with this unit only, so that no brackets are needed."""
-        while u != self.root:
-            u = next(p for p, links in self.children.items() if any(link.other == u for link in links))
-            if len(self.children[u]) > 1:
-                return False
-        return True
+        return f"{text} {hanging}" if top or (len(links) == 1 and u in self.last) else f"{text} ({hanging})"
 
     def _name(self, u: int) -> str:
         return f" {self.names[u]}" if u in self.names else ""
@@ -251,7 +260,7 @@ class _Component:
             said: Counter[str] = Counter()
             phrases: dict[str, Phrase | None] = {}
             for link in some:
-                text = self._plain(link.other, link, link.there)
+                text = self.texts.pop(link.other)
                 said[text] += 1
                 leaf = not self.children[link.other] and link.other not in self.names
                 phrases[text] = self._unit(link.other).phrase if leaf else None
@@ -259,8 +268,8 @@ class _Component:
             parts.append(f"{words} {listed(texts, 'and')}")
         return listed(parts, "and")
 
-    def _ring_text(self, unit: Unit, u: int, entry: int) -> str:
-        nodes = self._order(unit, entry)
+    def _ring_text(self, unit: Unit, u: int) -> str:
+        nodes = self._order(unit, self._entry(u))
         phrases = [self.all.phrases[v] for v in nodes]
         aromatic = "aromatic " if self.all.exact and all("aromatic" in p.adjectives for p in phrases) else ""
         items = []
@@ -310,6 +319,7 @@ class _Component:
         self.children = {u: [] for u in self.members}
         self.closures, self.names = [], {}
         self._grow(path)
+        self._describe_branches(path)
         along = set(path)
         items = []
         for i, u in enumerate(path):
@@ -350,7 +360,7 @@ class _Component:
         """Describe the centre and, as formulas, its surroundings."""
         unit = self._unit(self.root)
         if unit.phrase is None:
-            return article(self._ring_text(unit, self.root, self.start))
+            return article(self._ring_text(unit, self.root))
         text = f"{unit.phrase.one()}{self._name(self.root)}"
         links = self.children[self.root]
         if not links:
@@ -362,7 +372,7 @@ class _Component:
             before = "bonded to" if link.way.sign == "–" else link.way.words
             if link.way.sign.startswith("–single"):
                 before = "single-bonded to"
-            by_way.setdefault(before, Counter())[self._formula(link.other, link)] += 1
+            by_way.setdefault(before, Counter())[self.texts.pop(link.other)] += 1
         parts = []
         for before, said in by_way.items():
             words = [text if n == 1 else f"{number_word(n)} {text}" for text, n in said.items()]
@@ -374,17 +384,17 @@ class _Component:
         return [f"{self._label(unit, link)}{self._joined(link)}" for link in links]
 
     def _joined(self, link: Link) -> str:
-        return f"{link.way.sign}{self._formula(link.other, link)}"
+        return f"{link.way.sign}{self.texts.pop(link.other)}"
 
     def _branch(self, link: Link) -> str:
         sign = "" if link.way.sign == "–" else link.way.sign
-        return f"{sign}{self._formula(link.other, link)}"
+        return f"{sign}{self.texts.pop(link.other)}"
 
     def _formula(self, u: int, came: Link) -> str:
         """Write a unit and its branches: the longest last, the others in brackets."""
         unit = self._unit(u)
         if unit.phrase is None:
-            return f"[{self._ring_text(unit, u, came.there)}]"
+            return f"[{self._ring_text(unit, u)}]"
         text = f"{unit.phrase.text.removesuffix(' group')}{self._name(u)}{self._at(unit, came)}"
         links = sorted(self.children[u], key=lambda link: self.size[link.other])
         if not links:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gdlnn.errors import GraphError, MissingExtraError
-from gdlnn.gdl.chemical import is_chemical
+from gdlnn.gdl.atoms import is_chemical
 from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.molecules import graph_molecule
 from gdlnn.mining.program_set import Example

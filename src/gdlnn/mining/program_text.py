@@ -1,6 +1,6 @@
-"""A ProgramSet as text: GDL files, summaries and tables.
+"""A ProgramSet as GDL text, as JSON, and as summaries and tables.
 
-The first line of a file is a comment with the set's own data as JSON, the second one the schema if there is
+The first line of a text is a comment with the set's own data as JSON, the second one the schema if there is
 one. Each program has a header with its label, score, support, targets and steps, and above it a comment that
 describes it in words.
 """
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError, printable
-from gdlnn.gdl.printer import format_programs
-from gdlnn.gdl.program import NamedProgram, Program
+from gdlnn.gdl.printer import format_programs, vector_from_json, vector_to_json
+from gdlnn.gdl.program import NamedProgram, Program, checked_intervals
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.io import bounded_json
@@ -26,10 +27,11 @@ from gdlnn.mining.supports import Support, format_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rich.table import Table
 
+    from gdlnn.gdl.program import Intervals
     from gdlnn.io.frames import Columns
 
 Kind = TypeVar("Kind")
@@ -69,31 +71,66 @@ def load(path: str | os.PathLike[str]) -> ProgramSet:
     return from_text(text, name)
 
 
-def to_text(programs: ProgramSet, *, words: bool = True) -> str:
-    """Return a set as text, with a description above each program unless disabled."""
+def to_text(programs: ProgramSet) -> str:
+    """Return a set as text, with a description above each program if its features have names."""
     info = programs.info
     lines = [FIRST_LINE + json.dumps(_info_json(info), ensure_ascii=False)]
     if info.schema is not None:
         lines.append(SCHEMA_LINE + json.dumps(info.schema.to_json(), ensure_ascii=False))
     for number, item in enumerate(programs):
-        metadata: dict[str, Any] = {
-            **({} if item.label is None else {"label": item.label, "score": item.score}),
-            "support": format_rows(np.flatnonzero(item.support)),
-            "targets": item.targets.tolist() if item.label is not None else format_rows(item.targets),
-            "steps": item.steps,
-        }
-        if not item.complete:
-            metadata["complete"] = False
-        if item.held_out_score is not None:
-            metadata["held_out_score"] = item.held_out_score
-        if item.example is not None:
-            metadata |= {"example": item.example.smiles, "atoms": list(item.example.atoms)}
         lines.append("")
-        if words and info.schema is not None:
-            said = item.program.describe(info.schema, directed=info.directed)
-            lines.append(f"// {shortened(' '.join(said.split()), WORDS)}")
-        lines.append(format_programs([NamedProgram(item.program, f"p{number + 1}", metadata)]).rstrip("\n"))
+        if info.schema is not None:
+            sentence = item.program.describe(info.schema, directed=info.directed)
+            lines.append(f"// {shortened(' '.join(sentence.split()), WORDS)}")
+        named = NamedProgram(item.program, f"p{number + 1}", _metadata(item))
+        lines.append(format_programs([named]).rstrip("\n"))
     return "\n".join(lines) + "\n"
+
+
+def to_json(programs: ProgramSet) -> dict[str, Any]:
+    """Return a set as plain JSON values, as model files hold it; it is read faster than text.
+
+    Nodes and edges are given by the numbers of their vectors, since few of these are different.
+    """
+    schema = programs.info.schema
+    numbers: dict[Intervals | None, int] = {}
+
+    def number(intervals: Intervals | None) -> int:
+        return numbers.setdefault(intervals, len(numbers))
+
+    listed = [
+        {
+            **_metadata(item),
+            "variables": list(item.program.variables),
+            "nodes": [number(node.intervals) for node in item.program.nodes],
+            "ends": item.program.ends.ravel().tolist(),
+            "edges": [number(edge.intervals) for edge in item.program.edges],
+        }
+        for item in programs
+    ]
+    return {
+        "info": _info_json(programs.info),
+        "schema": None if schema is None else schema.to_json(),
+        "vectors": [vector_to_json(intervals) for intervals in numbers],
+        "programs": listed,
+    }
+
+
+def _metadata(item: MinedProgram) -> dict[str, Any]:
+    """Return all but the program itself."""
+    metadata: dict[str, Any] = {
+        **({} if item.label is None else {"label": item.label, "score": item.score}),
+        "support": format_rows(np.flatnonzero(item.support)),
+        "targets": item.targets.tolist() if item.label is not None else format_rows(item.targets),
+        "steps": item.steps,
+    }
+    if not item.complete:
+        metadata["complete"] = False
+    if item.held_out_score is not None:
+        metadata["held_out_score"] = item.held_out_score
+    if item.example is not None:
+        metadata |= {"example": item.example.smiles, "atoms": list(item.example.atoms)}
+    return metadata
 
 
 def _info_json(info: SetInfo) -> dict[str, Any]:
@@ -116,60 +153,86 @@ def _info_json(info: SetInfo) -> dict[str, Any]:
 
 def from_text(text: str, where: str) -> ProgramSet:
     """Read what `to_text` gave; `where` names the text in errors."""
-    from gdlnn.gdl.parser import iterate_programs  # lark is needed for reading alone
+    from gdlnn.gdl.parser import parse_programs  # lark is needed for reading text alone
 
-    info = _read_info(text, where)
-    labels = frozenset(label for label, _ in info.label_counts)
-    items: list[MinedProgram] = []
-    try:
-        for item in iterate_programs(text):
-            if (len(items) + 1) * max(info.n_graphs, 1) > MAX_SUPPORTS:
-                raise MiningError(
-                    f"{where}: expected at most {MAX_SUPPORTS:,} bytes of supports, "
-                    f"got {len(items) + 1:,} programs or more over {info.n_graphs:,} graphs"
-                )
-            items.append(_read_item(item, info, labels, f"{where}: program {item.name!r:.60}"))
-    except GDLSyntaxError as error:
-        raise MiningError(f"{where}: {error}") from error
-    return ProgramSet(items, info)
-
-
-def _read_info(text: str, where: str) -> SetInfo:
     first, _, rest = text.partition("\n")
     if not first.startswith(FIRST_LINE):
         raise MiningError(
             f"{where}, line 1: expected {FIRST_LINE!r} and JSON, as saved sets have, got {first[:40]!r}"
         )
-    try:
-        data = bounded_json.loads(first.removeprefix(FIRST_LINE))
+    with _readable(where):
         schema = None
         if rest.startswith(SCHEMA_LINE):
-            schema = Schema.from_json(bounded_json.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE)))
-        if data["format"] != FORMAT:
-            raise MiningError(f"{where}, line 1: expected format {FORMAT}, got {data['format']!r:.60}")
-        n_graphs = _count(data, "n_graphs", MAX_GRAPHS)
-        return SetInfo(
-            n_graphs=n_graphs,
-            label_counts=_label_counts(data["labels"], n_graphs),
-            directed=_kind(data, "directed", bool),
-            n_node_features=_count(data, "n_node_features", MAX_FEATURES),
-            n_edge_features=_count(data, "n_edge_features", MAX_FEATURES),
-            settings=_kind(data, "settings", dict),
-            n_targets=_count(data, "n_targets", MAX_GRAPHS),
-            dataset=_kind(data, "dataset", str),
-            fingerprint=_kind(data, "fingerprint", str),
-            version=_kind(data, "gdlnn", str),
-            complete=_kind(data, "complete", bool),
-            schema=schema,
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, MiningError):
-            raise
-        kind = "a missing entry" if isinstance(error, KeyError) else "other data"
+            schema = bounded_json.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE))
+        info = _read_info(bounded_json.loads(first.removeprefix(FIRST_LINE)), schema, f"{where}, line 1")
+    try:
+        programs = parse_programs(text)
+    except GDLSyntaxError as error:
+        raise MiningError(f"{where}: {error}") from error
+    return _read_items(programs, info, where)
+
+
+def from_json(data: Any, where: str) -> ProgramSet:
+    """Read what `to_json` gave; `where` names the data in errors."""
+    with _readable(where):
+        info = _read_info(data["info"], data["schema"], where)
+        vectors = [checked_intervals(vector_from_json(vector, where), where) for vector in data["vectors"]]
+        programs: list[NamedProgram] = []
+        for item in data["programs"]:
+            names, ends = item["variables"], item["ends"]
+            nodes = zip(names, [vectors[number] for number in item["nodes"]], strict=True)
+            edges = zip(
+                [names[end] for end in ends[::2]],
+                [names[end] for end in ends[1::2]],
+                [vectors[number] for number in item["edges"]],
+                strict=True,
+            )
+            programs.append(NamedProgram(Program(nodes, edges), f"p{len(programs) + 1}", item))
+    return _read_items(programs, info, where)
+
+
+@contextmanager
+def _readable(where: str) -> Iterator[None]:
+    """Report other data than that of a set as an error that names it."""
+    try:
+        yield
+    except MiningError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        kind = "a missing entry" if isinstance(error, LookupError) else "other data"
         what = "the schema" if isinstance(error, GraphError) else "the data of the set"
+        raise MiningError(f"{where}: expected {what} as JSON, got {kind}: {error}") from error
+
+
+def _read_info(data: Any, schema: Any, where: str) -> SetInfo:
+    if data["format"] != FORMAT:
+        raise MiningError(f"{where}: expected format {FORMAT}, got {data['format']!r:.60}")
+    n_graphs = _count(data, "n_graphs", MAX_GRAPHS)
+    return SetInfo(
+        n_graphs=n_graphs,
+        label_counts=_label_counts(data["labels"], n_graphs),
+        directed=_kind(data, "directed", bool),
+        n_node_features=_count(data, "n_node_features", MAX_FEATURES),
+        n_edge_features=_count(data, "n_edge_features", MAX_FEATURES),
+        settings=_kind(data, "settings", dict),
+        n_targets=_count(data, "n_targets", MAX_GRAPHS),
+        dataset=_kind(data, "dataset", str),
+        fingerprint=_kind(data, "fingerprint", str),
+        version=_kind(data, "gdlnn", str),
+        complete=_kind(data, "complete", bool),
+        schema=None if schema is None else Schema.from_json(schema),
+    )
+
+
+def _read_items(programs: list[NamedProgram], info: SetInfo, where: str) -> ProgramSet:
+    if len(programs) * max(info.n_graphs, 1) > MAX_SUPPORTS:
         raise MiningError(
-            f"{where}: the comments at the top: expected {what} as JSON, got {kind}: {error}"
-        ) from error
+            f"{where}: expected at most {MAX_SUPPORTS:,} bytes of supports, "
+            f"got {len(programs):,} programs over {info.n_graphs:,} graphs"
+        )
+    labels = frozenset(label for label, _ in info.label_counts)
+    items = [_read_item(item, info, labels, f"{where}: program {item.name!r:.60}") for item in programs]
+    return ProgramSet(items, info)
 
 
 def _kind(data: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:

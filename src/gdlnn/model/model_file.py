@@ -1,4 +1,4 @@
-"""The model file: one zip with GDL text, JSON and safetensors. Reading it runs no code.
+"""The model file: one zip with JSON and safetensors. Reading it runs no code.
 
 docs/model.md describes the format.
 """
@@ -21,8 +21,7 @@ from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array, label_codes
 from gdlnn.io import bounded_json
 from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
-from gdlnn.mining import ProgramSet
-from gdlnn.mining.program_text import to_text
+from gdlnn.mining import program_text
 from gdlnn.model.calibration import Calibration, Decision
 from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from gdlnn.model.classifier import GDLNNClassifier
 
 FORMAT = "gdlnn-model"
-VERSION = 2
-MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.gdl", "head.safetensors"
+VERSION = 3
+MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.json", "head.safetensors"
 MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 """Maximum size of an unpacked member, in bytes."""
 MAX_LAYERS = 4096
@@ -70,7 +69,7 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     }
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
-        PROGRAMS: to_text(model.programs_, words=False).encode(),
+        PROGRAMS: json.dumps(program_text.to_json(model.programs_), ensure_ascii=False).encode(),
         WEIGHTS: save(tensors),
     }
     write_members(Path(path), members.items())
@@ -211,7 +210,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
 
     model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, description["parameters"], name))
     model.classes_ = _read_classes(description["classes"])
-    model.programs_ = ProgramSet.from_text(members[PROGRAMS].decode(), PROGRAMS)
+    model.programs_ = program_text.from_json(bounded_json.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
     reading = description["reading"]
     model.reading_ = None if reading is None else MoleculeReader.from_json(reading)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_LISTED = 250  # programs of a report; the page says how many there are in all
-LONGEST_SMARTS = 2000  # characters; conjugation takes up to a hundred times as many, which nobody pastes
+LONGEST_SMARTS = 2000  # characters; nobody pastes more
 MOST_DRAWN_NODES = 24
 
 
