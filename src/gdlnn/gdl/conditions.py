@@ -91,7 +91,7 @@ def intervals_from_conditions(
     """Return the vector that conditions describe; a feature without a condition is open."""
     position = {feature.name: i for i, feature in enumerate(features)}
     intervals: list[Interval] = [ANY] * len(features)
-    seen: set[str] = set()
+    described: set[str] = set()
     for condition in conditions:
         if condition.feature not in position:
             known = _some(list(position)) if position else "none"
@@ -99,12 +99,12 @@ def intervals_from_conditions(
                 condition.offset,
                 f"expected one of the {what} features ({known}), got {shown(condition.feature)}",
             )
-        if condition.feature in seen:
+        if condition.feature in described:
             raise TextFault(
                 condition.offset,
                 f"expected one condition per feature, but {shown(condition.feature)} has two",
             )
-        seen.add(condition.feature)
+        described.add(condition.feature)
         i = position[condition.feature]
         intervals[i] = _interval(condition, features[i])
     return tuple(intervals)

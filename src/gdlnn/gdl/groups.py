@@ -184,7 +184,7 @@ _BOND_NAMES = {SINGLE: "SINGLE", DOUBLE: "DOUBLE", TRIPLE: "TRIPLE", AROMATIC: "
 _MOST_PLACES = 10_000  # of one group in a program
 PRIMES = ("", "\u2032", "\u2033", "\u2034")
 _AROMATIC_SYMBOLS = {"b", "c", "n", "o", "p", "s"}
-Way = tuple[int, ...]
+Embedding = tuple[int, ...]
 """The atoms of a pattern that stand for those of a group, in the group's order."""
 
 
@@ -223,7 +223,7 @@ class Group:
         """Return the name of an atom of the group: its element, and which one if there are several.
 
         Atoms of rings have their locants. In other groups carbons are numbered, and of other elements only
-        atoms that can have further neighbours are told apart: N, N\u2032 and N\u2033.
+        atoms that can have further neighbours are distinguished: N, N\u2032 and N\u2033.
         """
         element = self.pattern.atoms[v].element
         symbol = ELEMENTS[element - 1] if element else "X"
@@ -253,7 +253,7 @@ class Found(NamedTuple):
     """
 
     group: Group
-    atoms: Way
+    atoms: Embedding
     counted: bool
     rings: dict[int, bool]
     neutral: bool
@@ -386,12 +386,14 @@ def _molecule(pattern: Pattern) -> Any:
     return molecule
 
 
-def _places(query: Any, molecule: Any) -> list[Way]:
+def _places(query: Any, molecule: Any) -> list[Embedding]:
     """Return where elements and bonds are those of a group, in a fixed order."""
     return sorted(molecule.GetSubstructMatches(query, uniquify=False, maxMatches=_MOST_PLACES))
 
 
-def _implied(small: Pattern, large: Pattern, known: list[Ranges], places: Iterable[Way]) -> list[Way]:
+def _implied(
+    small: Pattern, large: Pattern, known: list[Ranges], places: Iterable[Embedding]
+) -> list[Embedding]:
     """Return the places where all conditions of the small pattern follow from those of the large one."""
     return [
         way
@@ -446,7 +448,7 @@ def _same_bonds(small: Pattern, own: tuple[int, ...], pattern: Pattern) -> bool:
     return among == set(map(frozenset, named)) and not any(pattern.neighbours[u][v].others for u, v in named)
 
 
-def _best(own: Way, ways: list[Way], pattern: Pattern, known: list[Ranges]) -> Way:
+def _best(own: Embedding, ways: list[Embedding], pattern: Pattern, known: list[Ranges]) -> Embedding:
     """Return the way to number the group's atoms that puts attachments first, the same for every order."""
     n, members = len(own), set(own)
     attached = {w for w in own if known[w]["degree"][0] > len(members & set(pattern.neighbours[w]))}

@@ -332,7 +332,7 @@ def _program(records: list[Record], schema: Schema | None) -> Program:
             raise TextFault(node.offset, reason)
         declared.add(node.variable)
         built_nodes.append(NodeDescription(node.variable, node_vectors.check(node.vector)))
-    seen: set[tuple[str, str]] = set()
+    described: set[tuple[str, str]] = set()
     edge_vectors = _Vectors("edge", schema.edge if schema else None)
     built_edges = []
     for edge in edges:
@@ -342,10 +342,10 @@ def _program(records: list[Record], schema: Schema | None) -> Program:
                 raise TextFault(
                     edge.offset, f"expected a declared variable, but there is no node {shown(end)}"
                 )
-        if ends in seen:
+        if ends in described:
             shown_ends = f"({', '.join(end[:40] for end in ends)})"
             raise TextFault(edge.offset, f"expected each edge once, but edge {shown_ends} is described twice")
-        seen.add(ends)
+        described.add(ends)
         built_edges.append(EdgeDescription(*ends, edge_vectors.check(edge.vector)))
     return Program._trusted(tuple(built_nodes), tuple(built_edges))
 

@@ -29,7 +29,7 @@ _MAX_NAMED = 8  # values that are named one by one; of more, the first and last 
 _MAX_NAMED_IN_ORDER = 3  # the same where everybody knows the order: elements by atomic number, sp to sp3
 _SPELLED = tuple("ANFHILMORSX")  # letters whose names begin with a vowel: an NH, an OH
 # Neighbours and hydrogens of atoms whose bonds cannot be counted, as they usually are.
-_USUAL = {14: 4, 15: 3, 16: 2, 33: 3, 34: 2, 52: 2, 53: 1}
+_COMMON_CONNECTIONS = {14: 4, 15: 3, 16: 2, 33: 3, 34: 2, 52: 2, 53: 1}
 _ELEMENTS = {
     "H": "hydrogen",
     "B": "boron",
@@ -130,7 +130,7 @@ class Phrase:
 
     @property
     def bare(self) -> str:
-        """The phrase for a place in a row whose heading has said what is in it."""
+        """The phrase for a place in a row whose heading says what is in it."""
         if not self.generic:
             return self.text
         return self._with("").removeprefix("with ") or "any"
@@ -333,7 +333,7 @@ def _formula(pattern: Pattern, v: int, needed: Ranges, known: Ranges) -> Phrase:
     aromatic = known["aromatic"][0] == 1
     if aromatic:
         adjectives.append("aromatic")
-        usual = 3 - hydrogens if number == 6 else 2
+        expected = 3 - hydrogens if number == 6 else 2
     elif "ring" in needed:
         adjectives.append("ring" if needed["ring"][0] else "chain")
     if not aromatic and number in VALENCES:
@@ -344,8 +344,8 @@ def _formula(pattern: Pattern, v: int, needed: Ranges, known: Ranges) -> Phrase:
         if left > (2 if number == 6 else 1):
             adjectives.insert(0, f"{number_word(degree)}-connected")
     else:
-        usual = usual if aromatic else _USUAL.get(number, 0) - hydrogens
-        if degree != max(usual, site.n):
+        expected = expected if aromatic else _COMMON_CONNECTIONS.get(number, 0) - hydrogens
+        if degree != max(expected, site.n):
             adjectives.insert(0, f"{number_word(degree)}-connected")
     details = [words for feature, interval in atom.others if (words := condition_words(interval, feature))]
     return Phrase(tuple(adjectives), noun, noun, f"with {listed(details, 'and')}" if details else "")

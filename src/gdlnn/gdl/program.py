@@ -121,7 +121,7 @@ def _checked_edges(
     edges: Iterable[EdgeDescription | tuple[str, str, Any]], declared: set[str]
 ) -> tuple[EdgeDescription, ...]:
     checked: list[EdgeDescription] = []
-    seen: set[tuple[str, str]] = set()
+    described: set[tuple[str, str]] = set()
     for edge in edges:
         source, target, intervals = (
             (edge.source, edge.target, edge.intervals) if isinstance(edge, EdgeDescription) else edge
@@ -130,9 +130,9 @@ def _checked_edges(
         for end in (source, target):
             if end not in declared:
                 raise ProgramError(f"{where}: expected a declared variable, but there is no node {end}")
-        if (source, target) in seen:
+        if (source, target) in described:
             raise ProgramError(f"{where}: expected each edge once, but it is described twice")
-        seen.add((source, target))
+        described.add((source, target))
         checked.append(EdgeDescription(source, target, checked_intervals(intervals, where)))
     return tuple(checked)
 

@@ -185,7 +185,7 @@ def _simple(word: str) -> bool:
     return "$" not in word and "&" not in word and "h" not in word and "^" not in word
 
 
-def _symbol(atom: Atom, aromatic: Range, said: bool) -> str:
+def _symbol(atom: Atom, aromatic: Range, needed: bool) -> str:
     number = atom.element
     certain = aromatic[0] == aromatic[1]
     if number and number > 1 and certain:
@@ -194,7 +194,7 @@ def _symbol(atom: Atom, aromatic: Range, said: bool) -> str:
             return name
         if number in AROMATIC_ELEMENTS:
             return name.lower()
-    flag = ("a" if aromatic[0] else "A") if said else ""
+    flag = ("a" if aromatic[0] else "A") if needed else ""
     if atom.elements is None:
         return flag
     inside = [f"#{n}" for n in sorted(atom.elements)]

@@ -32,7 +32,7 @@ _SIGNS = {SINGLE: "–", DOUBLE: "=", TRIPLE: "≡"}
 _BOND_WORDS = {SINGLE: "single", DOUBLE: "double", TRIPLE: "triple", AROMATIC: "aromatic", "other": "other"}
 
 
-class Way(NamedTuple):
+class Connection(NamedTuple):
     """How a node is joined to another: words in a sentence, words in a row, and a sign in formulas."""
 
     words: str
@@ -44,7 +44,7 @@ class Link(NamedTuple):
     """A link of a unit to another, and the nodes at both ends."""
 
     other: int
-    way: Way
+    way: Connection
     here: int
     there: int
 
@@ -92,7 +92,7 @@ class Units:
         self.chemical = is_chemical(schema) and not directed
         self.what = "atom" if schema is not None and schema.domain == "molecule" else "node"
         self.exact, self.pinned = False, _is_pinned(program)
-        self.ways: dict[tuple[int, int], list[Way]] = {}
+        self.ways: dict[tuple[int, int], list[Connection]] = {}
         found: list[Found] = []
         if self.chemical and schema is not None:
             pattern = read_pattern(program, schema)
@@ -165,13 +165,13 @@ class Units:
         """Return the atoms of a group with neighbours outside the program; None where that is left open."""
         if not found.counted:
             return None
-        told = []
+        labels = []
         for place, v in enumerate(found.atoms):
             more = int(self._degrees[v]) - len(self.near[v])
-            told += [
+            labels += [
                 found.group.label(place) + (f" {_TIMES.get(more, f'{more} times')}" if more > 1 else "")
             ] * (more > 0)
-        return told
+        return labels
 
     def _smallest_ring(self, taken: set[int]) -> list[int] | None:
         """Return the shortest cycle through nodes that are not taken, in order along it."""
@@ -296,31 +296,33 @@ def _all_exact(pattern: Pattern, pinned: bool) -> bool:
     return all(is_exact(atom, pattern.closed(v)) for v, atom in enumerate(pattern.atoms))
 
 
-def _edge_way(words: str, values: str) -> Way:
+def _edge_way(words: str, values: str) -> Connection:
     by = f"by an edge with {values}" if values else ""
     row = "preceding it" if words == "preceded by" else ""
     row = f"({', '.join(filter(None, (row, by)))})" if row or by else ""
     if not by:
-        return Way(words, row)
-    return Way(f"joined {by} to" if words == "next to" else f"{words.removesuffix(' by')}, {by}, by", row)
+        return Connection(words, row)
+    return Connection(
+        f"joined {by} to" if words == "next to" else f"{words.removesuffix(' by')}, {by}, by", row
+    )
 
 
-def _bond_way(bond: Bond, aromatic: bool) -> Way:
+def _bond_way(bond: Bond, aromatic: bool) -> Connection:
     """Return the words for a bond; `aromatic` says that both atoms are known to be."""
     others = [words for feature, interval in bond.others if (words := condition_words(interval, feature))]
     extra = f" (by a bond with {listed(others, 'and')})" if others else ""
     if bond.types == frozenset(TYPES):
-        return Way(f"next to{extra}", extra.strip(" ()"))
+        return Connection(f"next to{extra}", extra.strip(" ()"))
     names = [_BOND_WORDS[kind] for kind in TYPES if kind in bond.types]
     if len(names) > 1:
         words = f"bonded ({listed(names)}) to{extra}"
-        return Way(words, f"({listed(names)} bond{extra})")
+        return Connection(words, f"({listed(names)} bond{extra})")
     kind = next(iter(bond.types))
     sign = "–" if aromatic and kind == AROMATIC else _SIGNS.get(kind, "")
     if aromatic and kind == SINGLE:
         sign = "–single-bonded "
     words = "attached to" if kind == SINGLE else f"{names[0]}-bonded to"
-    return Way(words + extra, f"{names[0]}-bonded{extra}", sign or f"–{names[0]}-bonded ")
+    return Connection(words + extra, f"{names[0]}-bonded{extra}", sign or f"–{names[0]}-bonded ")
 
 
 def _group_phrase(found: Found, further: list[str] | None, exact: bool) -> Phrase:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gdlnn.gdl.conditions import check_schema
 from gdlnn.gdl.phrases import Phrase, article, number_word
 from gdlnn.gdl.text import listed
-from gdlnn.gdl.units import Link, Unit, Units, Way
+from gdlnn.gdl.units import Connection, Link, Unit, Units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
 
-_MOST_TOLD = 8000  # maximum nodes and edges of a program that is described in words
+_MOST_DESCRIBED = 8000  # maximum nodes and edges of a program that is described in words
 _LONG = 4  # from this many units on, a chain is described as a row
 
 
@@ -33,7 +33,7 @@ def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
     graphs = "molecules" if schema is not None and schema.domain == "molecule" else "graphs"
     if not program.nodes:
         return f"All {graphs}."
-    if len(program.nodes) + len(program.edges) > _MOST_TOLD:  # too long to read, and slow to describe
+    if len(program.nodes) + len(program.edges) > _MOST_DESCRIBED:  # too long to read, and slow to describe
         counts = f"{len(program.nodes):,} nodes and {len(program.edges):,} edges"
         return f"{graphs.capitalize()} that contain a pattern of {counts}, too large for words."
     units = Units(program, schema, directed)
@@ -51,16 +51,16 @@ def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
 
 def _components(units: Units) -> list[list[int]]:
     """Return the connected components, each in the order of the units."""
-    seen: set[int] = set()
+    reached: set[int] = set()
     components = []
     for start in range(len(units.units)):
-        if start not in seen:
+        if start not in reached:
             members = [start]
-            seen.add(start)
+            reached.add(start)
             for u in members:
-                new = [link.other for link in units.units[u].links if link.other not in seen]
+                new = [link.other for link in units.units[u].links if link.other not in reached]
                 new = list(dict.fromkeys(new))
-                seen |= set(new)
+                reached |= set(new)
                 members += new
             components.append(sorted(members))
     return components
@@ -124,11 +124,11 @@ class _Component:
     def _grow(self, path: Sequence[int] = ()) -> None:
         """Grow the tree breadth first, along a path that begins at the root, if one is given."""
         order, done = [self.root, *path[1:]], {self.root, *path}
-        told: set[tuple[int, int, str]] = set()
+        described: set[tuple[int, int, str]] = set()
         for u, v in pairwise(path):  # with closures about, breadth first alone may reach it by other ways
             link = next(link for link in self._unit(u).links if link.other == v)
             self.children[u].append(link)
-            told.add(_edge(link))
+            described.add(_edge(link))
         for u in order:
             for link in self._unit(u).links:
                 key = _edge(link)
@@ -136,9 +136,9 @@ class _Component:
                     done.add(link.other)
                     order.append(link.other)
                     self.children[u].append(link)
-                    told.add(key)
-                elif key not in told:
-                    told.add(key)
+                    described.add(key)
+                elif key not in described:
+                    described.add(key)
                     self.closures.append((u, link))
         depth: dict[int, int] = {}
         for u in reversed(order):
@@ -167,7 +167,7 @@ class _Component:
             text = self._row()
         else:
             self._describe_branches([self.root])
-            text = self._plain(self.root, None, top=True)
+            text = self._in_words(self.root, None, top=True)
         ends = [
             f"{self._reference(u, link.here)} is {link.way.words} {self._reference(link.other, link.there)}"
             for u, link in self.closures
@@ -176,7 +176,7 @@ class _Component:
 
     def _describe_branches(self, without: Iterable[int]) -> None:
         """Describe all units except some, each with its branches; every text is taken up once."""
-        describe = self._formula if self.all.exact else self._plain
+        describe = self._formula if self.all.exact else self._in_words
         left_out = set(without)
         for u in reversed(self.order):
             if u not in left_out:
@@ -221,7 +221,7 @@ class _Component:
 
     # --- words --------------------------------------------------------------------------------------------
 
-    def _plain(self, u: int, came: Link | None, top: bool = False) -> str:
+    def _in_words(self, u: int, came: Link | None, top: bool = False) -> str:
         """Describe a unit with an article and its branches."""
         unit = self._unit(u)
         if unit.phrase is None:
@@ -231,8 +231,8 @@ class _Component:
         if not links:
             return text
         if unit.labelled:
-            said = [f"{self._label(unit, link)} {self._hanging([link])}" for link in links]
-            return f"{text} ({'; '.join(said)})"
+            branches = [f"{self._label(unit, link)} {self._hanging([link])}" for link in links]
+            return f"{text} ({'; '.join(branches)})"
         hanging = self._hanging(links)
         if unit.found is not None and hanging.startswith("attached to "):
             hanging = f"on {hanging.removeprefix('attached to ')}"
@@ -257,14 +257,14 @@ class _Component:
             by_way.setdefault(link.way.words, []).append(link)
         parts = []
         for words, some in by_way.items():
-            said: Counter[str] = Counter()
+            counts: Counter[str] = Counter()
             phrases: dict[str, Phrase | None] = {}
             for link in some:
                 text = self.texts.pop(link.other)
-                said[text] += 1
+                counts[text] += 1
                 leaf = not self.children[link.other] and link.other not in self.names
                 phrases[text] = self._unit(link.other).phrase if leaf else None
-            texts = [_many(text, n, phrases[text]) for text, n in said.items()]
+            texts = [_many(text, n, phrases[text]) for text, n in counts.items()]
             parts.append(f"{words} {listed(texts, 'and')}")
         return listed(parts, "and")
 
@@ -278,8 +278,8 @@ class _Component:
             way = self.all.ways[nodes[i - 1], v][0] if i else None
             items.append(self._item(text, way, self._on(u, v)))
         closing = self.all.ways[nodes[-1], nodes[0]][0]
-        said = closing.row if not self.all.exact or closing.sign != "–" else ""
-        close = f" ({said.strip('()')} to the first)" if said else ""
+        words = closing.row if not self.all.exact or closing.sign != "–" else ""
+        close = f" ({words.strip('()')} to the first)" if words else ""
         n = number_word(len(nodes))
         head = f"{n}-membered {aromatic}ring" if self.all.exact else f"ring of {n} {self.all.what}s"
         return f"{head}{self._name(u)}: {listed(self._runs(items), 'and')}{close}"
@@ -287,7 +287,7 @@ class _Component:
     def _on(self, u: int, v: int) -> list[Link]:
         return [link for link in self.children[u] if link.here == v]
 
-    def _item(self, text: str, way: Way | None, hanging: list[Link]) -> str:
+    def _item(self, text: str, way: Connection | None, hanging: list[Link]) -> str:
         """Describe one item of a row or ring, with its link to the previous one and its branches."""
         if self.all.exact:
             sign = "" if way is None or way.sign == "–" else way.sign
@@ -374,8 +374,8 @@ class _Component:
                 before = "single-bonded to"
             by_way.setdefault(before, Counter())[self.texts.pop(link.other)] += 1
         parts = []
-        for before, said in by_way.items():
-            words = [text if n == 1 else f"{number_word(n)} {text}" for text, n in said.items()]
+        for before, counts in by_way.items():
+            words = [text if n == 1 else f"{number_word(n)} {text}" for text, n in counts.items()]
             parts.append(f"{before} {listed(words, 'and')}")
         return f"{text} {listed(parts, 'and')}"
 
