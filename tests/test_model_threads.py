@@ -111,8 +111,20 @@ def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> Non
         torch.set_num_threads(threads)
 
 
-def test_threads_of_torch_are_limited_without_a_process_wide_setting() -> None:
-    assert network._thread_local_limits() is not None, "this torch lets a thread limit itself alone"
+def test_sums_do_not_depend_on_the_number_of_threads() -> None:
+    """A library of torch that is not limited would give other last bits here."""
+    threads = torch.get_num_threads()
+    a, b = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) for shape in ((7, 300), (300, 50)))
+    found = []
+    try:
+        for number in (1, 2, 3, 4, 8):
+            torch.set_num_threads(number)
+            with network.one_thread():
+                found.append(a @ b)
+            assert torch.get_num_threads() == number
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(one, found[0]) for one in found)
 
 
 def test_files_are_read_and_written_without_process_wide_settings(

@@ -25,8 +25,8 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 # Package to import name, where they differ.
 IMPORTED_AS = {"scikit-learn": "sklearn", "markupsafe": "markupsafe"}
-# Notebooks bring the first, and nothing asks for it elsewhere; scikit-learn cannot do without the others.
-BROUGHT_ALONG = {"IPython", "joblib", "threadpoolctl"}
+# Notebooks bring it, and nothing asks for it elsewhere.
+BROUGHT_ALONG = {"IPython"}
 
 
 def names_of(requirements: list[str]) -> set[str]:
