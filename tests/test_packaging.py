@@ -84,8 +84,6 @@ def test_what_is_imported_is_required() -> None:
         allowed = base | BROUGHT_ALONG
         if part == "server":
             allowed = allowed | names_of(extras["server"])
-        if part in ("cluster.py", "cluster_plugin.py"):
-            allowed = allowed | names_of(extras["cluster"])
         assert imports_of(file) <= allowed, file
     assert not base & whole, "an extra repeats a dependency"
 
