@@ -1,4 +1,4 @@
-"""Calls of mine(): bad arguments, early ends, executors, the bar, features to ignore."""
+"""Calls of mine(): bad arguments, early ends, processes, the bar, features to ignore."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 import pytest
 from rich.console import Console
 
-from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, mine, progress, workers
+from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, WorkerError, jobs, mine, progress
 from gdlnn.matching import match
 from gdlnn.mining import miner
 from reference.mining_cases import random_trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TREES = random_trees(40)
 MANY = random_trees(400, nodes=24)
@@ -116,23 +120,24 @@ def test_an_early_end_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> Non
     assert list(found) == list(mine(MANY, targets=rows))
 
 
-def test_ctrl_c_ends_with_what_is_done() -> None:
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("processes", [False, True])
+def test_ctrl_c_ends_with_what_is_done(tmp_path: Path, processes: bool) -> None:
+    checkpoint = tmp_path / "run"
 
     def press() -> None:
-        while signal.getsignal(signal.SIGINT) is before:  # until the descents begin
+        while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 4:
             time.sleep(0.01)
-        time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=press)
     thread.start()
-    found = mine(MANY)
+    with joblib.parallel_config("loky", n_jobs=2) if processes else nullcontext():
+        found = mine(MANY, checkpoint=checkpoint)
     thread.join()
     assert found.stopped_by == "interrupt"
     assert not found.complete
-    assert found.stats.tasks < 400
-    assert signal.getsignal(signal.SIGINT) is before
+    assert 0 < found.stats.tasks < 400
+    assert mine(MANY, checkpoint=checkpoint).to_text() == mine(MANY).to_text()
 
 
 def test_mining_works_off_the_main_thread() -> None:
@@ -140,37 +145,26 @@ def test_mining_works_off_the_main_thread() -> None:
         assert pool.submit(mine, TREES).result() == mine(TREES)
 
 
-# --- executors ---------------------------------------------------------------------------------------------
+# --- processes ---------------------------------------------------------------------------------------------
 
 
 def test_worker_processes_give_the_same_bytes() -> None:
-    expected = mine(TREES).to_text()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        found = mine(TREES, executor=pool)
-        assert found.to_text() == expected
-        assert found.stats.tasks == 40
-        assert mine(TREES, epsilon=1, executor=pool).to_text() == mine(TREES, epsilon=1).to_text()
+    with joblib.parallel_config("loky", n_jobs=2):
+        found = [mine(TREES, epsilon=epsilon) for epsilon in (0.1, 1)]
+    assert found[0].stats.tasks == 40
+    assert [one.to_text() for one in found] == [
+        mine(TREES, epsilon=epsilon).to_text() for epsilon in (0.1, 1)
+    ]
 
 
-def test_data_is_sent_to_a_worker_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_KEPT", {})
-    with_data: list[bool] = []
-
-    class Spy(Executor):
-        def __init__(self) -> None:
-            self.inner = ThreadPoolExecutor(1)
-
-        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
-            with_data.append(arguments[1] is not None)
-            return self.inner.submit(function, *arguments, **named)
-
-    spy = Spy()
-    assert mine(TREES, executor=spy).to_text() == mine(TREES).to_text()
-    assert sum(with_data) <= len(with_data) // 2
-    before = sum(with_data)
-    mine(TREES, executor=spy)
-    assert sum(with_data) == before  # known from the first call
-    spy.inner.shutdown()
+def test_data_is_unpacked_once_in_a_worker() -> None:
+    jobs._unpacked.cache_clear()
+    with joblib.parallel_config("threading", n_jobs=2):  # workers whose cache can be looked into
+        for _ in range(2):
+            assert list(jobs.run_jobs(len, list(range(40)), [()] * 20)) == [40] * 20
+    cache = jobs._unpacked.cache_info()
+    assert 1 <= cache.misses <= 2  # both threads may ask first
+    assert cache.hits >= 38
 
 
 def kill_worker(*_: Any) -> None:
@@ -178,18 +172,23 @@ def kill_worker(*_: Any) -> None:
 
 
 def test_a_dead_worker_is_reported() -> None:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        pool.submit(kill_worker)
-        with pytest.raises(MiningError, match="executor: a worker ended before its work was done"):
-            mine(TREES, executor=pool)
+    with (
+        joblib.parallel_config("loky", n_jobs=2),
+        pytest.raises(WorkerError, match="the worker processes are gone"),
+    ):
+        list(jobs.run_jobs(kill_worker, None, [()] * 4))
 
 
-def test_a_stopped_executor_run_keeps_what_is_done() -> None:
-    for limit in (0.5, 2, 8):  # a busy machine may finish nothing in half a second
-        with ThreadPoolExecutor(1) as pool:
-            found = mine(MANY, executor=pool, time_limit=limit)
-        if found.stats.tasks:
-            break
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = jobs._Shared.of("data")
+    monkeypatch.setattr(jobs, "package_version", lambda: "0.0")
+    with pytest.raises(WorkerError, match=r"a worker: expected gdlnn .*, as the caller has, got 0\.0"):
+        jobs._unpacked(shared)
+
+
+def test_the_time_limit_of_processes_keeps_what_is_done() -> None:
+    with joblib.parallel_config("loky", n_jobs=2):
+        found = mine(MANY, time_limit=0.2)
     assert found.stopped_by == "time limit"
     assert 0 < found.stats.tasks < 400
 

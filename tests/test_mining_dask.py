@@ -1,8 +1,7 @@
-"""Mining on a Dask cluster: the same bytes as here, whoever joins, leaves or dies."""
+"""Mining and predicting on a Dask cluster: the same bytes as here, whichever worker joins or dies."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,217 +10,136 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import pytest
 
-from gdlnn import (
-    GraphDataset,
-    MiningError,
-    WorkerError,
-    load_dataset,
-    make_ba_2motifs,
-    mine,
-    workers,
-)
-from gdlnn.cli import main
-from gdlnn.cluster import dask_executor
+from gdlnn import GraphDataset, WorkerError, load_dataset, make_ba_2motifs, mine
+from gdlnn.cli import main, options
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.model.representation import stream_predictions
 from reference.mining_cases import random_trees
 from reference.models import quick
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, on its way out
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when it closes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 
+class Cluster:
+    """A scheduler in this process, and workers that nobody restarts."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.workers = client, list[subprocess.Popen[bytes]]()
+
+    @property
+    def address(self) -> str:
+        return str(self.client.scheduler.address)
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", self.address]
+        given = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
+        self.workers.append(subprocess.Popen([*command, *given], stderr=subprocess.DEVNULL))
+
+    def replace(self) -> None:
+        """Kill the first worker and start another one."""
+        self.workers[0].send_signal(signal.SIGKILL)
+        self.start()
+
+
 @contextmanager
-def scheduler() -> Iterator[Any]:
-    """Run a scheduler without workers in this process; give a client."""
+def cluster(n_workers: int) -> Iterator[Cluster]:
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as scheduler,
+        distributed.Client(scheduler) as client,
     ):
-        yield client
-
-
-@contextmanager
-def worker_processes(
-    client: Any, n: int
-) -> Iterator[tuple[list[subprocess.Popen[bytes]], Callable[[], None]]]:
-    """Start workers that nobody restarts; give their processes, and a call that starts another one."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start() -> None:
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
-        options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
-        processes.append(
-            subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        )
-
-    for _ in range(n):
-        start()
-    client.wait_for_workers(n, timeout=60)
-    try:
-        yield processes, start
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+        found = Cluster(client)
+        try:
+            for _ in range(n_workers):
+                found.start()
+                client.wait_for_workers(len(found.workers), timeout=60)
+            yield found
+        finally:
+            for process in found.workers:
+                process.kill()
+                process.wait()
 
 
 def records(checkpoint: Path) -> int:
     return checkpoint.read_bytes().count(b"\n") - 1 if checkpoint.exists() else 0
 
 
-def mine_through_a_death(
-    dataset: GraphDataset, checkpoint: Path, after: int, **options: Any
-) -> tuple[str, int]:
-    """Mine on two workers; after so many records one is killed, and then another joins."""
-    sent: list[int] = []
-    with scheduler() as client, worker_processes(client, 2) as (processes, start):
+def check_mining_through_a_death(dataset: GraphDataset, checkpoint: Path, after: int) -> None:
+    """Mine on two workers, of which one is killed and replaced after so many records."""
+    expected = mine(dataset, n_jobs=2)
+    killed_at = []
+    with cluster(2) as workers, joblib.parallel_config("dask"):
 
         def disturb() -> None:
             while records(checkpoint) < after:
                 time.sleep(0.005)
-            processes[0].send_signal(signal.SIGKILL)
-            sent.append(records(checkpoint))
-            start()
+            workers.replace()
+            killed_at.append(records(checkpoint))
 
         thread = threading.Thread(target=disturb)
         thread.start()
-        found = mine(dataset, executor=client.get_executor(), checkpoint=checkpoint, **options)
+        found = mine(dataset, checkpoint=checkpoint)
         thread.join()
-        assert processes[0].wait() == -signal.SIGKILL
+    assert after <= killed_at[0] < expected.stats.tasks, "mining was over before the worker died"
     assert found.complete
-    return found.to_text(), sent[0]
+    assert found.to_text() == expected.to_text()
+    assert records(checkpoint) == expected.stats.tasks  # no result twice
 
 
-def test_a_killed_worker_and_a_new_one_change_nothing(tmp_path: Path) -> None:
-    dataset = random_trees(400, nodes=18)
-    expected = mine(dataset, n_jobs=2)
-    found, at = mine_through_a_death(dataset, tmp_path / "run", 100)
-    assert 100 <= at < expected.stats.tasks, "mining was over before the worker died"
-    assert found == expected.to_text()
-    assert records(tmp_path / "run") == expected.stats.tasks  # no result twice
-
-
-@pytest.mark.long
-def test_predictions_through_a_death(tmp_path: Path) -> None:
-    model = quick().fit(make_ba_2motifs(24, seed=8))
-    graphs = make_ba_2motifs(400, seed=9)
-    graphs.save(tmp_path / "d.gdlds")
-    with scheduler() as client, worker_processes(client, 2) as (processes, start):
-        batches = batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
-        answers = stream_predictions([model], batches, client.get_executor())
-        found = [next(answers)]
-        processes[0].send_signal(signal.SIGKILL)
-        start()
-        found += answers
-    labels = [one.label for answer in found for one in answer.predictions[0]]
-    assert labels == model.predict(graphs).tolist()
+def test_mining_through_the_death_of_a_worker(tmp_path: Path) -> None:
+    check_mining_through_a_death(random_trees(400, nodes=18), tmp_path / "run", 100)
 
 
 @pytest.mark.long
 @pytest.mark.data
-def test_the_whole_of_bbbp_through_a_death(data_dir: Path, tmp_path: Path) -> None:
+def test_the_whole_of_bbbp_through_the_death_of_a_worker(data_dir: Path, tmp_path: Path) -> None:
     train = load_dataset("BBBP", data_dir, download=False).split("paper")[0]
-    assert len(train) == 1631
-    expected = mine(train, n_jobs=2).to_text()
-    found, at = mine_through_a_death(train, tmp_path / "run", 600)
-    assert 600 <= at < 1500
+    check_mining_through_a_death(train, tmp_path / "run", 600)
+
+
+def test_predictions_through_the_death_of_a_worker(tmp_path: Path) -> None:
+    model = quick().fit(make_ba_2motifs(24, seed=8))
+    make_ba_2motifs(400, seed=9).save(tmp_path / "d.gdlds")
+
+    def batches() -> Any:
+        return batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
+
+    expected = list(stream_predictions([model], batches()))
+    with cluster(2) as workers, joblib.parallel_config("dask"):
+        answers = stream_predictions([model], batches())
+        found = [next(answers)]
+        workers.replace()
+        found += answers
     assert found == expected
 
 
-def test_data_goes_to_each_worker_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = random_trees(30)
-    sent: list[bool] = []
-    submit = workers.Workers.submit
-
-    def spied(self: workers.Workers, *arguments: Any, **options: Any) -> Any:
-        sent.append(bool(options.get("with_data")))
-        return submit(self, *arguments, **options)
-
-    monkeypatch.setattr(workers.Workers, "submit", spied)
-    with dask_executor("local:2") as (executor, said):
-        assert said == "2 worker processes on this machine"
-        found = mine(dataset, executor=executor)
-        assert found.to_text() == mine(dataset).to_text()
-        client = executor._client  # type: ignore[attr-defined]
-        kept = client.run(lambda: len(workers._KEPT))
-        assert list(kept.values()) == [1, 1]
-    assert sent
-    assert not any(sent)  # the scheduler had handed it out
-
-
-def test_a_lost_scheduler_is_told(tmp_path: Path) -> None:
-    dataset = random_trees(400, nodes=24)
-    checkpoint = tmp_path / "run"
-    cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    )
-    client = distributed.Client(cluster)
-
-    def end() -> None:
-        while records(checkpoint) < 5:
-            time.sleep(0.01)
-        client.close()
-
-    thread = threading.Thread(target=end)
-    thread.start()
-    with pytest.raises(MiningError, match="or the scheduler"):
-        mine(dataset, executor=client.get_executor(), checkpoint=checkpoint)
-    thread.join()
-    cluster.close()
-    assert records(checkpoint) >= 5
-
-
-@pytest.mark.long
-def test_a_job_that_kills_its_workers_is_named() -> None:
-    config = pytest.importorskip("dask").config
-    with config.set({"distributed.scheduler.allowed-failures": 0}), dask_executor("local:1") as (executor, _):
-        shared = workers.Shared("poison", lambda: b"", str)
-        with workers.Workers(executor, shared, "test") as crew:
-            done: workers.Done[Any, Any] = workers.Done(crew, _poison)
-            done.send((), blames=workers.BLAMES)
-            found: list[Any] = []
-            while not found:
-                found += [answer for _, answer in done.take(0.2)]
-    assert isinstance(found[0], workers.WorkerDiedError)
-
-
-def _poison(_: Any) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    random_trees(30).save(tmp_path / "trees.gdlds")
+def test_the_commands(tmp_path: Path) -> None:
+    trees = random_trees(30)
+    trees.save(tmp_path / "trees.gdlds")
     words = ["mine", str(tmp_path / "trees.gdlds"), "--part", "all", "-o", str(tmp_path / "p.gdl")]
-    with pytest.raises(SystemExit) as end:
-        main([*words, "--dask", "local:1"])
+    with cluster(2) as workers, pytest.raises(SystemExit) as end:
+        main([*words, "--dask", workers.address])
     assert end.value.code == 0
-    assert "1 worker processes on this machine" in capsys.readouterr().err
-    assert (tmp_path / "p.gdl").read_text() == mine(random_trees(30)).to_text()
-
-
-@pytest.mark.parametrize("where", ["local:", "local:none", "local:0", "local:-2"])
-def test_a_bad_number_of_processes(where: str) -> None:
-    with pytest.raises(WorkerError, match="expected local:N with a number"), dask_executor(where):
-        pass
+    assert (tmp_path / "p.gdl").read_text() == mine(trees).to_text()
 
 
 def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gdlnn.cluster.WAIT_SECONDS", 1)
+    monkeypatch.setattr(options, "DASK_SECONDS", 1)
     with (
-        pytest.raises(WorkerError, match="expected local:N or a scheduler"),
-        dask_executor("tcp://127.0.0.1:9"),
+        pytest.raises(WorkerError, match=r"--dask: expected the address of a scheduler.*127\.0\.0\.1:9"),
+        options.on_processes("tcp://127.0.0.1:9"),
     ):
         pass
     with (
-        scheduler() as client,
-        pytest.raises(WorkerError, match="expected at least one worker"),
-        dask_executor(client.scheduler.address),
+        cluster(0),
+        joblib.parallel_config("dask", wait_for_workers_timeout=1),
+        pytest.raises(WorkerError, match="no worker after 1 seconds"),
     ):
-        pass
+        mine(random_trees(30))

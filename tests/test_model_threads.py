@@ -8,6 +8,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 import pytest
 import torch
@@ -94,16 +95,16 @@ def test_fits_in_dask_threads_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> None:
-    """Predicting on an executor of threads, which share torch with the caller."""
+    """Predicting on threads, which share torch with the caller."""
     model = GDLNNClassifier(Neighbourhoods(), MLPHead(epochs=2), n_jobs=1, progress=False).fit(MOTIFS)
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
         MOTIFS.save(tmp_path / "d.gdlds")
         before = state_of_the_process()
-        with ThreadPoolExecutor(2) as executor:
-            batches = batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
-            answers = list(stream_predictions([model], batches, executor))
+        batches = batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
+        with joblib.parallel_config("threading", n_jobs=2):
+            answers = list(stream_predictions([model], batches))
         assert state_of_the_process() == before
         labels = [one.label for answer in answers for one in answer.predictions[0]]
         assert labels == model.predict(MOTIFS).tolist()
@@ -111,8 +112,20 @@ def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> Non
         torch.set_num_threads(threads)
 
 
-def test_threads_of_torch_are_limited_without_a_process_wide_setting() -> None:
-    assert network._thread_local_limits() is not None, "this torch lets a thread limit itself alone"
+def test_sums_do_not_depend_on_the_number_of_threads() -> None:
+    """A library of torch that is not limited would give other last bits here."""
+    threads = torch.get_num_threads()
+    a, b = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) for shape in ((7, 300), (300, 50)))
+    found = []
+    try:
+        for number in (1, 2, 3, 4, 8):
+            torch.set_num_threads(number)
+            with network.one_thread():
+                found.append(a @ b)
+            assert torch.get_num_threads() == number
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(one, found[0]) for one in found)
 
 
 def test_files_are_read_and_written_without_process_wide_settings(

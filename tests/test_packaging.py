@@ -25,8 +25,8 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 # Package to import name, where they differ.
 IMPORTED_AS = {"scikit-learn": "sklearn", "markupsafe": "markupsafe"}
-# Notebooks bring the first, and nothing asks for it elsewhere; scikit-learn cannot do without the others.
-BROUGHT_ALONG = {"IPython", "joblib", "threadpoolctl"}
+# Notebooks bring it, and nothing asks for it elsewhere.
+BROUGHT_ALONG = {"IPython"}
 
 
 def names_of(requirements: list[str]) -> set[str]:
@@ -84,8 +84,6 @@ def test_what_is_imported_is_required() -> None:
         allowed = base | BROUGHT_ALONG
         if part == "server":
             allowed = allowed | names_of(extras["server"])
-        if part in ("cluster.py", "cluster_plugin.py"):
-            allowed = allowed | names_of(extras["cluster"])
         assert imports_of(file) <= allowed, file
     assert not base & whole, "an extra repeats a dependency"
 

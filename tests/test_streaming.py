@@ -6,18 +6,18 @@ import csv
 import json
 import pickle
 import re
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+import time
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 import pytest
 
 from gdlnn import (
     DatasetError,
     GDLNNClassifier,
+    jobs,
     make_ba_2motifs,
-    workers,
 )
 from gdlnn.cli import main
 from gdlnn.cli import predict as predict_command
@@ -29,7 +29,6 @@ from reference.models import quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from concurrent.futures import Executor
     from pathlib import Path
 
     from gdlnn.datasets.jsonl import Widths
@@ -58,19 +57,20 @@ def test_packed_graphs_come_back_equal() -> None:
 def test_predictions_on_workers_are_those_of_here(model: GDLNNClassifier, tmp_path: Path) -> None:
     MOTIFS.save(tmp_path / "d.gdlds")
 
-    def answers(executor: Executor | None) -> list[BatchAnswer]:
-        batches = batched_dataset(str(tmp_path / "d.gdlds"), 5).batches
-        return list(stream_predictions([model], batches, executor))
+    def answers() -> list[BatchAnswer]:
+        return list(stream_predictions([model], batched_dataset(str(tmp_path / "d.gdlds"), 5).batches))
 
-    here = answers(None)
+    here = answers()
     assert [len(answer.rows) for answer in here] == [5, 5, 5, 5, 4]
     labels = [one.label for answer in here for one in answer.predictions[0]]
     assert labels == model.predict(MOTIFS).tolist()
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        assert answers(pool) == here
+    with joblib.parallel_config("loky", n_jobs=2):
+        assert answers() == here
 
 
-def test_batches_are_drawn_as_needed(model: GDLNNClassifier, tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_batches_are_drawn_as_needed(model: GDLNNClassifier, tmp_path: Path, n_jobs: int) -> None:
+    """However slowly predictions are taken, the number of batches in memory is bounded."""
     MOTIFS.save(tmp_path / "d.gdlds")
     (batch,) = batched_dataset(str(tmp_path / "d.gdlds"), 24).batches
     drawn: list[int] = []
@@ -80,12 +80,13 @@ def test_batches_are_drawn_as_needed(model: GDLNNClassifier, tmp_path: Path) -> 
             drawn.append(1)
             yield batch
 
-    with ThreadPoolExecutor(2) as executor:
-        answers = stream_predictions([model], endless(), executor)
+    with joblib.parallel_config("threading", n_jobs=n_jobs):
+        answers = stream_predictions([model], endless())
         for _ in range(3):
             assert len(next(answers).rows) == 24
+            time.sleep(0.3)
         answers.close()  # type: ignore[attr-defined]
-    assert len(drawn) <= 3 + 2 * workers.AHEAD + 2
+    assert len(drawn) <= jobs.WINDOW * n_jobs
 
 
 # --- gdlnn predict ------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@
     ├── MiningError (ValueError)         an invalid mining call, or a checkpoint of another run
     ├── ModelError (ValueError)          a model that cannot be trained, used, saved or loaded
     ├── ExplanationError (ValueError)    an explanation that cannot be made
-    ├── WorkerError (RuntimeError)       workers of an executor that are gone or cannot be reached
+    ├── WorkerError (RuntimeError)       worker processes that are gone or cannot be reached
     ├── WriteError (OSError)             a file that cannot be written; an existing file is unchanged
     ├── ServerError (ValueError)         a request that cannot be answered, or a server that cannot start
     └── MissingExtraError (ImportError)  an optional dependency that is not installed
@@ -115,7 +115,7 @@ class ServerError(GDLNNError, ValueError):
 
 
 class WorkerError(GDLNNError, RuntimeError):
-    """Workers of an executor that are gone or cannot be reached."""
+    """Worker processes that are gone or cannot be reached."""
 
 
 class WriteError(GDLNNError, OSError):

@@ -161,12 +161,10 @@ def _handled_signals() -> Iterator[Stop]:
     def end(number: int, frame: FrameType | None) -> None:
         stop.signal = number
         handler = signal.getsignal(signal.SIGINT)
-        mining = sys.modules.get("gdlnn.mining.miner")
         if callable(handler):
             handler(signal.SIGINT, frame)
-        # Shells ignore Ctrl-C in background jobs of scripts: then mining has no handler for it.
-        elif mining is None or not mining.ask_to_stop():
-            raise KeyboardInterrupt
+        else:
+            raise KeyboardInterrupt  # shells ignore Ctrl-C in background jobs of scripts
 
     # Keep `nohup` working.
     wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

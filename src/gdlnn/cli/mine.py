@@ -60,7 +60,7 @@ def mine(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which to stop; finished programs are kept.")
     ] = None,
-    dask: Annotated[str | None, opt.dask("Mine")] = None,
+    dask: opt.Dask = None,
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished descents")] = None,
     split: opt.Split = "auto",
     part: Annotated[opt.Part, typer.Option(help="Which part of the split to mine.")] = "train",
@@ -100,7 +100,7 @@ def mine(
         _write(found_programs, found_programs.summary(), kept, output, as_json=as_json, quiet=quiet)
         return
     n_bags = _bags(bags)
-    with opt.executor_of(dask, "" if quiet else "mining") as executor:
+    with opt.on_processes(dask):
         programs = mine_programs(
             graphs,
             epsilon=epsilon,
@@ -113,7 +113,6 @@ def mine(
             seed=seed,
             time_limit=time_limit,
             checkpoint=checkpoint,
-            executor=executor,
             progress=not quiet,
         )
     _write(programs, programs.summary(), kept, output, as_json=as_json, quiet=quiet)

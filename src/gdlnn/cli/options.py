@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,18 +22,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gdlnn.cli.terminal import echo
-from gdlnn.cluster import dask_executor
 from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset, trained_smiles_column
 from gdlnn.datasets.tu import tu_prefix
-from gdlnn.errors import DatasetError, MiningError, WriteError
+from gdlnn.errors import DatasetError, MiningError, WorkerError, WriteError, require
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Executor
 
     from gdlnn.graphs import GraphDataset
 
+DASK_SECONDS = 30
+"""How long to wait for a scheduler to answer."""
 Dataset = Annotated[
     str,
     typer.Argument(
@@ -93,6 +93,10 @@ Technique = Annotated[
     typer.Option(help="contribution, lime or kernel_shap.", show_default="contribution"),
 ]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Number of threads; -1 for all CPU cores.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler: tcp://HOST:8786."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -117,12 +121,6 @@ Quiet = Annotated[bool, quiet("Print no progress messages.")]
 def checkpoint(what: str) -> Any:
     """Return the option --checkpoint; `what` says what the file or folder is for."""
     return typer.Option(help=f"{what}; run the same command again to resume.")
-
-
-def dask(verb: str) -> Any:
-    """Return the option --dask of a command that does `verb`."""
-    where = "N local processes, or the scheduler at an address"
-    return typer.Option(metavar="local:N|ADDRESS", help=f"{verb} on a Dask cluster: {where}.")
 
 
 # --- what commands do with them -----------------------------------------------------------------------------
@@ -276,23 +274,23 @@ def not_in_smarts(data: GraphDataset) -> tuple[str, ...]:
 
 
 @contextmanager
-def executor_of(dask: str | None, says: str = "") -> Iterator[Executor | None]:
-    """Connect to the cluster of --dask and give its executor; give None without the option.
+def on_processes(dask: str | None, jobs: int = 1) -> Iterator[None]:
+    """Set joblib's processes: those of the cluster of --dask, else `jobs` of this machine."""
+    import joblib  # late: --help need not wait for it
 
-    Parameters
-    ----------
-    dask
-        The value of the option.
-    says
-        What the cluster is used for, printed to standard error; empty for no line.
-    """
     if dask is None:
-        yield None
+        with joblib.parallel_config("loky", n_jobs=jobs) if jobs != 1 else nullcontext():
+            yield
         return
-    with dask_executor(dask) as (executor, where):
-        if says:
-            echo(f"{says} on {where}", err=True)
-        yield executor
+    distributed = require("distributed", "cluster", "Running on a Dask cluster")
+    try:
+        client = distributed.Client(dask, timeout=DASK_SECONDS)
+    except (OSError, ValueError) as error:
+        raise WorkerError(
+            f"--dask: expected the address of a scheduler such as tcp://HOST:8786, got {dask!r}: {error}"
+        ) from error
+    with client, joblib.parallel_config("dask"):
+        yield
 
 
 def print_json(value: Any) -> None:

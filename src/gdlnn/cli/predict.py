@@ -12,6 +12,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from gdlnn.cli import options as opt
 from gdlnn.cli.terminal import counted, echo, were
 from gdlnn.datasets.resolve import batched_dataset
@@ -44,8 +46,10 @@ def predict(
     id_: opt.Id = None,
     encoding: opt.Encoding = "utf-8",
     root: opt.Root = None,
-    jobs: opt.Jobs = -1,
-    dask: Annotated[str | None, opt.dask("Predict")] = None,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", help="Number of processes for a large table; -1: one per CPU core.")
+    ] = -1,
+    dask: opt.Dask = None,
     as_json: opt.Json = False,
     quiet: Annotated[bool, opt.quiet("Print no progress bar and no summary.")] = False,
 ) -> None:
@@ -60,18 +64,16 @@ def predict(
 
     _check_output(output, model, dataset, as_json=as_json)
     models = load_models(model)
-    for one in models.values():
-        one.set_params(n_jobs=jobs)
     started = time.monotonic()
     with ExitStack() as stack:
         source = stack.enter_context(opt.given_input(dataset))
         data = _input(source, next(iter(models.values())), smiles, id_, encoding, root)
         table = PredictionTable(models, data, ending=_ending(output))
-        executor = stack.enter_context(opt.executor_of(dask, "" if quiet else "predicting"))
+        stack.enter_context(opt.on_processes(dask, jobs))
         advance = stack.enter_context(_progress(not quiet and not as_json))
         write = stack.enter_context(_opened(output))
         write(table.header())
-        for answer in stream_predictions(list(models.values()), data.batches, executor):
+        for answer in stream_predictions(list(models.values()), data.batches):
             write(table.add(answer))
             advance(table.n_rows)
         if not table.n_graphs:

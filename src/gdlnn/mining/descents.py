@@ -1,44 +1,35 @@
-"""Running descents: on threads of this process, or in chunks on the workers of an executor."""
+"""Running descents: on threads of this process, or on the processes that joblib is set to use."""
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn import _core
-from gdlnn.errors import MiningError, WorkerError
-from gdlnn.graphs.arrays import GraphSet, pack_graphs, unpack_graphs
+from gdlnn.graphs.arrays import GraphSet, PackedGraphs, pack_graphs, unpack_graphs
 from gdlnn.graphs.identity import fingerprint
+from gdlnn.jobs import run_jobs
 from gdlnn.mining.results import TaskResult
-from gdlnn.version import package_version
-from gdlnn.workers import POLL, Done, Shared, WorkerDiedError, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from concurrent.futures import Executor
 
     from gdlnn.graphs import Graph, Schema
     from gdlnn.mining.settings import Settings
     from gdlnn.mining.tasks import Task
 
-CHUNK_SECONDS = 0.5
-"""Target time of a chunk: long compared with sending it, short because it cannot be stopped."""
-SECONDS_PER_THREAD = 0.02
-"""With many workers chunks are longer, so that the caller handles at most 50 per second."""
-MAX_CHUNK = 4096
-"""Maximum number of tasks per chunk."""
+POLL = 0.1
+"""Seconds between checks of the clock and of Ctrl-C."""
 Codes = npt.NDArray[np.int32]
-Chunk = tuple["Settings", "Sequence[Task]", "Sequence[int]"]
 
 
 @dataclass
 class MiningData:
-    """Labelled graphs, encoded for the core on first use; other processes are sent only the arrays."""
+    """Labelled graphs, encoded for the core on first use; pickles hold the graphs in small arrays."""
 
     graphs: Sequence[Graph]
     codes: Codes
@@ -54,28 +45,9 @@ class MiningData:
         """The graphs in the core's encoding."""
         return GraphSet(self.graphs)
 
-    def pack(self) -> bytes:
-        """Return the data that a worker needs, in small arrays."""
-        return pickle.dumps(
-            (
-                package_version(),
-                pack_graphs(self.graphs),
-                self.codes,
-                self.n_labels,
-                self.schema,
-                self.fingerprint,
-            )
-        )
-
-    @classmethod
-    def unpack(cls, data: bytes) -> MiningData:
-        """Read what `pack` gave; a worker with another version of gdlnn is an error."""
-        version, graphs, *rest = pickle.loads(data)
-        if version != package_version():
-            raise WorkerError(
-                f"a worker: expected gdlnn {version}, as the caller has, got {package_version()}"
-            )
-        return cls(unpack_graphs(graphs), *rest)
+    def __reduce__(self) -> tuple[Any, ...]:
+        packed = pack_graphs(self.graphs)
+        return _unpacked, (packed, self.codes, self.n_labels, self.schema, self.fingerprint)
 
     def nominal(self, of: Literal["node", "edge"]) -> npt.NDArray[np.bool_]:
         """Return which features of nodes or edges are nominal; without a schema none is."""
@@ -87,14 +59,18 @@ class MiningData:
         return np.array([feature.kind == "nominal" for feature in features], dtype=bool)
 
 
+def _unpacked(packed: PackedGraphs, *rest: Any) -> MiningData:
+    return MiningData(unpack_graphs(packed), *rest)
+
+
 class Run(Protocol):
     """Tasks being mined."""
 
     def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as descents finish, or an empty list after `POLL` seconds, until all are done."""
+        """Yield results as descents finish, until all are done."""
 
     def stop(self) -> None:
-        """Start no more tasks; running ones are dropped or finished."""
+        """Start no more descents; running ones are dropped or finished."""
 
 
 def start_job(data: MiningData, settings: Settings, tasks: Sequence[Task], n_threads: int) -> _core.MiningJob:
@@ -145,88 +121,26 @@ class LocalRun:
         self._job.stop()
 
 
-def mine_chunk(
-    data: MiningData, settings: Settings, tasks: Sequence[Task], numbers: Sequence[int]
-) -> list[TaskResult]:
-    """Mine some tasks in a worker."""
-    run = LocalRun(data, settings, tasks, numbers, 1)
-    return [result for batch in run.results() for result in batch]
+def mine_task(data: MiningData, settings: Settings, task: Task, number: int) -> TaskResult:
+    """Mine one task in a worker."""
+    ((result,),) = (found for found in LocalRun(data, settings, [task], [number], 1).results() if found)
+    return result
 
 
-class ExecutorRun:
-    """Tasks mined by the workers of an executor: any of `concurrent.futures`, or a Dask cluster's.
-
-    The size of a chunk depends on the time of earlier ones; towards the end chunks become small, so that
-    the workers finish together. A chunk whose workers die repeatedly is cut into single tasks, so that
-    the error can name the target.
-    """
+class ProcessRun:
+    """Tasks mined by the processes that joblib is set to use, on this machine or on a cluster."""
 
     def __init__(
-        self,
-        executor: Executor,
-        data: MiningData,
-        settings: Settings,
-        tasks: Sequence[Task],
-        numbers: Sequence[int],
+        self, data: MiningData, settings: Settings, tasks: Sequence[Task], numbers: Sequence[int]
     ) -> None:
-        shared = Shared(data.fingerprint, data.pack, MiningData.unpack)
-        self._workers = Workers(executor, shared, "mine")
-        self._settings, self._tasks, self._numbers = settings, tasks, numbers
-        self._next = 0
-        self._seconds, self._finished = 0.0, 0
-        self._done: Done[Chunk, list[TaskResult]] = Done(self._workers, mine_chunk)
-        self._stopped = False
+        self._data, self._stopped = data, False
+        self._jobs = ((settings, *job) for job in zip(tasks, numbers, strict=True) if not self._stopped)
 
     def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as chunks finish."""
-        try:
-            with self._workers:
-                while self._done or (self._next < len(self._tasks) and not self._stopped):
-                    self._fill()
-                    nothing = True
-                    for chunk, found in self._done.take(POLL):
-                        nothing = False
-                        yield self._taken(chunk, found)
-                    if nothing:
-                        yield []
-        except WorkerError as error:
-            raise MiningError(str(error)) from error
-        finally:
-            self.stop()
-
-    def _fill(self) -> None:
-        while not self._stopped and self._next < len(self._tasks) and len(self._done) < self._workers.room:
-            size = self._size()
-            chosen = slice(self._next, self._next + size)
-            self._done.send((self._settings, self._tasks[chosen], self._numbers[chosen]))
-            self._next += size
-
-    def _size(self) -> int:
-        """Return how many tasks the next chunk has."""
-        n_threads = self._workers.n_threads
-        left = len(self._tasks) - self._next
-        fair = -(-left // (2 * n_threads))
-        if not self._finished:
-            return min(fair, 2)
-        wanted = max(CHUNK_SECONDS, SECONDS_PER_THREAD * n_threads)
-        per_task = max(self._seconds / self._finished, 1e-6)
-        return max(1, min(int(wanted / per_task), fair, MAX_CHUNK))
-
-    def _taken(self, chunk: Chunk, found: list[TaskResult] | WorkerDiedError) -> list[TaskResult]:
-        if isinstance(found, WorkerDiedError):
-            settings, tasks, numbers = chunk
-            if len(tasks) == 1:
-                raise MiningError(
-                    f"mine: executor: target {tasks[0].graph}: its workers die repeatedly: {found}"
-                ) from found
-            for task, number in zip(tasks, numbers, strict=True):
-                self._done.send((settings, [task], [number]))
-            return []
-        self._seconds += sum(result.seconds for result in found)
-        self._finished += len(found)
-        return found
+        """Yield results as descents finish."""
+        for result in run_jobs(mine_task, self._data, self._jobs, ordered=False):
+            yield [result]
 
     def stop(self) -> None:
-        """Cancel the chunks that have not begun, and wait for those that run, which are short."""
+        """Submit no more descents; those submitted are finished."""
         self._stopped = True
-        self._done.stop()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.jobs import has_processes
 from gdlnn.matching import n_threads_for
 from gdlnn.mining.bags import Bags, bag_rows, mine_in_bags, n_bags
-from gdlnn.mining.descents import ExecutorRun, LocalRun, MiningData, Run
+from gdlnn.mining.descents import LocalRun, MiningData, ProcessRun, Run
 from gdlnn.mining.hidden_features import find_hidden
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header
@@ -39,8 +37,6 @@ from gdlnn.progress import progress_bar
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from concurrent.futures import Executor
-    from types import FrameType
 
     from gdlnn.graphs import GraphDataset
 
@@ -63,7 +59,6 @@ def mine(
     bags: Bags = None,
     time_limit: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    executor: Executor | None = None,
     progress: bool = True,
 ) -> ProgramSet:
     """Mine programs from labelled graphs: one descent from every target, by the paper's Algorithm 3.
@@ -100,7 +95,8 @@ def mine(
         Maximum steps of one search while mining. A search that runs out counts as no match until the program
         has lost a node; the support of a finished program is counted again with a much larger budget.
     n_jobs
-        Number of threads; -1 for all CPU cores.
+        Number of threads; -1 for all CPU cores. Within ``joblib.parallel_config("loky", n_jobs=…)`` or
+        ``joblib.parallel_config("dask")``, their processes mine instead.
     seed
         Seed of the choice of targets and bags.
     bags
@@ -111,8 +107,6 @@ def mine(
         Seconds after which mining stops; finished programs are returned.
     checkpoint
         A file to which finished descents are appended. The same call resumes from it.
-    executor
-        Workers that mine in place of the threads of this process.
     progress
         Show a bar in terminals and notebooks.
 
@@ -139,8 +133,7 @@ def mine(
             step_budget=step_budget,
             seed=seed,
         )
-        workers = n_threads_for(jobs) if executor is None else executor
-        found = _mine(graphs, start, settings, ignore, workers, file, _Clock(seconds), progress=progress)
+        found = _mine(graphs, start, settings, ignore, jobs, file, _Clock(seconds), progress=progress)
         return found.filter(least) if least > 1 else found
 
     if bags is None:
@@ -155,13 +148,13 @@ def _mine(
     targets: IntArray,
     settings: Settings,
     ignore: Sequence[str],
-    workers: Executor | int,
+    n_jobs: int | None,
     checkpoint: str | os.PathLike[str] | None,
     clock: _Clock,
     *,
     progress: bool,
 ) -> ProgramSet:
-    """Mine from the given rows, by an executor or on a number of threads."""
+    """Mine from the given rows."""
     labels, codes = checked_labels(dataset)
     hidden = find_hidden(dataset, ignore)
     seen = hidden.hide(dataset)
@@ -170,9 +163,9 @@ def _mine(
 
     def start(numbers: Sequence[int]) -> Run:
         tasks = [plan.tasks[number] for number in numbers]
-        if isinstance(workers, int):
-            return LocalRun(data, settings, tasks, numbers, workers)
-        return ExecutorRun(workers, data, settings, tasks, numbers)
+        if has_processes():
+            return ProcessRun(data, settings, tasks, numbers)
+        return LocalRun(data, settings, tasks, numbers, n_threads_for(n_jobs))
 
     with ExitStack() as stack:
         saved: Checkpoint | None = None
@@ -215,50 +208,6 @@ class _Clock:
         )
 
 
-@dataclass
-class _Interrupt:
-    pressed: bool = False
-
-
-@contextmanager
-def _listening() -> Iterator[_Interrupt]:
-    """Record a first Ctrl-C instead of raising it, so that no record is cut in half; a second one raises.
-
-    A handler that is not Python's own stays in place, and threads get no signals anyway.
-    """
-    interrupt = _Interrupt()
-    main = threading.current_thread() is threading.main_thread()
-    found = signal.getsignal(signal.SIGINT)
-    if not main or found not in (signal.default_int_handler, signal.SIG_IGN):
-        yield interrupt
-        return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if interrupt.pressed:
-            signal.default_int_handler(number, frame)
-        interrupt.pressed = True
-
-    if found is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, note)
-    _LISTENING.append(note)
-    try:
-        yield interrupt
-    finally:
-        _LISTENING.remove(note)
-        if found is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, found)
-
-
-_LISTENING: list[Callable[[int, FrameType | None], None]] = []
-
-
-def ask_to_stop() -> bool:
-    """Stop mining in this process as Ctrl-C would, if that is ignored; return whether any is running."""
-    if _LISTENING:
-        _LISTENING[-1](signal.SIGINT, None)
-    return bool(_LISTENING)
-
-
 def _run_tasks(
     start: Callable[[Sequence[int]], Run],
     n_tasks: int,
@@ -272,19 +221,20 @@ def _run_tasks(
     if not left:
         return None
     stopped_by = None
-    with _listening() as interrupt:
-        run = start(left)
-        try:
-            for batch in run.results():
-                results.update((result.task, result) for result in batch)
-                if saved is not None:
-                    saved.add(batch)
-                report(batch)
-                if stopped_by is None and (interrupt.pressed or clock.over()):
-                    stopped_by = "interrupt" if interrupt.pressed else "time limit"
-                    run.stop()
-        finally:
-            run.stop()
+    run = start(left)
+    try:
+        for batch in run.results():
+            results.update((result.task, result) for result in batch)
+            if saved is not None:
+                saved.add(batch)
+            report(batch)
+            if stopped_by is None and clock.over():
+                stopped_by = "time limit"
+                run.stop()
+    except KeyboardInterrupt:  # a record cut short by it is dropped when the checkpoint is read
+        stopped_by = "interrupt"
+    finally:
+        run.stop()
     if len(results) == n_tasks:
         return None
     logger.warning(

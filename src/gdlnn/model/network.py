@@ -6,20 +6,20 @@ threads is set only for the calling thread. So fits in several threads give the 
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import threadpoolctl
 import torch
 from scipy.sparse import csr_array, issparse
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import LibController, ThreadpoolController
 from torch import nn
 from torch.nn.functional import linear, log_softmax, one_hot, relu
 from torch.nn.utils import skip_init
@@ -29,7 +29,7 @@ from gdlnn.model.head import class_weights
 from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gdlnn.model.head import MLPHead
 
@@ -159,17 +159,32 @@ class HeadNetwork(nn.Module):
 # --- threads and devices ----------------------------------------------------------------------------------
 
 
+class _TorchMKL(LibController):  # type: ignore[misc]
+    """MKL inside torch, which threadpoolctl does not know; its limit is that of the calling thread."""
+
+    user_api = "torch"
+    internal_api = "torch_mkl"
+    filename_prefixes = ("libtorch_cpu",)
+    check_symbols = ("MKL_Set_Num_Threads_Local",)
+
+    def get_num_threads(self) -> int:
+        """Return the limit of this thread; 0 for none."""
+        before: int = self.dynlib.MKL_Set_Num_Threads_Local(0)
+        self.set_num_threads(before)
+        return before
+
+    def set_num_threads(self, num_threads: int) -> None:
+        """Limit this thread."""
+        self.dynlib.MKL_Set_Num_Threads_Local(num_threads)
+
+    def get_version(self) -> None:
+        """Return no version: torch does not say."""
+
+
 @cache
-def _thread_local_limits() -> tuple[Callable[[int], int], Callable[[int], Any]] | None:
-    """Return the functions that limit MKL and OpenMP in the calling thread; None in a build without them."""
-    folders = (Path(torch.__file__).parent / "lib", Path(torch.__file__).parent.parent / "torch.libs")
-    try:
-        openmp = ctypes.CDLL(str(next(file for folder in folders for file in folder.glob("libgomp*"))))
-        mkl = ctypes.CDLL(str(folders[0] / "libtorch_cpu.so"))
-        limits = mkl.MKL_Set_Num_Threads_Local, openmp.omp_set_num_threads
-    except (OSError, StopIteration, AttributeError):
-        return None
-    return limits
+def _threads() -> ThreadpoolController:
+    threadpoolctl.register(_TorchMKL)
+    return ThreadpoolController().select(user_api=["openmp", "torch"])
 
 
 @contextmanager
@@ -177,26 +192,11 @@ def one_thread() -> Iterator[None]:
     """Run torch on one thread, and restore the number of threads.
 
     Batches are small, so a second thread costs more than it gains, and the order of sums, hence every
-    last bit, depends on the number of threads. `torch.set_num_threads` would also decide for threads that
-    start in the meantime; it is used only where torch was built without MKL or GNU OpenMP.
+    last bit, depends on the number of threads. `torch.set_num_threads` would also decide for other threads.
     """
-    threads = torch.get_num_threads()  # also settles torch's own number for this thread, before it is changed
-    limits = _thread_local_limits()
-    if limits is None:
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
-        return
-    set_mkl, set_openmp = limits
-    before = set_mkl(1)
-    set_openmp(1)
-    try:
+    torch.get_num_threads()  # at its first use in a thread, torch sets its own number there
+    with _threads().limit(limits=1):
         yield
-    finally:
-        set_mkl(before)
-        set_openmp(threads)
 
 
 def generator_of(seed: int, device: torch.device) -> torch.Generator:

@@ -5,23 +5,21 @@ Memory does not grow with the length of a stream: only a few batches are in memo
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.io.frames import data_frame, html_table
+from gdlnn.jobs import run_jobs
 from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import check_probabilities
-from gdlnn.workers import Shared, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Executor
 
     from gdlnn.datasets.resolve import Batch
     from gdlnn.graphs import Graph
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+FEW_BATCHES = 4
+"""An input of fewer batches is predicted sooner than other processes have started."""
 
 
 class Prediction(NamedTuple):
@@ -213,30 +213,17 @@ class BatchAnswer:
     predictions: list[list[Prediction]]
 
 
-def shared_model(model: Any) -> Shared:
-    """Return a fitted model as shared data for the workers of an executor."""
-    packed = pickle.dumps(model)
-    return Shared(hashlib.sha256(packed).hexdigest(), lambda: packed, unpack_model)
+def stream_predictions(models: Sequence[GraphClassifier], batches: Iterable[Batch]) -> Iterator[BatchAnswer]:
+    """Yield the predictions of batches of an input, in order.
 
-
-def unpack_model(data: bytes) -> Any:
-    """Read a model in a worker, which has one thread for it.
-
-    torch is not configured: the worker may be a thread of the caller's process. Predicting uses one thread.
+    A long input is read and predicted by the processes that `joblib.parallel_config` sets.
     """
-    model = pickle.loads(data)
-    for one in model if isinstance(model, list) else [model]:
-        if "n_jobs" in one.get_params(deep=False):
-            one.set_params(n_jobs=1)
-    return model
-
-
-def stream_predictions(
-    models: Sequence[GraphClassifier], batches: Iterable[Batch], executor: Executor | None = None
-) -> Iterator[BatchAnswer]:
-    """Yield the predictions of batches of an input; the workers of an executor also read them."""
-    items = ((batch,) for batch in batches)
-    yield from ordered(executor, shared_model(list(models)), list(models), predict_batch, items, "predict")
+    rest = iter(batches)
+    first = list(islice(rest, FEW_BATCHES))
+    if len(first) < FEW_BATCHES:
+        yield from (predict_batch(models, batch) for batch in first)
+    else:
+        yield from run_jobs(predict_batch, list(models), ((batch,) for batch in chain(first, rest)))
 
 
 def predict_batch(models: Sequence[GraphClassifier], batch: Batch) -> BatchAnswer:
