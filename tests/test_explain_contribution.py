@@ -130,13 +130,6 @@ def test_a_prediction_without_a_reason_says_so() -> None:
     assert "Nothing is highlighted" in words
 
 
-def test_the_seed_makes_no_difference() -> None:
-    model = model_with("forest")
-    first = [e.to_json() for e in model.explain(TEST.graphs[:3], seed=1)]
-    second = [{**e.to_json(), "seed": 1} for e in model.explain(TEST.graphs[:3], seed=2)]
-    assert first == second
-
-
 def test_a_part_is_not_enough_only_because_everything_is() -> None:
     """Where the baseline alone gives the class, a part must move the prediction by itself."""
     assert moves(0.9, 0.95, None)

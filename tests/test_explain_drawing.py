@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
-from gdlnn.drawing import Marks, Outline, draw_graph, draw_program, layout
-from gdlnn.drawing.contour import contour
-from gdlnn.drawing.marks import LEVELS, signed
+from gdlnn.drawing import Marks, draw_graph, draw_program, layout
+from gdlnn.drawing.marks import LEVELS
 from gdlnn.drawing.style import palettes
 from gdlnn.explain import Explanation
 from gdlnn.explain.pictures import draw_explanation, explanation_page
@@ -88,16 +87,6 @@ def test_nodes_do_not_lie_on_one_another() -> None:
     assert np.abs(apart[:2].mean(axis=0) - apart[2:].mean(axis=0)).max() > 0.9
 
 
-def test_rings_are_drawn_without_crossings() -> None:
-    from gdlnn.drawing.layout import _crossings
-
-    for n in (4, 5, 6, 10):
-        ring = np.array([(i, (i + 1) % n) for i in range(n)])
-        assert _crossings(layout(n, ring), ring) == 0
-    square = np.array([[0.0, 0], [1, 1], [0, 1], [1, 0]])
-    assert _crossings(square, np.array([(0, 1), (2, 3)])) == 1
-
-
 def test_molecules_are_drawn_as_molecules() -> None:
     chem = pytest.importorskip("rdkit.Chem")
     graph = molecule_graph(chem.MolFromSmiles("c1ccccc1[N+](=O)[O-]"), name="nitrobenzene")
@@ -152,20 +141,6 @@ def test_programs_as_diagrams() -> None:
     assert "arrow" in draw_program(Program.parse("node x node y edge (x, y)"), directed=True)
     assert parsed(draw_program(Program.parse("node x edge (x, x)"))) is not None
     assert "and 2 more" in draw_program(Program.parse(f"node x <{', '.join(['[1, 1]'] * 5)}>"))
-
-
-def test_boxes_of_a_diagram_do_not_overlap() -> None:
-    program = motif_model().programs_[0].program
-    boxes = [
-        tuple(float(node.attrib[key]) for key in ("x", "y", "width", "height"))
-        for node in parsed(draw_program(program, motif_data()[0].schema)).iter()
-        if node.tag.endswith("rect") and node.attrib.get("rx")
-    ]
-    assert len(boxes) == len(program.nodes)
-    for i, (x, y, w, h) in enumerate(boxes):
-        for other_x, other_y, other_w, other_h in boxes[:i]:
-            apart = (x >= other_x + other_w, other_x >= x + w, y >= other_y + other_h, other_y >= y + h)
-            assert any(apart)
 
 
 def test_pages_hold_everything_themselves(tmp_path: Path) -> None:
@@ -246,41 +221,6 @@ def test_stereo_is_drawn_where_the_smiles_has_it() -> None:
     assert draw_graph(plain, smiles="C[C@H](N)C(=O)O").svg("") == right
 
 
-def test_aromatic_rings_have_kekule_bonds() -> None:
-    benzene = path_data(draw_graph(molecule("c1ccccc1")).svg(""), "b")
-    assert benzene.count("M") == 9
-    cyclohexane = path_data(draw_graph(molecule("C1CCCCC1")).svg(""), "b")
-    assert cyclohexane.count("M") == 6
-
-
-def test_a_map_has_two_hues_and_outlines_three_lines() -> None:
-    graph = molecule("c1ccccc1[N+](=O)[O-]")
-    scores = [0.0, 0.001, -0.3, 0, 0, 0.2, 1.0, 0.5, -1.0]
-    outlines = tuple(Outline(i, (i, i + 1), ((i, i + 1),), f"part {i}") for i in range(1, 5))
-    svg = draw_graph(graph, Marks(scores, outlines)).svg("")
-    looks = [e.attrib.get("class", "") for e in parsed(svg).iter()]
-    assert looks.count(f"f{LEVELS}") == looks.count(f"g{LEVELS}") == 1
-    assert sum(look[:1] in ("f", "g") and look[1:].isdigit() for look in looks) == 5
-    assert [look for look in looks if look.startswith("o ")] == ["o p1 o1", "o p2 o2", "o p3 o3", "o p4"]
-    words = "".join(parsed(svg).itertext())
-    assert "part 3" in words
-    assert "part 4" not in words  # it lights up when it is pointed at
-    assert "+1.0" in words
-    assert "−1.0" in words
-
-
-def test_an_outline_goes_around_its_nodes_and_no_others() -> None:
-    ring = np.array([(28 * np.cos(a), 28 * np.sin(a)) for a in np.arange(6) * np.pi / 3])
-    places = np.vstack([ring, [(84.0, 0.0)]])
-    edges = [(i, (i + 1) % 6) for i in range(6)]
-    (loop,) = contour(places, range(6), edges, 10)  # one line: the hole in the middle has none
-    gaps = np.linalg.norm(np.array(loop)[:, None] - ring[None], axis=2)
-    assert 9 <= gaps.min() <= 10.5
-    assert np.abs(loop).max() < 45
-    assert len(contour(places, [0, 6], [], 10)) == 2
-    assert contour(places, [], [], 10) == []
-
-
 def test_pictures_have_no_styles_of_their_own_but_files_do() -> None:
     picture = draw_graph(molecule("CC(=O)[O-]"), Marks([0.5, -0.2, 0.1, 1.0]))
     inside, alone = picture.svg("t"), picture.document("t")
@@ -312,31 +252,6 @@ def test_labels_can_be_read_on_every_colour_of_the_map() -> None:
         assert min(contrast(colours["ink"], code) for code in under) >= 4.5
         for name in ("quiet", "line-1", "line-2", "line-3", "cross"):
             assert contrast(colours[name], colours["paper"]) >= 4.5
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (1.44, "+1.4"),
-        (-0.0316, "−0.032"),
-        (12.3, "+12"),
-        (0.0, "0"),
-        (-0.996, "−1.0"),
-        (9.96, "+10"),
-        (0.06, "+0.060"),
-    ],
-)
-def test_numbers_have_two_figures(value: float, shown: str) -> None:
-    assert signed(value) == shown
-
-
-def test_names_in_place_of_codes() -> None:
-    schema = Schema((Feature("kind", "nominal", {1: "helix", 2: "sheet"}),), ())
-    graph = Graph([[1.0], [2.0], [1.0]], [(0, 1), (1, 2)], schema=schema)
-    svg = draw_graph(graph).svg("")
-    shown = [e.text for e in parsed(svg).iter() if e.tag.endswith("text")]
-    assert shown == ["helix", "sheet", "helix"]
-    assert "kind sheet" in svg  # the tooltip
 
 
 # --- what an explanation shows ------------------------------------------------------------------------------
@@ -428,7 +343,6 @@ def test_pages_allow_nothing_inline() -> None:
 
 
 def test_a_program_over_molecules_is_drawn_by_its_example() -> None:
-    pytest.importorskip("rdkit.Chem")
     program = Program.parse(
         "node n <atom = N, charge = 1> node o <atom = O, charge = -1> edge (n, o) <bond = single>",
         MOLECULE_SCHEMA,

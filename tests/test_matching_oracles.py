@@ -1,4 +1,4 @@
-"""The matcher against outside oracles: PL4XGL's truth tables, networkx and rustworkx."""
+"""The matcher against outside oracles: PL4XGL's truth tables and networkx."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
 from reference import conflicts
-from reference.oracles import load_truth_table, networkx_count, rustworkx_count
+from reference.oracles import load_truth_table, networkx_count
 from reference.random_cases import Shape, planted_program, random_graph, random_program
 
 if TYPE_CHECKING:
@@ -52,10 +52,9 @@ def random_pair(seed: int, directed: bool, disconnected: bool) -> tuple[Program,
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("disconnected", [False, True])
-def test_networkx_and_rustworkx_count_the_same(directed: bool, disconnected: bool, n_cases: float) -> None:
+def test_networkx_counts_the_same(directed: bool, disconnected: bool, n_cases: float) -> None:
     for seed in range(int(120 * n_cases)):
         program, graph = random_pair(seed, directed, disconnected)
         found = program.count(graph)
         message = f"seed {seed}\n{program}\n{graph.node_features.tolist()}\n{graph.edges.tolist()}"
         assert found == networkx_count(program, graph), message
-        assert found == rustworkx_count(program, graph), message

@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, mine, progress, workers
+from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, mine, progress
 from gdlnn.matching import match
 from gdlnn.mining import miner
 from reference.mining_cases import random_trees
@@ -152,27 +150,6 @@ def test_worker_processes_give_the_same_bytes() -> None:
         assert mine(TREES, epsilon=1, executor=pool).to_text() == mine(TREES, epsilon=1).to_text()
 
 
-def test_data_is_sent_to_a_worker_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_KEPT", {})
-    with_data: list[bool] = []
-
-    class Spy(Executor):
-        def __init__(self) -> None:
-            self.inner = ThreadPoolExecutor(1)
-
-        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
-            with_data.append(arguments[1] is not None)
-            return self.inner.submit(function, *arguments, **named)
-
-    spy = Spy()
-    assert mine(TREES, executor=spy).to_text() == mine(TREES).to_text()
-    assert sum(with_data) <= len(with_data) // 2
-    before = sum(with_data)
-    mine(TREES, executor=spy)
-    assert sum(with_data) == before  # known from the first call
-    spy.inner.shutdown()
-
-
 def kill_worker(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -211,16 +188,6 @@ def test_the_bar_shows_in_terminals_alone(
     shown = screen.getvalue()
     assert "40/40" in shown
     assert f"descents, {len(found)} programs" in shown
-
-
-def test_mining_needs_no_lark() -> None:
-    code = (
-        "import sys; sys.modules['lark'] = None\n"
-        "from gdlnn import Graph, GraphDataset, mine\n"
-        "found = mine(GraphDataset([Graph([[1.0], [2.0]], [[0, 1]]), Graph([[2.0]], [])], [0, 1]))\n"
-        "assert found.to_text() and 'torch' not in sys.modules and 'rich' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.DEVNULL)
 
 
 def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as_it_is() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TREES = random_trees(30)
-KILLS, LONG_KILLS = 10, 50
+KILLS, LONG_KILLS = 4, 50
 
 # What a killed and resumed process does: mine the saved dataset, then write the file. Given a number of
 # records and of seconds it kills itself when so many more are written and so much time has passed.
@@ -58,7 +58,6 @@ def run(folder: Path, *kill: object) -> int:
 
 
 def test_kills_at_random_points_and_the_same_bytes(tmp_path: Path, n_cases: float) -> None:
-    """Ten kills, fifty in the long run."""
     wanted = KILLS if n_cases == 1 else LONG_KILLS
     dataset = random_trees(200, nodes=18)
     dataset.save(tmp_path / "data.gdlnn")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from gdlnn import GraphDataset, ProgramSet, mine
 from gdlnn.datasets import load_dataset
 from gdlnn.matching import match
-from repro.comparison import objective, random_programs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,33 +46,3 @@ def test_mutag_recounted(mutag: GraphDataset, epsilon: float | str, strategy: st
     loaded = ProgramSet.load(tmp_path / "mutag.gdl")
     assert loaded == programs
     recount(loaded, mutag)
-
-
-def test_mutag_on_any_number_of_threads(mutag: GraphDataset) -> None:
-    assert len({mine(mutag, n_jobs=jobs).to_text() for jobs in (1, 2, 8)}) == 1
-
-
-def pairwise(table: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> float:
-    """Return the objective as it is written: one pair of graphs after another, all at once."""
-    similar = (table[:, None, :] == table[None, :, :]).mean(axis=2)
-    return float((similar * np.where(y[:, None] == y[None, :], 1, -1)).sum())
-
-
-def test_the_objective_on_mutag_is_above_that_of_random_programs(mutag: GraphDataset) -> None:
-    y = np.asarray(mutag.y)
-    for k in (10, 30):
-        top = mine(mutag, n_jobs=2).top(k)
-        sizes = [len(item.program.nodes) for item in top]
-        chance = [objective(random_programs(mutag, k, seed, sizes), mutag, y) for seed in range(3)]
-        assert objective(top, mutag, y) > 1.5 * max(chance)
-
-
-def test_the_objective_on_bbbp_is_what_it_says(data_dir: Path) -> None:
-    # No order is asked for here: with three of four graphs of one label, programs that match nothing come
-    # out above those that tell some graphs of that label from all of the other. docs/mining.md has figures.
-    train = train_part(data_dir, "BBBP")
-    y = np.asarray(train.y)
-    top = mine(train, targets=range(40), n_jobs=2).top(20)
-    chance = random_programs(train, 20, sizes=[len(item.program.nodes) for item in top])
-    for programs in (top.programs, chance):
-        assert objective(programs, train, y) == pytest.approx(pairwise(match(programs, train), y))

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, MinedProgram, MiningError, Program, ProgramSet, Schema, mine
-from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.matching import match
 from gdlnn.mining.program_set import SetInfo
 from gdlnn.mining.settings import MOST_TARGETS
 from gdlnn.mining.tasks import choose_targets
 from reference import mining as reference
-from reference.mining_cases import mining_case, random_trees, renumbered
-from reference.random_cases import random_graph, random_shape
+from reference.mining_cases import mining_case, random_trees
+from reference.random_cases import renumbered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -280,19 +279,3 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.gdl").write_bytes(b"\xff\xfe")
     with pytest.raises(MiningError, match=r"x\.gdl: expected GDL text"):
         ProgramSet.load(tmp_path / "x.gdl")
-
-
-def test_components_are_those_of_the_reference() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        shape = random_shape(rng)
-        graphs = [random_graph(rng, shape, 12, density=float(rng.choice([0.05, 0.1, 0.2]))) for _ in range(8)]
-        edges, links = np.zeros((0, 2), dtype=int), np.zeros((0, shape.n_edge_features))
-        graphs.append(Graph(np.zeros((9, shape.n_node_features)), edges, links, directed=shape.directed))
-        arrays = GraphArrays.of(graphs)
-        roots, offsets = arrays.components(), arrays.node_offsets
-        for graph, first, last in zip(graphs, offsets[:-1], offsets[1:], strict=True):
-            parts = [
-                [int(v) for v in np.flatnonzero(roots[first:last] == r)] for r in np.unique(roots[first:last])
-            ]
-            assert parts == reference.components(graph)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -21,8 +19,6 @@ from gdlnn import (
     GDLNNClassifier,
     Graph,
     GraphDataset,
-    Mined,
-    MLPHead,
     ModelError,
     Schema,
     load_model,
@@ -218,24 +214,6 @@ def test_early_stopping_when_asked(motifs: GraphDataset) -> None:
     assert model.choice_["training"] == "early stopping on 16 graphs"
 
 
-def test_the_recipe_of_the_paper() -> None:
-    paper = GDLNNClassifier.paper(seed=3)
-    search, head = paper.vocabulary, paper.head
-    assert isinstance(search, Mined)
-    assert isinstance(head, MLPHead)
-    assert (search.epsilon, search.k, paper.pooled, head.ensemble_size, paper.seed) == (0.1, 1.0, False, 1, 3)
-    assert (head.epochs, head.patience, head.early_stopping) == (500, 100, True)
-    other = GDLNNClassifier.paper(epsilon=1, k=5, epochs=7, learning_rate=0.1, hidden=(3, 2))
-    assert isinstance(other.vocabulary, Mined)
-    assert isinstance(other.head, MLPHead)
-    assert (other.vocabulary.epsilon, other.vocabulary.k) == (1, 5)
-    assert (other.head.epochs, other.head.learning_rate, other.head.hidden) == (7, 0.1, (3, 2))
-
-
-def test_the_constructor_stays_small() -> None:
-    assert len(GDLNNClassifier().get_params(deep=False)) <= 14
-
-
 @pytest.mark.parametrize(
     ("fit", "words"),
     [
@@ -267,15 +245,6 @@ def test_graphs_of_another_kind_are_refused(fitted: GDLNNClassifier) -> None:
         fitted.predict([Graph([[1.0], [2.0]], [(0, 1)], directed=True)])
     with pytest.raises(NotFittedError):
         quick().predict([Graph([[1.0]], [])])
-
-
-def test_importing_the_package_loads_neither_torch_nor_scikit_learn() -> None:
-    code = (
-        "import sys, gdlnn, gdlnn.mining, gdlnn.cli;"
-        "print([m for m in ('torch', 'sklearn', 'captum', 'rdkit') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(("quantity", "expected"), [(False, False), (True, True)])

@@ -18,7 +18,6 @@ from gdlnn import (
 from gdlnn.graphs import interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
-from repro.pl4xgl import PL4XGLClassifier
 
 Chem = pytest.importorskip("rdkit.Chem")
 SMILES = [f"{'C' * n}{end}" for n in range(2, 8) for end in ("O", "N", "OC", "NC", "Cl", "F")]
@@ -58,7 +57,6 @@ def test_all_ways_to_give_molecules_say_the_same(model: GDLNNClassifier) -> None
 
 
 def test_graphs_of_other_libraries() -> None:
-    pytest.importorskip("networkx")
     pytest.importorskip("torch_geometric")
     rng = np.random.default_rng(0)
     graphs = [
@@ -127,16 +125,10 @@ def test_a_frame_is_not_a_column(model: GDLNNClassifier) -> None:
         model.predict(pandas.DataFrame({"smiles": SMILES}))
 
 
-def test_the_logical_classifier_takes_smiles_too() -> None:
-    model = PL4XGLClassifier(progress=False).fit(SMILES[:12], LABELS[:12])
-    assert model.predict(SMILES[0]).tolist() == [1]
-
-
 # --- tables -------------------------------------------------------------------------------------------------
 
 
 def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
-    pytest.importorskip("pandas")
     graphs = [MoleculeReader().graph(Chem.MolFromSmiles(text), name=text) for text in SMILES]
     data = GraphDataset(
         graphs, LABELS, smiles=SMILES, columns={"note": ["<b>"] * 36}, reading=MoleculeReader()

@@ -99,15 +99,6 @@ def test_a_card_without_programs_predicts_the_shares(tmp_path: Path) -> None:
     )
 
 
-def test_explanations_are_exact() -> None:
-    model = GDLNNClassifier(head="scorecard", progress=False).fit(TRAIN)
-    rows = {row.column: row for row in scorecard_rows(model)}
-    for e in model.explain(TEST.graphs, n_features=30):
-        for column, weight in zip(e.indices, e.weights, strict=True):
-            sign = 1 if rows[column].label == e.target else -1
-            assert weight == pytest.approx(sign * rows[column].contribution, abs=1e-6)
-
-
 def test_several_classes_have_a_card_each() -> None:
     _, data = three_classes()
     model = GDLNNClassifier(head=ScorecardHead(max_programs=9), progress=False).fit(data)

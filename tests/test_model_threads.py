@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 import torch
 
 from gdlnn import GDLNNClassifier, MLPHead, Neighbourhoods, make_ba_2motifs
@@ -22,13 +21,15 @@ from gdlnn.model.representation import stream_predictions
 if TYPE_CHECKING:
     from pathlib import Path
 
-MOTIFS = make_ba_2motifs(40, seed=0)
-SEEDS = (0, 1, 2, 0, 1, 2)
+    import pytest
+
+MOTIFS = make_ba_2motifs(24, seed=0)
+SEEDS = (0, 1, 0, 1)
 
 
 def bytes_of_fit(folder: Path, seed: int, name: str) -> bytes:
     """Return the model file of a fit with dropout and an ensemble."""
-    head = MLPHead(epochs=8, ensemble_size=2)
+    head = MLPHead(epochs=3, ensemble_size=2)
     file = folder / f"{name}-{seed}.gdlnn"
     GDLNNClassifier(Neighbourhoods(), head, seed=seed, n_jobs=1, progress=False).fit(MOTIFS).save(file)
     return file.read_bytes()
@@ -77,20 +78,6 @@ def test_random_numbers_drawn_beside_a_fit_change_neither(tmp_path: Path) -> Non
             drawn.append(torch.rand(1000).sum().item())
         assert fitting.result() == alone
     assert len(set(drawn)) == 1
-
-
-@pytest.mark.long
-def test_fits_in_dask_threads_give_the_same_bytes(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    alone = {seed: bytes_of_fit(tmp_path, seed, "alone") for seed in set(SEEDS)}
-    with distributed.Client(
-        n_workers=1, threads_per_worker=4, processes=False, dashboard_address=None
-    ) as client:
-        futures = [
-            client.submit(bytes_of_fit, tmp_path, seed, f"dask{n}", pure=False)
-            for n, seed in enumerate(SEEDS)
-        ]
-        assert client.gather(futures) == [alone[seed] for seed in SEEDS]
 
 
 def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> None:

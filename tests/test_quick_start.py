@@ -27,7 +27,6 @@ def lines() -> list[list[str]]:
 def test_the_quick_start_runs_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("rdkit")
     for name in ("molecules.csv", "new.csv"):
         shutil.copy(ROOT / "examples" / "molecules.csv", tmp_path / name)
     monkeypatch.chdir(tmp_path)
@@ -43,7 +42,6 @@ def test_the_quick_start_runs_as_it_stands(
 
 
 def test_the_program_of_the_readme_is_gdl() -> None:
-    pytest.importorskip("rdkit")
     schema = gdlnn.load_smiles(ROOT / "examples" / "molecules.csv", label="active").schema
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"`(node [^`]+)`", text)

@@ -103,7 +103,6 @@ def test_a_published_split_must_cover_the_data() -> None:
 
 
 def test_scaffolds_stay_together() -> None:
-    pytest.importorskip("rdkit")
     rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1", "c1ccoc1"]
     smiles = [ring + tail for ring in rings for tail in ("C", "CC", "CCC", "O", "N", "CO", "CN", "F")]
     dataset = make(len(smiles), smiles=smiles)
@@ -118,7 +117,6 @@ def test_scaffolds_stay_together() -> None:
 
 
 def test_a_scaffold_split_keeps_rdkit_quiet(capfd: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rdkit")
     # RDKit warns about a hydrogen without neighbours and about invalid SMILES.
     split = make(4, smiles=["[H+].[Cl-]", "[H].c1ccccc1", "CCO", "C1CC1"]).split("scaffold")
     assert sum(len(part) for part in split) == 4
@@ -189,7 +187,6 @@ def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptur
 
 
 def test_a_salt_goes_with_its_twin_of_another_scaffold() -> None:
-    pytest.importorskip("rdkit")
     acid = "Cc1ccc(cc1)S(=O)(=O)O"
     smiles = [f"{'C' * (i - (i % 4 == 3) + 1)}N" + (f".{acid}" if i % 4 == 3 else "") for i in range(40)]
     dataset = with_twins(40, smiles=smiles)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.readers import READERS, sound_files
-from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema, mine
+from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema
 from gdlnn.cli import main
 from gdlnn.datasets.load import read_split
 from gdlnn.errors import GDLNNError, GraphError, require
@@ -230,14 +230,3 @@ def test_a_library_that_cannot_be_loaded_is_not_called_missing(monkeypatch: pyte
     with pytest.raises(MissingExtraError, match=r"nonesuch, which is not installed\. Install it with"):
         require("nonesuch.part", "chem", "Reading")
     assert "nonesuch" not in sys.modules
-
-
-def test_garbage_in_checkpoints_of_mining(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    mine(TREES, checkpoint=path)
-    header, first, *_ = path.read_bytes().splitlines(keepends=True)
-    sound = json.loads(first.partition(b" ")[2])
-    for changes in ({"score": float("nan")}, {"tests": -3}, {"support": "5,3"}, {"seconds": float("inf")}):
-        path.write_bytes(header + record({**sound, **changes}))
-        with pytest.raises(MiningError, match="is not a valid result"):
-            mine(TREES, checkpoint=path)
