@@ -14,7 +14,8 @@ import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
 from gdlnn.drawing import Marks, draw_graph, draw_program, layout
-from gdlnn.drawing.marks import LEVELS
+from gdlnn.drawing.contour import contour
+from gdlnn.drawing.marks import LEVELS, signed
 from gdlnn.drawing.style import palettes
 from gdlnn.explain import Explanation
 from gdlnn.explain.pictures import draw_explanation, explanation_page
@@ -87,27 +88,12 @@ def test_nodes_do_not_lie_on_one_another() -> None:
     assert np.abs(apart[:2].mean(axis=0) - apart[2:].mean(axis=0)).max() > 0.9
 
 
-def test_molecules_are_drawn_as_molecules() -> None:
-    chem = pytest.importorskip("rdkit.Chem")
-    graph = molecule_graph(chem.MolFromSmiles("c1ccccc1[N+](=O)[O-]"), name="nitrobenzene")
-    program = Program.parse("node x <atom = N> node y <atom = O> edge (x, y)", MOLECULE_SCHEMA)
-    e = explanation_of(graph, program)
-    svg = draw_explanation(e)
-    assert parsed(svg) is not None
-    words = "".join(parsed(svg).itertext())
-    assert "N⁺" in words or "⁺N" in words  # charges are drawn
-    assert "O⁻" in words or "⁻O" in words
-    assert path_data(svg, "b").count("M") >= graph.n_edges
-    assert "class='o p1 o1'" in svg
-    # An atom that is no element is drawn as a plain graph.
-    schema = Schema((Feature("atom", "nominal", {1: "Xx"}),), (), domain="molecule")
-    odd = Graph([[1.0], [1.0]], [(0, 1)], schema=schema)
-    plain = draw_explanation(explanation_of(odd, Program.parse("node x <[1, 1]>")))
-    assert "class='n on'" in plain
-    assert "class='b'" not in plain
-
-
 def test_graphs_of_every_kind_can_be_drawn() -> None:
+    schema = Schema((Feature("atom", "nominal", {1: "Xx"}),), (), domain="molecule")
+    no_element = Graph([[1.0], [1.0]], [(0, 1)], schema=schema)
+    plain_nodes = draw_explanation(explanation_of(no_element, Program.parse("node x <[1, 1]>")))
+    assert "class='n on'" in plain_nodes
+    assert "class='b'" not in plain_nodes
     loop = Graph([[1.0], [2.0], [3.0]], [(0, 0), (0, 1)], directed=True)
     program = Program.parse("node x <[1, 1]> node y edge (x, y)")
     svg = draw_explanation(explanation_of(loop, program))
@@ -169,17 +155,6 @@ def test_names_cannot_break_out_of_the_markup() -> None:
     assert "<script>" not in page
     assert "<img>" not in page
     assert parsed(e.draw()) is not None
-
-
-def test_a_box_counts_the_conditions_it_leaves_out() -> None:
-    names = ("a rather long feature", "b", "another long feature", "c", "d")
-    schema = Schema(node=tuple(Feature(name) for name in names))
-    program = Program([("x", [(1, 1)] * 5)])
-    drawn = parsed(draw_program(program, schema)).iter()
-    words = [element.text or "" for element in drawn if not element.tag.endswith("title")]
-    text = " ".join(" ".join(words).split())
-    left_out = int(text.split(" more")[0].rsplit("and ", 1)[1])
-    assert left_out == sum(f"{name} 1" not in text for name in names) > 0
 
 
 # --- the renderer -------------------------------------------------------------------------------------------
@@ -254,6 +229,20 @@ def test_labels_can_be_read_on_every_colour_of_the_map() -> None:
             assert contrast(colours[name], colours["paper"]) >= 4.5
 
 
+@pytest.mark.parametrize(("value", "shown"), [(-0.0316, "−0.032"), (12.3, "+12"), (0.0, "0"), (9.96, "+10")])
+def test_numbers_have_two_figures(value: float, shown: str) -> None:
+    assert signed(value) == shown
+
+
+def test_an_outline_goes_around_its_nodes_and_no_others() -> None:
+    angles = np.arange(6) * np.pi / 3
+    places = np.vstack([28 * np.stack([np.cos(angles), np.sin(angles)], axis=1), [(84.0, 0.0)]])
+    (loop,) = contour(places, range(6), [(i, (i + 1) % 6) for i in range(6)], 10)  # the hole has none
+    assert np.abs(loop).max() < 45
+    assert len(contour(places, [0, 6], [], 10)) == 2
+    assert contour(places, [], [], 10) == []
+
+
 # --- what an explanation shows ------------------------------------------------------------------------------
 
 
@@ -317,16 +306,6 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
         assert "Without any pattern" in changed._repr_html_()
 
 
-def test_where_no_pattern_speaks_nothing_is_outlined() -> None:
-    e = nitro_explanation(baseline_probability=0.9, added=0.1, scores=(-0.1,) * 10, nodes=())
-    assert not e.has_reason
-    page = explanation_page([e]).replace("\u00a0", " ")
-    assert "No pattern speaks strongly for it: without any pattern the model says 90 %" in page
-    assert "o1'" not in page
-    assert "methyl group" in page  # what came nearest to the other class
-    assert "nitro group" in page  # what is for it, but lies where nothing adds up
-
-
 def test_pages_allow_nothing_inline() -> None:
     page = explanation_page(
         [nitro_explanation(graph=nitro_explanation().graph._relabelled(MOLECULE_SCHEMA, "<b>"))]
@@ -340,22 +319,6 @@ def test_pages_allow_nothing_inline() -> None:
 
 
 # --- programs over molecules ------------------------------------------------------------------------------
-
-
-def test_a_program_over_molecules_is_drawn_by_its_example() -> None:
-    program = Program.parse(
-        "node n <atom = N, charge = 1> node o <atom = O, charge = -1> edge (n, o) <bond = single>",
-        MOLECULE_SCHEMA,
-    )
-    svg = draw_program(program, MOLECULE_SCHEMA, example=("CCCCCc1ccc(cc1)[N+](=O)[O-]", (11, 13)))
-    root = parsed(svg)
-    assert svg == draw_program(program, MOLECULE_SCHEMA, example=("CCCCCc1ccc(cc1)[N+](=O)[O-]", [11, 13]))
-    assert "nitrogen" in next(e.text or "" for e in root.iter() if e.tag.endswith("title"))
-    assert svg.count("class='hit'") == 2  # what is matched
-    assert path_data(svg, "b").count("M") == 1  # its bond
-    assert path_data(svg, "b q").count("M") > 6  # the ring is shown in grey, the chain is cut off
-    assert "rx='8'" not in svg  # no boxes
-    assert not re.search(r"(href|src|url)\s*[=(]", svg)
 
 
 def test_a_program_without_an_example_is_drawn_from_its_conditions() -> None:

@@ -136,16 +136,6 @@ def test_counterfactuals_where_the_model_adds_structure_features() -> None:
             assert model.predict([one.rest])[0] == one.new_prediction != one.prediction
 
 
-def test_an_empty_explanation_says_so() -> None:
-    model = motif_model()
-    found = [e for e in model.explain(TEST.graphs, "lime", n_features=1) if e.is_empty]
-    assert found
-    for e in found:
-        assert e.nodes == ()
-        assert "absence decided" in e.describe()
-        assert Explanation.from_json(json.dumps(e.to_json())) == e
-
-
 def test_global_explanations() -> None:
     model = motif_model()
     found = explain_model(model, TEST)

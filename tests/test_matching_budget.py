@@ -16,7 +16,6 @@ from gdlnn import Graph, MatchError, Program, UnknownMatchError, _core
 from gdlnn.gdl.matching import fitted_batch
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
-from reference.random_cases import planted_program, random_graph, random_program, random_shape
 
 
 def path(n: int) -> Graph:
@@ -32,29 +31,6 @@ def ladder(n: int) -> Graph:
 
 
 HARD_PROGRAM, HARD_GRAPH = Program.from_graph(path(35)), ladder(16)
-
-
-def random_table(seed: int) -> tuple[list[Program], GraphSet]:
-    rng = np.random.default_rng(seed)
-    shape = random_shape(rng)
-    graphs = [random_graph(rng, shape, 14) for _ in range(60)]
-    programs = [random_program(rng, shape, 8) for _ in range(6)]
-    programs += [planted_program(rng, graph, 10) for graph in graphs[:6]]
-    return programs, GraphSet(graphs)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_threads_change_nothing(seed: int) -> None:
-    programs, graphs = random_table(100 + seed)
-    for budget in (None, 1, 4, 16):
-        one = match(programs, graphs, n_jobs=1, step_budget=budget, return_unknown=True)
-        for n_jobs in (2, 8, -1):
-            other = match(programs, graphs, n_jobs=n_jobs, step_budget=budget, return_unknown=True)
-            assert np.array_equal(one[0], other[0])
-            assert np.array_equal(one[1], other[1])
-    counts = [count_matches(programs, graphs, n_jobs=n_jobs) for n_jobs in (1, 2, 8)]
-    assert np.array_equal(counts[0], counts[1])
-    assert np.array_equal(counts[0], counts[2])
 
 
 def test_a_hard_question_is_unknown_within_a_budget() -> None:

@@ -90,15 +90,6 @@ def test_a_file_cut_anywhere_is_resumed(tmp_path: Path) -> None:
         assert sorted(record.get("task", -1) for record in records(path)) == list(range(-1, 30))
 
 
-def test_a_finished_run_is_read_and_not_repeated(tmp_path: Path) -> None:
-    first = mine(TREES, checkpoint=tmp_path / "run")
-    content = (tmp_path / "run").read_bytes()
-    again = mine(TREES, checkpoint=tmp_path / "run")
-    assert again == first
-    assert (again.stats.tests, again.stats.tasks) == (first.stats.tests, first.stats.tasks)
-    assert (tmp_path / "run").read_bytes() == content
-
-
 def test_a_stopped_run_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
     dataset = random_trees(150, nodes=18)
     stopped = mine(dataset, checkpoint=tmp_path / "run", time_limit=0.02)

@@ -199,17 +199,6 @@ def test_a_set_is_a_sequence(programs: ProgramSet) -> None:
 # --- views and files ---------------------------------------------------------------------------------------
 
 
-def test_views(programs: ProgramSet) -> None:
-    assert repr(programs).startswith("<ProgramSet of 'random trees': ")
-    text = programs.summary()
-    assert f"{len(programs)} programs from 40 of 40 graphs of random trees" in text
-    assert re.search(r"ring: \d+ programs for 14 graphs, best score 0\.\d{4}", text)
-    assert "ε = 0.1, greedy, connected" in text
-    table = programs.describe(3)
-    assert "score" in table
-    assert len(re.findall(r"^│ +\d", table, re.MULTILINE)) == 3
-
-
 def test_saved_and_loaded_is_the_same(programs: ProgramSet, tmp_path: Path) -> None:
     path = tmp_path / "trees.gdl"
     programs.save(path)

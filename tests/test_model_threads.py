@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +12,12 @@ import torch
 
 from gdlnn import GDLNNClassifier, MLPHead, Neighbourhoods, make_ba_2motifs
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.datasets.text import read_numbers
-from gdlnn.io.atomic import atomic_write
 from gdlnn.model import network
 from gdlnn.model.representation import stream_predictions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
 
 MOTIFS = make_ba_2motifs(24, seed=0)
 SEEDS = (0, 1, 0, 1)
@@ -100,23 +96,3 @@ def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> Non
 
 def test_threads_of_torch_are_limited_without_a_process_wide_setting() -> None:
     assert network._thread_local_limits() is not None, "this torch lets a thread limit itself alone"
-
-
-def test_files_are_read_and_written_without_process_wide_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("a setting of the whole process was changed")
-
-    (tmp_path / "numbers.txt").write_text("1\n2\n")
-    mask = os.umask(0o027)
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(warnings, "simplefilter", never)
-            patch.setattr(os, "umask", never)
-            assert read_numbers(tmp_path / "numbers.txt").tolist() == [[1], [2]]
-            with atomic_write(tmp_path / "out") as file:
-                file.write(b"x")
-    finally:
-        os.umask(mask)
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o640

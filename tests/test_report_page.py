@@ -13,10 +13,7 @@ import numpy as np
 import pytest
 
 from gdlnn import GraphDataset
-from gdlnn.drawing import Marks, draw_graph
-from gdlnn.drawing import picture as pictures
 from gdlnn.errors import DatasetError
-from gdlnn.explain.pictures import explanation_outlines
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
 from reference.report_models import HOSTILE, molecules, motifs, three_classes
 
@@ -109,18 +106,6 @@ def test_programs_are_counted_as_the_model_matches_them(
         assert row["odds_interval"][0] < row["odds_ratio"] < row["odds_interval"][1]
     weights = [abs(row["weight"]) for row in report["programs"]]
     assert weights == sorted(weights, reverse=True)
-
-
-def test_what_is_enough_gets_the_prediction_by_itself(
-    fitted: tuple[GDLNNClassifier, GraphDataset], report: dict[str, Any]
-) -> None:
-    model, test = fitted
-    assert sum(card["enough"]["found"] for card in report["graphs"]) >= len(report["graphs"]) // 2
-    for card, graph in zip(report["graphs"], test.graphs, strict=True):
-        if card["enough"]["found"]:
-            part = graph.subgraph(card["enough"]["nodes"])
-            assert model.predict([part])[0] == card["prediction"]
-            assert all(model.programs_[i].program.matches(part) for i in card["enough"]["programs"])
 
 
 def test_wrong_predictions_get_counterfactuals_first(report: dict[str, Any]) -> None:
@@ -255,21 +240,6 @@ def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
     assert page.count("</script>") == 2
     assert len(report["classes"]) == 3
     assert report["data"]["directed"]
-
-
-def test_a_large_graph_is_cut_to_what_lies_near(
-    monkeypatch: pytest.MonkeyPatch, fitted: tuple[GDLNNClassifier, GraphDataset]
-) -> None:
-    monkeypatch.setattr(pictures, "MOST_NODES", 12)
-    model, test = fitted
-    for explanation in model.explain(test[:4], technique="lime"):
-        marks = Marks(outlines=explanation_outlines(explanation), kept=explanation.nodes)
-        part, moved = pictures.near(explanation.graph, marks)
-        assert part.n_nodes == draw_graph(explanation.graph, marks).n_shown == 12
-        assert len(moved.kept) == min(12, len(explanation.nodes))
-        found = part.node_features[list(moved.kept)]
-        assert np.array_equal(found, explanation.graph.node_features[list(explanation.nodes[:12])])
-        assert all(0 <= node < 12 for outline in moved.outlines for node in outline.nodes)
 
 
 def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:

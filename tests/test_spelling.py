@@ -71,12 +71,12 @@ def spellings(smiles: str, seed: int) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    "n_molecules", [pytest.param(25, id="sample"), pytest.param(500, id="whole", marks=pytest.mark.long)]
+    "n_molecules", [pytest.param(10, id="sample"), pytest.param(500, id="whole", marks=pytest.mark.long)]
 )
 def test_spellings_of_molecules(data_dir: Path, n_molecules: int) -> None:
     data = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")
     rows = np.random.default_rng(1).permutation(len(data))
-    model = GDLNNClassifier(progress=False, seed=4).fit(data.take(rows[:200]))
+    model = GDLNNClassifier(progress=False, seed=4).fit(data.take(rows[:120]))
     asked = data.take(rows[-n_molecules:])
     reader = MoleculeReader()
     assert asked.smiles is not None
@@ -105,7 +105,7 @@ def test_models_of_published_features_leave_out_what_depends_on_the_spelling(dat
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    "n_graphs", [pytest.param(10, id="sample"), pytest.param(200, id="whole", marks=pytest.mark.long)]
+    "n_graphs", [pytest.param(6, id="sample"), pytest.param(200, id="whole", marks=pytest.mark.long)]
 )
 def test_numberings_of_graphs(data_dir: Path, name: str, n_graphs: int) -> None:
     rng = np.random.default_rng(2)

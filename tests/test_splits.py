@@ -40,13 +40,6 @@ def test_sizes_are_the_int_of_the_fractions_and_the_rest(kind: SplitKind, n: int
         assert (np.diff(part.indices) > 0).all()
 
 
-def test_the_seed_decides() -> None:
-    dataset = make(100)
-    first, again, other = (dataset.split("random", seed=s).train.indices for s in (0, 0, 1))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_stratified_keeps_the_proportions() -> None:
     dataset = make(1000, 7)
     whole = np.bincount(classes(dataset), minlength=7) / 1000
@@ -138,11 +131,6 @@ def test_folds_are_even_and_stratified() -> None:
     assert sorted(tested) == list(range(103))
     with pytest.raises(GraphError, match="from 2 to 103"):
         next(dataset.folds(k=104))
-
-
-def test_a_part_of_a_part_remembers_the_rows_of_the_whole() -> None:
-    train = make(50).split("random").train
-    assert np.array_equal(train[5:8].indices, train.indices[5:8])
 
 
 def test_a_split_that_leaks_warns_once(caplog: pytest.LogCaptureFixture) -> None:
