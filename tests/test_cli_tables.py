@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, load_model, load_smiles
+from gdlnn import GDLNNClassifier, load_model
 from gdlnn.cli import options
 from gdlnn.model.model_folder import load_models
 from reference.command_line import refusal, rows_of, run, write_table
@@ -315,12 +315,4 @@ def test_weights_are_checked_in_python() -> None:
         (["x"] * 36, "numbers"),
     ):
         with pytest.raises(ModelError, match=message):
-            GDLNNClassifier(progress=False).fit(_molecules(), sample_weight=weights)
-
-
-def _molecules() -> Any:
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        return load_smiles(write_table(Path(folder) / "t.csv", {"smiles": CHAINS, "y": has("O")}), label="y")
+            GDLNNClassifier(progress=False).fit(CHAINS, has("O"), sample_weight=weights)

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from rdkit import Chem
 
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
 from gdlnn.drawing import Marks, draw_graph, draw_program, layout
@@ -161,7 +162,7 @@ def test_names_cannot_break_out_of_the_markup() -> None:
 
 
 def molecule(smiles: str) -> Graph:
-    return molecule_graph(pytest.importorskip("rdkit.Chem").MolFromSmiles(smiles), name=smiles)
+    return molecule_graph(Chem.MolFromSmiles(smiles), name=smiles)
 
 
 @pytest.mark.parametrize(
@@ -322,8 +323,7 @@ def test_pages_allow_nothing_inline() -> None:
 
 
 def test_a_program_without_an_example_is_drawn_from_its_conditions() -> None:
-    chem = pytest.importorskip("rdkit.Chem")
-    whole = Program.from_graph(molecule_graph(chem.MolFromSmiles("CC(=O)[O-]")))
+    whole = Program.from_graph(molecule_graph(Chem.MolFromSmiles("CC(=O)[O-]")))
     assert "O⁻" in draw_program(whole, MOLECULE_SCHEMA)
     vague = Program.parse("node x <atom = N> node y edge (x, y)", MOLECULE_SCHEMA)
     assert "rx='8'" in draw_program(vague, MOLECULE_SCHEMA)
@@ -334,16 +334,15 @@ def test_a_program_without_an_example_is_drawn_from_its_conditions() -> None:
 
 
 def test_examples_are_found_and_kept(tmp_path: Path) -> None:
-    chem = pytest.importorskip("rdkit.Chem")
     texts = ["CCO", "CCCCO", "c1ccccc1O", "CCN", "CCCN", "c1ccccc1N", "C[N+](C)(C)C", "CC(=O)[O-]"]
-    graphs = [molecule_graph(chem.MolFromSmiles(text)) for text in texts]
+    graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in texts]
     data = GraphDataset(graphs, [1, 1, 1, 0, 0, 0, 0, 1], MOLECULE_SCHEMA)
     mined = mine(data, progress=False)
     assert all(item.example is None for item in mined)
     shown = mined.with_examples(data)
     for item in shown:
         assert item.example is not None
-        molecule = chem.MolFromSmiles(item.example.smiles)
+        molecule = Chem.MolFromSmiles(item.example.smiles)
         graph = molecule_graph(molecule)
         witness = dict(zip(item.program.variables, item.example.atoms, strict=True))
         assert witness in list(item.program.witnesses(graph))

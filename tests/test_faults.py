@@ -203,25 +203,6 @@ def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
         os.close(says_ready)
 
 
-def test_a_killed_owner_blocks_nobody_and_a_living_one_does(tmp_path: Path) -> None:
-    code = """
-import sys, time
-from gdlnn.mining.results import Checkpoint
-kept = Checkpoint(sys.argv[1], {"format": 1}, 1)
-print("open", flush=True)
-time.sleep(60)
-"""
-    command = [sys.executable, "-c", code, str(tmp_path / "run")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"open\n"
-    with pytest.raises(MiningError, match="another run is writing to it"):
-        Checkpoint(tmp_path / "run", {"format": 1}, 1)
-    process.kill()
-    process.communicate()
-    Checkpoint(tmp_path / "run", {"format": 1}, 1).close()
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 def test_a_child_does_not_keep_the_claim_of_a_killed_owner(tmp_path: Path) -> None:
     code = """

@@ -122,11 +122,3 @@ def test_what_is_depended_on_is_pinned() -> None:
         if "==" in line and not line.startswith("#")
     }
     assert {plain(item) for item in wanted} - {"gdlnn"} <= pinned
-
-
-def test_make_help_tells_every_target() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    phony = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert phony
-    for target in " ".join(phony).split():
-        assert re.search(rf"^{target}:.*## \S", makefile, re.MULTILINE), target

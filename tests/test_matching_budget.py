@@ -9,26 +9,13 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 
-from gdlnn import Graph, MatchError, Program, UnknownMatchError, _core
+from gdlnn import MatchError, Program, UnknownMatchError, _core
 from gdlnn.gdl.matching import fitted_batch
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
-
-
-def path(n: int) -> Graph:
-    return Graph(np.zeros((n, 0)), [(v, v + 1) for v in range(n - 1)])
-
-
-def ladder(n: int) -> Graph:
-    """Return a ladder with a spike on every node of one rail: no path in it has more than 2 n + 2 nodes."""
-    rails = [(v, v + 1) for v in range(n - 1)] + [(n + v, n + v + 1) for v in range(n - 1)]
-    rungs = [(v, n + v) for v in range(n)]
-    spikes = [(v, 2 * n + v) for v in range(n)]
-    return Graph(np.zeros((3 * n, 0)), rails + rungs + spikes)
-
+from reference.shapes import complete, ladder, path
 
 HARD_PROGRAM, HARD_GRAPH = Program.from_graph(path(35)), ladder(16)
 
@@ -59,7 +46,7 @@ def test_a_budget_must_be_positive() -> None:
 
 
 def test_witnesses_go_on_after_the_budget() -> None:
-    graph = GraphSet([Graph(np.zeros((7, 0)), [(u, v) for u in range(7) for v in range(u)])])
+    graph = GraphSet([complete(7)])
     program = Program.from_graph(path(4))
     whole = [tuple(w.values()) for w in program.witnesses(graph.graphs[0])]
     search = _core.Witnesses(graph.native, 0, fitted_batch([program], graph))
@@ -91,17 +78,10 @@ def python(code: str) -> subprocess.Popen[str]:
 
 
 HARD = """
-import sys
-import numpy as np
-from gdlnn import Graph, Program
-from gdlnn.graphs.arrays import GraphSet
+from gdlnn import Program
 from gdlnn.matching import count_matches, match
-def path(n): return Graph(np.zeros((n, 0)), [(v, v + 1) for v in range(n - 1)])
-n = 40
-rails = [(v, v + 1) for v in range(n - 1)] + [(n + v, n + v + 1) for v in range(n - 1)]
-rungs = [(v, n + v) for v in range(n)]
-graph = Graph(np.zeros((3 * n, 0)), rails + rungs + [(v, 2 * n + v) for v in range(n)])
-program = Program.from_graph(path(2 * n + 3))
+from reference.shapes import ladder, path
+graph, program = ladder(40), Program.from_graph(path(83))
 print("ready", flush=True)
 """
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import networkx as nx
+import pandas
 import pytest
 
 import gdlnn
@@ -39,7 +41,6 @@ def as_rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def payments(seed: int, fraud: bool) -> Any:
     """Make a directed graph of payments; in a fraud, large ones go round among four people."""
-    nx = pytest.importorskip("networkx")
     rng = random.Random(seed)
     graph = nx.gnp_random_graph(12, 0.08, seed=seed, directed=True)
     nx.set_node_attributes(graph, {n: rng.choice(["person", "shop"]) for n in graph}, "kind")
@@ -61,7 +62,6 @@ def test_tables_keep_their_names(form: str) -> None:
     if form == "rows":
         nodes, edges = as_rows(NODES), as_rows(EDGES)
     if form == "pandas":
-        pandas = pytest.importorskip("pandas")
         nodes, edges = pandas.DataFrame(NODES), pandas.DataFrame(EDGES)
     data = from_tables(nodes, edges, {"a": "fraud", "b": "honest"}, directed=True, name="payments")
     assert data.y is not None
@@ -87,7 +87,6 @@ def test_tables_keep_their_names(form: str) -> None:
 
 
 def test_categories_of_pandas_keep_their_order() -> None:
-    pandas = pytest.importorskip("pandas")
     sizes = pandas.Categorical(["small", "large", "small"], ["small", "medium", "large"], ordered=True)
     nodes = pandas.DataFrame({"graph": [1, 1, 2], "node": [0, 1, 0], "size": sizes})
     edges = pandas.DataFrame({"graph": [1], "source": [0], "target": [1]})
@@ -154,7 +153,6 @@ def test_words_in_networkx_get_one_coding() -> None:
 
 
 def test_graphs_without_attributes_share_the_degree() -> None:
-    nx = pytest.importorskip("networkx")
     data = from_networkx_dataset([nx.path_graph(3), nx.star_graph(3), nx.empty_graph(2)])
     assert [graph.node_features.ravel().tolist() for graph in data] == [[1, 2, 1], [3, 1, 1, 1], [0, 0]]
 

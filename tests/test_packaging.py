@@ -17,7 +17,6 @@ import gdlnn
 
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 # Package to import name, where they differ.
 IMPORTED_AS = {"scikit-learn": "sklearn", "markupsafe": "markupsafe"}
 # Notebooks bring the first, and nothing asks for it elsewhere; scikit-learn cannot do without the others.
@@ -123,25 +122,6 @@ def test_targets_that_are_named_exist(name: str) -> None:
 def test_workflows_and_templates_are_yaml(file: Path) -> None:
     yaml = pytest.importorskip("yaml")
     assert isinstance(yaml.safe_load(file.read_text(encoding="utf-8")), dict)
-
-
-def instructions(text: str) -> list[tuple[str, str]]:
-    """Return the instructions of a Dockerfile: name and arguments, continued lines joined, no comments."""
-    joined = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE))
-    pairs = (line.split(None, 1) for line in joined.splitlines() if line.strip())
-    return [(name, arguments) for name, arguments in pairs]
-
-
-def test_the_container_is_small_and_unprivileged() -> None:
-    steps = instructions(DOCKERFILE)
-    names = [name for name, _ in steps]
-    assert names.count("FROM") == 2
-    last = dict(steps[len(names) - names[::-1].index("FROM") :])
-    assert last["USER"] not in ("root", "0")
-    assert '"serve"' in last["CMD"]
-    assert "/health" in last["HEALTHCHECK"]
-    assert "g++" not in last["RUN"]
-    assert ("RUN", "make wheel PYTHON=python") in steps
 
 
 def test_the_dockerfile_has_no_findings() -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from rdkit import Chem
+from rdkit.Chem import rdDepictor
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_dataset, load_smiles
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
@@ -57,17 +59,16 @@ def assert_same_answers(model: GDLNNClassifier, groups: Sequence[Sequence[Graph]
 
 def spellings(smiles: str, seed: int) -> Iterator[Any]:
     """Yield a molecule in five random spellings, with hydrogens, kekulised, and as 2D SDF."""
-    chem = pytest.importorskip("rdkit.Chem")
-    molecule = chem.MolFromSmiles(smiles)
+    molecule = Chem.MolFromSmiles(smiles)
     for i in range(5):
-        yield parse_smiles(chem.MolToRandomSmilesVect(molecule, 1, randomSeed=seed + i)[0])[0]
-    yield parse_smiles(chem.MolToSmiles(chem.AddHs(molecule), allHsExplicit=True))[0]
-    kekulised = chem.Mol(molecule)
-    chem.Kekulize(kekulised, clearAromaticFlags=True)
-    yield parse_smiles(chem.MolToSmiles(kekulised, kekuleSmiles=True))[0]
-    flat = chem.Mol(molecule)
-    pytest.importorskip("rdkit.Chem.rdDepictor").Compute2DCoords(flat)
-    yield read_molecule(chem.MolToMolBlock(flat))[0]
+        yield parse_smiles(Chem.MolToRandomSmilesVect(molecule, 1, randomSeed=seed + i)[0])[0]
+    yield parse_smiles(Chem.MolToSmiles(Chem.AddHs(molecule), allHsExplicit=True))[0]
+    kekulised = Chem.Mol(molecule)
+    Chem.Kekulize(kekulised, clearAromaticFlags=True)
+    yield parse_smiles(Chem.MolToSmiles(kekulised, kekuleSmiles=True))[0]
+    flat = Chem.Mol(molecule)
+    rdDepictor.Compute2DCoords(flat)
+    yield read_molecule(Chem.MolToMolBlock(flat))[0]
 
 
 @pytest.mark.parametrize(
