@@ -106,8 +106,3 @@ def test_bad_words(
 ) -> None:
     assert exit_code("explain", *files, *words) == 2
     assert message in capsys.readouterr().err
-
-
-def test_no_such_model(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("explain", "nothing.gdlnn", files[1], "--all") == 2
-    assert "nothing.gdlnn: no such file; expected a model file" in capsys.readouterr().err

@@ -253,10 +253,6 @@ def test_bad_input() -> None:
         model.explain(graph, technique="nothing")
     with pytest.raises(ExplanationError, match="target: expected one of the classes 0, 1, got 7"):
         model.explain(graph, target=7)
-    with pytest.raises(ExplanationError, match="n_features: expected a whole number of at least 1"):
-        model.explain(graph, n_features=0)
-    with pytest.raises(ExplanationError, match="n_features: expected a whole number of at least 1"):
-        model.explain(graph, n_features=2.5)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"graph 0: expected 1 node feature\(s\), as in training, got 2"):
         model.explain(Graph([[1.0, 2.0]], []))
     with pytest.raises(ExplanationError, match="graphs: item 1: expected a Graph, got str"):

@@ -94,12 +94,6 @@ def test_programs_mined_in_bags_are_ranked_by_their_held_out_score() -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_files_keep_held_out_scores(tmp_path: Path) -> None:
-    programs = mined(bags=3)
-    programs.save(tmp_path / "programs.gdl")
-    assert ProgramSet.load(tmp_path / "programs.gdl") == programs
-
-
 def test_bags_resume_from_checkpoints_and_do_not_depend_on_threads(tmp_path: Path) -> None:
     checkpoint = tmp_path / "run.ckpt"
     first = mined(bags=3, checkpoint=checkpoint)

@@ -68,11 +68,6 @@ def test_bad_options(
     assert not (tmp_path / "p.gdl").exists()
 
 
-def test_a_folder_is_no_output(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("mine", data, "-o", tmp_path) == 2
-    assert "is a folder; expected a file to write" in capsys.readouterr().err
-
-
 def test_a_time_limit_writes_what_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, many = tmp_path / "p.gdl", random_trees(150, nodes=18)
     many.save(tmp_path / "many.gdlds")
