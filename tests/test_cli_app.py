@@ -43,13 +43,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"gdlnn {gdlnn.__version__}\n"
 
 
-def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main([])
-    shown = capsys.readouterr()
-    assert "demo" in shown.out + shown.err
-
-
 @pytest.fixture
 def failing() -> object:
     """Add commands that fail, and take them away again."""

@@ -67,25 +67,6 @@ def test_every_command_takes_the_shared_options(name: str) -> None:
     assert "--debug" in text
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands_and_options(shell: str) -> None:
-    environment = {"_GDLNN_COMPLETE": f"complete_{shell}", "NO_COLOR": "1"}
-    for line, expected in (("gdlnn pre", "predict"), ("gdlnn explain --tech", "--technique")):
-        typed = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_TYPER_COMPLETE_ARGS": line}
-        found = CliRunner().invoke(
-            app,
-            [],
-            env={**environment, **typed, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-            prog_name="gdlnn",
-        )
-        assert expected in found.output, (shell, line, found.output)
-
-
-@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
-def test_a_wrong_option_is_exit_code_2(name: str) -> None:
-    assert CliRunner().invoke(app, [name, "--no-such-option"]).exit_code == 2
-
-
 @pytest.mark.parametrize("name", ["demo", "explain x.gdlnn y", "train y -o z", "report x y"])
 def test_a_negative_seed_is_refused(name: str) -> None:
     result = CliRunner().invoke(app, [*name.split(), "--seed", "-1"], env={"COLUMNS": "120", "NO_COLOR": "1"})

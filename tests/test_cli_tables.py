@@ -11,48 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, load_model, load_smiles
-from gdlnn.cli import main, options
+from gdlnn import GDLNNClassifier, load_model
+from gdlnn.cli import options
 from gdlnn.model.model_folder import load_models
+from reference.command_line import refusal, rows_of, run, write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest.importorskip("rdkit")
 
 ENDS = ("O", "N", "OC", "NC", "Cl", "F")
 CHAINS = [f"{'C' * n}{end}" for n in range(2, 8) for end in ENDS]
 """36 molecules; those with O are alcohols and ethers."""
-
-
-def run(*words: object) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    assert ended.value.code == 0
-
-
-def failing(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    """Run a command that must end with exit code 2 and one line; return it."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    return error
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def table(path: Path, columns: dict[str, list[Any]]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    return path
 
 
 def has(letter: str) -> list[int]:
@@ -74,7 +44,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "year": [str(1990 + i) for i in range(37)],
         "label": [f"m{i}" for i in range(37)],
     }
-    mine = table(folder / "mine.csv", columns)
+    mine = write_table(folder / "mine.csv", columns)
     words = ("--smiles", "structure", "--label", "pIC50", "--threshold", "6", "--missing", "n.d.,x")
     run("train", mine, *words, "--split", "time:year", "-o", folder / "m.gdlnn", *QUICK)
     return folder / "m.gdlnn"
@@ -132,10 +102,10 @@ def test_an_ending_that_is_not_what_is_written_is_refused(
     model: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = model.with_name(name)
-    error = failing(capsys, "predict", model, model.with_name("mine.csv"), "-o", target)
+    error = refusal(capsys, "predict", model, model.with_name("mine.csv"), "-o", target)
     assert f"{name}: expected a name that ends in .csv, .tsv, .jsonl or .ndjson" in error
     assert not target.exists()
-    assert "ends in .html or .htm" in failing(capsys, "report", model, "mine.csv", "-o", "r.csv")
+    assert "ends in .html or .htm" in refusal(capsys, "report", model, "mine.csv", "-o", "r.csv")
 
 
 def test_a_smiles_is_explained(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,7 +113,7 @@ def test_a_smiles_is_explained(model: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.startswith("CCCCO: 6 or more (")
     run("explain", model, "CCCCN", "--json", "-j", 1)
     assert json.loads(capsys.readouterr().out)["prediction"] == 0
-    assert "no.csv: no such file, folder or dataset" in failing(capsys, "explain", model, "no.csv")
+    assert "no.csv: no such file, folder or dataset" in refusal(capsys, "explain", model, "no.csv")
 
 
 # --- several labels -----------------------------------------------------------------------------------------
@@ -154,7 +124,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("several")
     nitrogen: list[Any] = has("N")
     nitrogen[:10] = [""] * 10
-    mine = table(place / "mine.csv", {"smiles": CHAINS, "has O": has("O"), "N/a": nitrogen})
+    mine = write_table(place / "mine.csv", {"smiles": CHAINS, "has O": has("O"), "N/a": nitrogen})
     run("train", mine, "--label", "has O, N/a", "-o", place / "models", *QUICK)
     return place / "models"
 
@@ -188,7 +158,7 @@ def test_a_folder_of_models_has_a_report_for_each(folder: Path, capsys: pytest.C
     page = (folder / "index.html").read_text()
     assert 'href="has_O.html"' in page
     assert (folder / "N_a.html").is_file()
-    error = failing(capsys, "report", folder, folder.with_name("mine.csv"), "-o", folder / "one.html")
+    error = refusal(capsys, "report", folder, folder.with_name("mine.csv"), "-o", folder / "one.html")
     assert "expected a folder to write" in error
 
 
@@ -201,17 +171,17 @@ def test_what_is_wrong_with_one_label_stops_before_anything_is_written(
         "B": ["NA"] * 36,
         "C": [f"{i}.5" for i in range(36)],
     }
-    mine = table(folder.with_name("bad.csv"), columns)
+    mine = write_table(folder.with_name("bad.csv"), columns)
     target = folder.with_name("new")
-    assert "bad.csv, column 'B': expected labels, got none in 36 rows" in failing(
+    assert "bad.csv, column 'B': expected labels, got none in 36 rows" in refusal(
         capsys, "train", mine, "--label", "A,B", "-o", target
     )
-    assert "column 'C': expected classes, got 36 different numbers" in failing(
+    assert "column 'C': expected classes, got 36 different numbers" in refusal(
         capsys, "train", mine, "--label", "A,C", "-o", target
     )
-    assert "expected a column 'D'" in failing(capsys, "train", mine, "--label", "A,D", "-o", target)
-    assert "expected different columns" in failing(capsys, "train", mine, "--label", "A,A", "-o", target)
-    error = failing(capsys, "train", mine, "--label", "A,C", "-o", folder.parent)
+    assert "expected a column 'D'" in refusal(capsys, "train", mine, "--label", "A,D", "-o", target)
+    assert "expected different columns" in refusal(capsys, "train", mine, "--label", "A,A", "-o", target)
+    error = refusal(capsys, "train", mine, "--label", "A,C", "-o", folder.parent)
     assert "expected an empty folder or one of models" in error
     assert not target.exists()
 
@@ -224,19 +194,19 @@ def test_a_column_says_what_is_held_out_and_another_how_much_rows_weigh(
 ) -> None:
     parts = ["test" if i % 6 == 5 else "train" for i in range(36)]
     columns: dict[str, list[Any]] = {"smiles": CHAINS, "y": has("O"), "part": parts, "w": [1.5] * 36}
-    mine, out = table(tmp_path / "mine.csv", columns), tmp_path / "m.gdlnn"
+    mine, out = write_table(tmp_path / "mine.csv", columns), tmp_path / "m.gdlnn"
     words = ("train", mine, "--label", "y", "-o", out)
     run(*words, "--split-column", "part", "--weight-column", "w", "-j", 1, "--head", "linear")
     assert "split by column part: train 30, test 6" in capsys.readouterr().out
     kept = out.read_bytes()
     columns["w"][4], columns["part"][7] = "heavy", "trial"
-    table(mine, columns)
-    error = failing(capsys, *words, "--weight-column", "w")
+    write_table(mine, columns)
+    error = refusal(capsys, *words, "--weight-column", "w")
     assert "mine, row 5, column 'w': expected a weight of at least 0, got 'heavy'" in error
-    error = failing(capsys, *words, "--split-column", "part")
+    error = refusal(capsys, *words, "--split-column", "part")
     assert "mine, row 8, column 'part': expected train, val or test, got 'trial'" in error
-    assert "expected a column 'v'" in failing(capsys, *words, "--weight-column", "v")
-    assert "not both" in failing(capsys, *words, "--split-column", "part", "--split", "random")
+    assert "expected a column 'v'" in refusal(capsys, *words, "--weight-column", "v")
+    assert "not both" in refusal(capsys, *words, "--split-column", "part", "--split", "random")
     assert out.read_bytes() == kept
 
 
@@ -244,7 +214,7 @@ def test_twins_with_different_labels_are_told_and_dropped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     smiles, y = [*CHAINS, "OCC", "NCC", "OCC"], [*has("O"), 0, 0, 1]
-    mine, out = table(tmp_path / "mine.csv", {"smiles": smiles, "y": y}), tmp_path / "m.gdlnn"
+    mine, out = write_table(tmp_path / "mine.csv", {"smiles": smiles, "y": y}), tmp_path / "m.gdlnn"
     common = ("train", mine, "--label", "y", "-o", out, "--split", "none", "-j", 1, "--head", "linear")
     run(*common, "--duplicates", "drop-conflicting")
     told = capsys.readouterr().out
@@ -256,7 +226,7 @@ def test_twins_with_different_labels_are_told_and_dropped(
 
 
 def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mine, out = table(tmp_path / "mine.csv", {"smiles": CHAINS, "y": has("O")}), tmp_path / "m.gdlnn"
+    mine, out = write_table(tmp_path / "mine.csv", {"smiles": CHAINS, "y": has("O")}), tmp_path / "m.gdlnn"
     words = ("train", mine, "--label", "y", "-o", out, "--cv", 3, "-j", 1, "--head", "linear")
     run(*words, "--json")
     found = json.loads(capsys.readouterr().out)["metrics"]["cv"]
@@ -264,7 +234,7 @@ def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.C
     assert found["model"]["accuracy"] > found["majority"]["accuracy"]
     assert set(found["deviation"]) >= {"accuracy", "roc_auc"}
     assert load_model(out).programs_.info.n_graphs == 36
-    assert "leave out --split scaffold" in failing(capsys, *words, "--split", "scaffold")
+    assert "leave out --split scaffold" in refusal(capsys, *words, "--split", "scaffold")
 
 
 # --- alerts -------------------------------------------------------------------------------------------------
@@ -289,7 +259,7 @@ def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFi
     assert found[0]["held_out"] is None
     supports = {item.support_key for item in load_model(model).programs_ if item.n_matched > 1}
     assert len(rows) <= len(supports)
-    assert "ends in .csv, .json or .smarts" in failing(capsys, "alerts", model, "-o", out.with_suffix(".txt"))
+    assert "ends in .csv, .json or .smarts" in refusal(capsys, "alerts", model, "-o", out.with_suffix(".txt"))
 
 
 def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_other_molecules(
@@ -345,12 +315,4 @@ def test_weights_are_checked_in_python() -> None:
         (["x"] * 36, "numbers"),
     ):
         with pytest.raises(ModelError, match=message):
-            GDLNNClassifier(progress=False).fit(_molecules(), sample_weight=weights)
-
-
-def _molecules() -> Any:
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        return load_smiles(table(Path(folder) / "t.csv", {"smiles": CHAINS, "y": has("O")}), label="y")
+            GDLNNClassifier(progress=False).fit(CHAINS, has("O"), sample_weight=weights)

@@ -11,38 +11,38 @@ import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import gdlnn
 from gdlnn.cli import main
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA
 from reference.live_server import LiveServer, live_server
+from reference.pages import DOCS, README, ROOT, blocks, kinds_and_blocks, name_of, train_quickly
 
-ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
-FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+if TYPE_CHECKING:
+    from pathlib import Path
+
 RUN = {"python", "console", "gdl", "json"}
 NOT_RUN = {"python norun", "console norun"}
 NO_CODE = {"text", "{toctree}", "{eval-rst}"}
 SERVED = "http://127.0.0.1:8000"
 
 
-def blocks(page: Path, *kinds: str) -> list[str]:
-    found = FENCE.findall(page.read_text(encoding="utf-8"))
-    return [body for info, body in found if not kinds or info.strip() in kinds]
-
-
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
+def commands(page: Path) -> list[str]:
+    """Return what a page says to type; the README says it in blocks of no kind, with the installation."""
+    if page == README:
+        return [line for body in blocks(page, "") for line in body.splitlines() if line.startswith("gdlnn ")]
+    return [line for body in blocks(page, "console") for line in body.splitlines() if line.strip()]
 
 
 # --- code ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", DOCS, ids=name_of)
 def test_every_block_says_what_it_is(page: Path) -> None:
-    kinds = {info.strip() for info, _ in FENCE.findall(page.read_text(encoding="utf-8"))}
+    kinds = {kind for kind, _ in kinds_and_blocks(page)}
     assert kinds <= RUN | NOT_RUN | NO_CODE
     for body in blocks(page, *NO_CODE):
         assert not re.search(r"^(gdlnn|python|make|import|from) ", body, re.MULTILINE), body
@@ -56,31 +56,25 @@ def test_the_figures_of_the_readme_are_those_of_the_results() -> None:
 
     results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     full = rows(results.partition("accuracy-repeated-summary:begin")[2].partition("summary:end")[0])
-    short = rows((ROOT / "README.md").read_text(encoding="utf-8"))
+    short = rows(README.read_text(encoding="utf-8"))
     assert short
     assert {name: full[name] for name in short if name.strip("-")} == {
         name: cells for name, cells in short.items() if name.strip("-")
     }
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "gdl", "json")], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in DOCS if blocks(page, "gdl", "json")], ids=name_of)
 def test_gdl_and_json_are_what_they_say(page: Path) -> None:
-    schemas = set()
     for body in blocks(page, "json"):
         json.loads(body)
     for body in blocks(page, "gdl"):
-        if "=" not in re.sub(
-            r"//.*", "", body
-        ):  # the readable form needs its schema, which the page's Python has
-            assert gdlnn.parse_programs(body)
-            schemas.add(page)
-    assert schemas or not blocks(page, "gdl")
+        # The readable form needs its schema, which the page's Python has.
+        assert "=" in re.sub(r"//.*", "", body) or gdlnn.parse_programs(body)
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Path]:
     """What commands wrote, by command: pages begin with the same files, so each command runs once."""
-    pytest.importorskip("rdkit")
     return {(): tmp_path_factory.mktemp("written")}
 
 
@@ -139,7 +133,7 @@ class Shell:
         subprocess.run(words, cwd=self.folder, check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in [README, *DOCS] if commands(page)], ids=name_of)
 def test_the_commands_of_a_page_run(
     page: Path,
     written: dict[tuple[str, ...], Path],
@@ -147,13 +141,13 @@ def test_the_commands_of_a_page_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    pytest.importorskip("fastapi")
     monkeypatch.chdir(tmp_path)
+    train_quickly(monkeypatch)
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "assays.csv", tmp_path / "examples")
     for copy in ("examples/molecules.csv", "molecules.csv", "new.csv"):
         shutil.copy(ROOT / "examples" / "molecules.csv", tmp_path / copy)
-    lines = [line for body in blocks(page, "console") for line in body.splitlines() if line.strip()]
+    lines = commands(page)
     with contextlib.ExitStack() as stack:
         shell = Shell(tmp_path, written, stack)
         shell.run("gdlnn train molecules.csv --label active -o model.gdlnn")
@@ -171,11 +165,17 @@ def test_the_commands_of_a_page_run(
             assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 0, line
 
 
+def test_the_program_of_the_readme_is_gdl() -> None:
+    (code,) = re.findall(r"`(node [^`]+)`", README.read_text(encoding="utf-8"))
+    (named,) = gdlnn.parse_programs(code, schema=MOLECULE_SCHEMA)
+    said = named.program.describe(MOLECULE_SCHEMA)
+    assert said == "Molecules that contain an aromatic atom next to a nitrogen."
+
+
 def test_the_worked_molecules_say_what_the_page_shows(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What the first block prints is the first text on the page; figures may differ in the last digit."""
-    pytest.importorskip("rdkit")
     page = ROOT / "docs" / "explanations.md"
     monkeypatch.chdir(ROOT)
     exec(compile(blocks(page, "python")[0], name_of(page), "exec"), {})
@@ -253,7 +253,7 @@ def test_tables_of_parameters_are_complete(heading: str, call: str) -> None:
 
 def test_every_page_is_in_the_contents() -> None:
     contents = "\n".join(blocks(ROOT / "docs" / "index.md", "{toctree}")).split()
-    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES} - {"index"}
+    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in DOCS} - {"index"}
     assert names <= set(contents)
 
 

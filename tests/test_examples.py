@@ -38,7 +38,6 @@ def example(name: str) -> ModuleType:
 
 
 def test_a_chemists_table_becomes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rdkit")
     report = tmp_path / "report.html"
     example("chemist").main(report=report)
     page = report.read_text(encoding="utf-8")

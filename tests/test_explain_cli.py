@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gdlnn.cli import main
 from gdlnn.explain import Explanation, explain_model
+from reference.command_line import exit_code, run
 from reference.explain_models import motif_data, motif_model
 
 if TYPE_CHECKING:
@@ -23,67 +23,61 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(folder / "model.gdlnn"), str(folder / "graphs.gdlds")
 
 
-def run(*words: object) -> int:
-    with pytest.raises(SystemExit) as end:
-        main([str(word) for word in words])
-    return int(end.value.code or 0)
-
-
 def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("explain", *files, "--index", 3, "--n-features", 2) == 0
+    run("explain", *files, "--index", 3, "--n-features", 2)
     shown = capsys.readouterr().out
     assert "P1" in shown
     assert "P3" not in shown
-    assert run("explain", *files, "--all", "--technique", "lime") == 0
+    run("explain", *files, "--all", "--technique", "lime")
     assert capsys.readouterr().out.count("P1") == 20
 
 
 def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    assert run("explain", *files, "-i", 2, "--seed", 4, "-o", out) == 0
+    run("explain", *files, "-i", 2, "--seed", 4, "-o", out)
     found = Explanation.from_json(out.read_text())
     expected = motif_model().explain(motif_data()[1].graphs[2], seed=4)
     assert (found.nodes, found.indices) == (expected.nodes, expected.indices)
     assert found.weights == pytest.approx(expected.weights, rel=1e-6)
-    assert run("explain", *files, "--all", "-o", out) == 0
+    run("explain", *files, "--all", "-o", out)
     assert len(json.loads(out.read_text())) == 20
 
 
 def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("explain", *files, "-i", 2, "--json", "-j", 1, "--technique", "lime") == 0
+    run("explain", *files, "-i", 2, "--json", "-j", 1, "--technique", "lime")
     one = Explanation.from_json(capsys.readouterr().out)
     words = ["-i", 2, "-i", 3, "--json", "--n-features", "smallest", "--technique", "lime"]
-    assert run("explain", *files, *words) == 0
+    run("explain", *files, *words)
     several = [Explanation.from_json(value) for value in json.loads(capsys.readouterr().out)]
     assert several[0].graph == one.graph
     assert len(several[0].programs) < len(one.programs)
     out = tmp_path / "out.html"
-    assert run("explain", *files, "-i", 2, "-o", out, "--json") == 0
+    run("explain", *files, "-i", 2, "-o", out, "--json")
     assert json.loads(capsys.readouterr().out) == {"output": str(out), "explanations": 1}
-    assert run("explain", *files, "-i", 2, "-o", out, "-q") == 0
+    run("explain", *files, "-i", 2, "-o", out, "-q")
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "")
 
 
 def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
-    assert run("explain", *files, "-i", 0, "-i", 1, "-o", tmp_path / "out.html") == 0
+    run("explain", *files, "-i", 0, "-i", 1, "-o", tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text(encoding="utf-8").count("<section>") == 2
-    assert run("explain", *files, "-i", 0, "--target", "house", "-o", tmp_path / "out.svg") == 0
+    run("explain", *files, "-i", 0, "--target", "house", "-o", tmp_path / "out.svg")
     assert "house" in (tmp_path / "out.svg").read_text(encoding="utf-8")
 
 
 def test_the_model_as_a_whole(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("explain", *files, "--global") == 0
+    run("explain", *files, "--global")
     shown = capsys.readouterr().out
     assert shown == f"{explain_model(motif_model(), motif_data()[1]).describe()}\n"
-    assert run("explain", *files, "--global", "-o", tmp_path / "out.html") == 0
+    run("explain", *files, "--global", "-o", tmp_path / "out.html")
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "of which the programs below cover" in page
     assert "<svg" in page
     capsys.readouterr()
-    assert run("explain", *files, "--global", "--json") == 0
+    run("explain", *files, "--global", "--json")
     told = json.loads(capsys.readouterr().out)
     assert {item["label"] for item in told["classes"]} == {0, 1}
 
@@ -110,10 +104,5 @@ def test_the_model_as_a_whole(
 def test_bad_words(
     files: tuple[str, str], words: tuple[object, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("explain", *files, *words) == 2
+    assert exit_code("explain", *files, *words) == 2
     assert message in capsys.readouterr().err
-
-
-def test_no_such_model(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("explain", "nothing.gdlnn", files[1], "--all") == 2
-    assert "nothing.gdlnn: no such file; expected a model file" in capsys.readouterr().err

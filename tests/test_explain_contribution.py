@@ -18,7 +18,7 @@ HEADS = {
     "linear": "linear",
     "mlp": MLPHead(epochs=20, ensemble_size=3),
     "deep": MLPHead(hidden=(16, 8), epochs=20, ensemble_size=1, linear_share=0),
-    "forest": RandomForestClassifier(20, random_state=0),
+    "forest": RandomForestClassifier(5, random_state=0),
 }
 
 
@@ -35,7 +35,7 @@ def model_with(head: str) -> GDLNNClassifier:
 @pytest.mark.parametrize("head", list(HEADS))
 def test_contributions_add_up_to_the_log_odds_beyond_the_baseline(head: str) -> None:
     model = model_with(head)
-    found = model.explain(TEST.graphs, n_features=10_000)
+    found = model.explain(TEST.graphs[:8], n_features=10_000)
     zero = np.zeros((1, len(model.programs_)))
     for e in found:
         assert e.baseline_probability is not None
@@ -115,26 +115,6 @@ def test_two_parts_that_decide_together_are_both_shown() -> None:
     assert len(marked) == 2
     assert set(e.nodes) == set(marked.tolist())
     assert set(np.argsort(-e.node_scores)[:2].tolist()) == set(marked.tolist())
-
-
-def test_a_prediction_without_a_reason_says_so() -> None:
-    model = model_with("mlp")
-    lonely = Graph(np.full((1, 1), 99.0), [])
-    e = model.explain(lonely)
-    assert e.added == 0
-    assert not e.has_reason
-    assert e.nodes == ()
-    words = e.describe()
-    assert "No pattern speaks strongly for it: without any pattern the model says" in words
-    assert "of the training graphs are of this class" in words
-    assert "Nothing is highlighted" in words
-
-
-def test_the_seed_makes_no_difference() -> None:
-    model = model_with("forest")
-    first = [e.to_json() for e in model.explain(TEST.graphs[:3], seed=1)]
-    second = [{**e.to_json(), "seed": 1} for e in model.explain(TEST.graphs[:3], seed=2)]
-    assert first == second
 
 
 def test_a_part_is_not_enough_only_because_everything_is() -> None:

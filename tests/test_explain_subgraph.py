@@ -88,14 +88,6 @@ def test_nothing_matched_leaves_nothing() -> None:
     assert empty.nodes == ()
 
 
-def test_features_stay_as_they_were() -> None:
-    # The middle node has degree 3 as a feature; in the subgraph it has two neighbours and still matches.
-    graph = Graph([[1.0], [3.0], [1.0], [1.0]], [(0, 1), (1, 2), (1, 3)])
-    (found,) = shrink([graph], [Program.parse("node x <[3, 3]> node y <[1, 1]> edge (x, y)")])
-    assert found.nodes == (1, 3)
-    assert graph.subgraph([1, 3]).node_features.tolist() == [[3.0], [1.0]]
-
-
 def test_a_search_that_runs_out_of_steps_is_reported() -> None:
     n = 30
     graph = Graph(np.zeros((n, 1)), [(i, j) for i in range(n) for j in range(i) if (i * j) % 3 != 1])

@@ -85,26 +85,10 @@ def test_lime_is_what_the_lime_package_says_on_the_same_samples(k: int, width: f
         assert quality[row] == pytest.approx(score, abs=1e-9)
 
 
-@pytest.mark.parametrize("rare", [False, True])
-def test_lime_with_more_programs_than_samples(rare: bool) -> None:
-    shares = np.random.default_rng(0).beta(0.5, 3, 900) if rare else np.random.default_rng(0).beta(5, 1, 900)
-    asked, technique = context(900, n=2, means=shares), Lime(n_samples=300)
-    weights = technique.attribute(asked).weights
-    for row in range(2):
-        expected, _ = lime_package(asked, technique, row)
-        assert set(np.flatnonzero(weights[row])) == {i for i, _ in expected}
-
-
 def test_lime_draws_from_the_training_frequencies() -> None:
     shares = np.array([0.0, 0.1, 0.5, 1.0])
     drawn = Lime(n_samples=20_001).samples(context(4, means=shares))
     assert drawn.mean(axis=0) == pytest.approx(shares, abs=0.01)
-
-
-def test_models_that_count_are_refused() -> None:
-    for technique in (Lime(n_samples=50), KernelShap(n_samples=50)):
-        with pytest.raises(ExplanationError, match="the activation 'exists', got one that counts matches"):
-            technique.attribute(context(means=None))
 
 
 def test_lime_is_the_same_alone_and_in_a_batch_and_again() -> None:
@@ -177,28 +161,6 @@ def test_kernel_shap_from_a_sample_is_close_and_adds_up() -> None:
     weights = KernelShap(n_samples=500).attribute(wide).weights
     base = wide.predict(wide.known_means("")[None], 0)[0]
     assert weights.sum(axis=1) == pytest.approx(wide.target_probabilities() - base[wide.targets])
-
-
-def test_kernel_shap_agrees_with_captum() -> None:
-    import torch
-    from captum.attr import KernelShap as Captum
-
-    asked = context(6, n=2)
-    ours = KernelShap().attribute(asked).weights
-
-    def forward(x: Any) -> Any:
-        return torch.from_numpy(asked.predict(x.numpy().astype(float), 0))
-
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        for row in range(2):
-            theirs = Captum(forward).attribute(
-                torch.from_numpy(asked.values[row : row + 1]),
-                baselines=torch.from_numpy(asked.known_means("")[None]),
-                target=int(asked.targets[row]),
-                n_samples=300,
-            )
-            assert theirs.numpy()[0] == pytest.approx(ours[row], abs=0.05)
 
 
 def test_techniques_by_name_and_as_objects() -> None:

@@ -27,24 +27,6 @@ def test_what_a_graph_holds() -> None:
     assert repr(graph) == "<Graph 'g': 2 nodes × 2 features, 2 directed edges × 1 features>"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "edges"),
-    [
-        ([], []),
-        (np.zeros((3, 0)), []),
-        (np.zeros((0, 4)), np.zeros((0, 2))),
-        ([[1.0]], [(0, 0)]),
-        ([[1.0]] * 3, []),
-    ],
-    ids=["empty", "no features", "empty with features", "loop", "isolated nodes"],
-)  # fmt: skip
-def test_odd_graphs_are_fine(nodes: Any, edges: Any) -> None:
-    graph = Graph(nodes, edges)
-    assert graph.node_features.ndim == 2
-    assert graph.edges.shape[1] == 2
-    assert graph.edge_features.shape == (graph.n_edges, 0)
-
-
 def test_whole_floats_are_edges_and_minus_zero_is_zero() -> None:
     graph = Graph([[-0.0], [1.0]], [(0.0, 1.0)])
     assert graph.edges.tolist() == [[0, 1]]
@@ -93,16 +75,8 @@ def test_subgraph() -> None:
             "graph 'g': node_features: expected a matrix of numbers, one row per node, got ",
         ),
         (
-            {"node_features": [[1.0], [1.0, 2.0]]},
-            "graph 'g': node_features: expected a matrix of numbers, one row per node, got ",
-        ),
-        (
             {"node_features": [[1.0], [np.nan]]},
             "graph 'g': node_features: node 1, feature 0: expected a finite number, got nan",
-        ),
-        (
-            {"node_features": [[1.0, -np.inf]]},
-            "graph 'g': node_features: node 0, feature 1: expected a finite number, got -inf",
         ),
         (
             {"edges": [(0, 1)], "edge_features": [[np.nan]]},
@@ -113,12 +87,9 @@ def test_subgraph() -> None:
             "graph 'g': edge_features: expected 1 rows, one per edge, got 2",
         ),
         ({"edges": [(0, 1, 2)]}, "graph 'g': edges: expected shape (m, 2), one pair per edge, got (1, 3)"),
-        ({"edges": [0, 1]}, "graph 'g': edges: expected shape (m, 2), one pair per edge, got (2,)"),
         ({"edges": [(0, 0.5)]}, "graph 'g': edges: expected whole numbers, got values of type float64"),
-        ({"edges": [("a", "b")]}, "graph 'g': edges: expected whole numbers, got values of type <U1"),
         ({"edges": [(0, 1), (1,)]}, "graph 'g': edges: expected pairs of node indices, got "),
         ({"edges": [(0, 1), (1, 2)]}, "graph 'g': edge 1 (1, 2): expected nodes from 0 to 1, got node 2"),
-        ({"edges": [(-1, 1)]}, "graph 'g': edge 0 (-1, 1): expected nodes from 0 to 1, got node -1"),
         (
             {"node_features": [], "edges": [(0, 0)]},
             "graph 'g': edge 0 (0, 0): expected no edge, since there are no nodes, got node 0",
@@ -134,10 +105,6 @@ def test_subgraph() -> None:
         (
             {"schema": Schema((Feature("a"), Feature("b")))},
             "graph 'g': expected 2 node feature(s), as in the schema, got 1",
-        ),
-        (
-            {"schema": Schema((Feature("a"),), (Feature("b"),))},
-            "graph 'g': expected 1 edge feature(s), as in the schema, got 0",
         ),
     ],
 )  # fmt: skip
@@ -187,19 +154,11 @@ def test_what_a_data_set_holds() -> None:
     ("graphs", "arguments", "message"),
     [
         ([PATH], {"y": [1, 2]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (2,)"),
-        ([PATH], {"y": [[1]]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (1, 1)"),
         ([PATH], {"ids": []}, "dataset 'd': ids: expected 1 entries, one per graph, got 0"),
-        ([PATH], {"smiles": ["C", "N"]}, "dataset 'd': smiles: expected 1 entries, one per graph, got 2"),
-        ([PATH], {"node_masks": []}, "dataset 'd': node_masks: expected 1 entries, one per graph, got 0"),
         (
             [PATH],
             {"node_masks": [np.ones(2, bool)]},
             "dataset 'd': graph 0: node_masks: expected 3 values, one per node, got 2",
-        ),
-        (
-            [PATH],
-            {"edge_masks": [np.ones(3, bool)]},
-            "dataset 'd': graph 0: edge_masks: expected 2 values, one per edge, got 3",
         ),
         (
             [PATH, Graph([[1.0, 2.0]], [])],
@@ -262,7 +221,6 @@ def test_what_a_schema_knows() -> None:
             "feature 'a': the value name 'C' is given to two values",
         ),
         (lambda: Schema((Feature("a"), Feature("a"))), "schema: two node features are called 'a'"),
-        (lambda: Schema((), (Feature("a"), Feature("a"))), "schema: two edge features are called 'a'"),
     ],
 )  # fmt: skip
 def test_bad_schemas(make: Any, message: str) -> None:
@@ -287,10 +245,6 @@ def test_codes_of_labels() -> None:
     ("change", "message"),
     [
         ({"edges": [[0, 1], [0, 2]]}, r"^graph 1: edge 0 \(0, 2\): expected nodes from 0 to 1, got node 2$"),
-        (
-            {"edges": [[0, 1], [-1, 0]]},
-            r"^graph 1: edge 0 \(-1, 0\): expected nodes from 0 to 1, got node -1$",
-        ),
         (
             {"node_features": [[0], [1], [2], [np.inf]]},
             r"^graph 1: node_features: node 1, feature 0: expected a",

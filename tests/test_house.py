@@ -12,15 +12,12 @@ import pytest
 from typer.main import get_command
 
 from gdlnn.cli import app
+from reference.pages import DOCS, FENCE, ROOT, blocks, name_of, train_quickly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parent.parent
-PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], key=lambda page: page.relative_to(ROOT).as_posix()
-)
-FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS], key=name_of)
 
 # What the code on a page takes for granted.
 GIVEN = {
@@ -38,25 +35,16 @@ schema = Schema((Feature("atom", "nominal", {1: "C", 2: "N", 3: "O"}),))
 }
 
 
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-def blocks(page: Path, *languages: str) -> Iterator[str]:
-    for info, body in FENCE.findall(page.read_text(encoding="utf-8")):
-        if info.strip() in languages:
-            yield body
-
-
 # --- the pages ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page, "python"))], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
 def test_the_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """The blocks of a page run one after another; those of ```python norun do not."""
-    code = list(blocks(page, "python"))
+    code = blocks(page, "python")
+    train_quickly(monkeypatch)
     if any(re.search(r"^[^#]*load_dataset\(", line) for block in code for line in block.splitlines()):
         request.getfixturevalue("data_dir")
     for word, module in (("networkx", "networkx"), ("pandas", "pandas"), ("_pyg", "torch_geometric")):
@@ -134,11 +122,3 @@ def test_what_is_depended_on_is_pinned() -> None:
         if "==" in line and not line.startswith("#")
     }
     assert {plain(item) for item in wanted} - {"gdlnn"} <= pinned
-
-
-def test_make_help_tells_every_target() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    phony = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert phony
-    for target in " ".join(phony).split():
-        assert re.search(rf"^{target}:.*## \S", makefile, re.MULTILINE), target

@@ -29,22 +29,6 @@ def test_no_graphs_or_no_programs() -> None:
     assert [part.dtype for part in match([ONE], TRIANGLE, return_unknown=True)] == [bool, bool]
 
 
-def test_the_empty_program_matches_every_graph() -> None:
-    for graph in (TRIANGLE, NO_NODES, NO_EDGES):
-        assert EMPTY.matches(graph)
-        assert EMPTY.find(graph) == {}
-        assert list(EMPTY.witnesses(graph)) == [{}]
-        assert EMPTY.count(graph) == EMPTY.count(graph, distinct=True) == 1
-
-
-def test_the_empty_graph_matches_nothing_else() -> None:
-    for program in (ONE, EDGE):
-        assert not program.matches(NO_NODES)
-        assert program.find(NO_NODES) is None
-        assert list(program.witnesses(NO_NODES)) == []
-        assert program.count(NO_NODES) == program.count(NO_NODES, distinct=True) == 0
-
-
 def test_a_graph_without_edges_may_lack_edge_features() -> None:
     assert not EDGE.matches(NO_EDGES)
     assert match([EMPTY, ONE, EDGE], [NO_NODES, TRIANGLE, NO_EDGES]).tolist() == [
@@ -58,17 +42,6 @@ def test_one_program_and_one_graph_need_no_list() -> None:
     assert match(EDGE, TRIANGLE).tolist() == [[True]]
     assert count_matches(EDGE, TRIANGLE).tolist() == [[4]]
     assert count_matches(EDGE, TRIANGLE, distinct=True).tolist() == [[2]]
-
-
-def test_directed_and_undirected_graphs_share_a_set() -> None:
-    turned = Program([("x", [(1, 1)]), ("y", [(0, 0)])], [("x", "y", None)])
-    features = [[0.0], [1.0]]
-    graphs = [
-        Graph(features, [(0, 1)]),
-        Graph(features, [(0, 1)], directed=True),
-        Graph(features, [(1, 0)], directed=True),
-    ]
-    assert match(turned, graphs)[:, 0].tolist() == [True, False, True]
 
 
 def test_features_that_do_not_fit() -> None:
@@ -128,16 +101,6 @@ def test_the_core_refuses_a_graph_that_is_not_there() -> None:
             _core.conflict(graphs.native, index, batch, -1)
     with pytest.raises(IndexError):
         _core.Witnesses(graphs.native, 0, fitted_batch([], graphs))
-
-
-def test_continuous_features_take_memory_in_proportion() -> None:
-    rng = np.random.default_rng(0)
-    sizes = []
-    for n_graphs in (50, 100):
-        graphs = [Graph(rng.normal(size=(30, 19)), [(v, v + 1) for v in range(29)]) for _ in range(n_graphs)]
-        sizes.append(GraphSet(graphs).nbytes)
-    assert sizes[1] < 2.1 * sizes[0]
-    assert sizes[1] < 100 * 40_000
 
 
 def test_packed_programs_are_kept_for_the_same_programs_alone() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from gdlnn import Graph, Interval, Program
 from gdlnn.graphs.arrays import GraphSet, encoded
-from gdlnn.matching import count_matches, match
+from gdlnn.matching import match
 from reference import conflicts, matcher
+from reference.shapes import path, ring, star
 
 if TYPE_CHECKING:
     from gdlnn.gdl.program import FloatArray
@@ -108,35 +109,14 @@ def test_every_encoding_agrees_with_the_reference(name: str, directed: bool, n_c
             for graph in graphs
             for _ in range(3)
         ]
-        check_table(programs, graphs)
-
-
-def check_table(programs: list[Program], graphs: list[Graph]) -> None:
-    encoding = GraphSet(graphs)
-    table, counts = match(programs, encoding), count_matches(programs, encoding)
-    for g, graph in enumerate(graphs):
-        for p, program in enumerate(programs):
-            expected = {tuple(sorted(w.items())) for w in matcher.witnesses(program, graph)}
-            message = f"graph {g}, program {p}\n{program}"
-            assert {tuple(sorted(w.items())) for w in program.witnesses(graph)} == expected, message
-            assert counts[g, p] == len(expected), message
-            assert table[g, p] == bool(expected), message
-            conflict = conflicts.find_conflict(program, encoding, g)
-            assert (conflict is None) == bool(expected), message
-            if conflict is not None:
-                conflicts.check_conflict(program, graph, conflict)
-
-
-def star(leaves: int, directed: bool = False, n_extra: int = 0) -> Graph:
-    edges = [(0, v) for v in range(1, leaves + 1)]
-    return Graph(np.zeros((leaves + 1 + n_extra, 0)), edges, directed=directed)
+        conflicts.check_table(programs, graphs)
 
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("leaves", [3, 255, 256, 257, 600])
 def test_a_star_needs_as_many_leaves_as_it_has(leaves: int, directed: bool) -> None:
     program = Program.from_graph(star(leaves, directed))
-    graphs = GraphSet([star(leaves + k, directed, n_extra=2 - k) for k in (-1, 0, 1)])
+    graphs = GraphSet([star(leaves + k, directed, isolated=2 - k) for k in (-1, 0, 1)])
     assert match(program, graphs)[:, 0].tolist() == [False, True, True]
     conflict = conflicts.find_conflict(program, graphs, 0)
     assert conflict is not None
@@ -144,35 +124,12 @@ def test_a_star_needs_as_many_leaves_as_it_has(leaves: int, directed: bool) -> N
 
 
 def test_programs_with_more_variables_than_fit_a_word() -> None:
-    ring = Graph(np.zeros((130, 0)), [(v, (v + 1) % 130) for v in range(130)])
-    path = Graph(np.zeros((130, 0)), [(v, v + 1) for v in range(129)])
-    table = match([Program.from_graph(ring), Program.from_graph(path)], [ring, path])
-    assert table.tolist() == [[True, True], [False, True]]
-    assert Program.from_graph(ring).count(ring) == 260
-    assert Program.from_graph(ring).count(ring, distinct=True) == 1
-    assert Program.from_graph(path).count(ring, distinct=True) == 130
-
-
-def test_both_orientations_of_an_edge_on_an_undirected_graph() -> None:
-    program = Program([("x", None), ("y", None)], [("x", "y", [(0, 1)]), ("y", "x", [(1, 2)])])
-    pair = np.zeros((2, 0))
-    table = match(program, [Graph(pair, [(0, 1)], [[value]]) for value in (0.0, 1.0, 2.0)])
-    assert table[:, 0].tolist() == [False, True, False]
-    both = Graph(pair, [(0, 1), (1, 0)], [[0.0], [2.0]], directed=True)
-    assert list(program.witnesses(both)) == [{"x": 0, "y": 1}]
-
-
-def test_self_loops() -> None:
-    program = Program([("x", None)], [("x", "x", [(1, 1)])])
-    for directed in (False, True):
-        graph = Graph(np.zeros((3, 0)), [(0, 0), (1, 1), (0, 2)], [[0.0], [1.0], [1.0]], directed=directed)
-        assert list(program.witnesses(graph)) == [{"x": 1}]
-
-
-def test_negative_zero_is_zero() -> None:
-    graph = Graph([[-0.0], [0.0], [1.0]], [(0, 1), (1, 2)], [[-0.0], [0.0]])
-    program = Program([("x", [(0, 0)]), ("y", [(-1, 0)])], [("x", "y", [(0, 0)])])
-    assert program.count(graph) == 2
+    graphs = [ring(130), path(130)]
+    of_ring, of_path = programs = [Program.from_graph(graph) for graph in graphs]
+    assert match(programs, graphs).tolist() == [[True, True], [False, True]]
+    assert of_ring.count(graphs[0]) == 260
+    assert of_ring.count(graphs[0], distinct=True) == 1
+    assert of_path.count(graphs[0], distinct=True) == 130
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -186,8 +143,7 @@ def test_long_chains_that_wind_through_a_graph(directed: bool, n_cases: float) -
         edges = [(v, u) if rng.random() < 0.5 else (u, v) for u, v in pairs]
         graph = Graph(np.zeros((n, 0)), edges, directed=directed)
         size = n - int(rng.integers(3))
-        chain = Graph(np.zeros((size, 0)), [(v, v + 1) for v in range(size - 1)], directed=directed)
-        program = Program.from_graph(chain)
+        program = Program.from_graph(path(size, directed))
         expected = matcher.matches(program, graph)
         assert program.matches(graph) == expected, f"seed {seed}"
         n_hard += bool(match(program, graph, step_budget=600, return_unknown=True)[1].any())

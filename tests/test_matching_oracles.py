@@ -1,4 +1,4 @@
-"""The matcher against outside oracles: PL4XGL's truth tables, networkx and rustworkx."""
+"""The matcher against outside oracles: PL4XGL's truth tables and networkx."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
-from reference import conflicts
-from reference.oracles import load_truth_table, networkx_count, rustworkx_count
+from reference.oracles import load_truth_table, networkx_count
 from reference.random_cases import Shape, planted_program, random_graph, random_program
 
 if TYPE_CHECKING:
@@ -28,19 +27,6 @@ def test_truth_tables(name: str, truth_dir: Path) -> None:
     assert np.array_equal(count_matches(programs[::10], encoded, distinct=True) > 0, truth[:, ::10])
 
 
-@pytest.mark.data
-@pytest.mark.parametrize("name", ["mutag", "bbbp"])
-def test_conflicts_on_the_truth_tables(name: str, truth_dir: Path, n_cases: float) -> None:
-    programs, graphs, truth = load_truth_table(truth_dir / f"pl4xgl_matches_{name}.json")
-    encoded = GraphSet(graphs)
-    rng = np.random.default_rng(0)
-    for g, p in rng.permutation(np.argwhere(~truth))[: int(200 * n_cases)].tolist():
-        conflict = conflicts.find_conflict(programs[p], encoded, g)
-        assert conflict is not None
-        # The reduced program is put to the core: the reference would take minutes on some of them.
-        assert not match(conflicts.reduced(programs[p], conflict), graphs[g]).any(), (name, g, p)
-
-
 def random_pair(seed: int, directed: bool, disconnected: bool) -> tuple[Program, Graph]:
     rng = np.random.default_rng([seed, directed, disconnected])
     shape = Shape(directed, int(rng.integers(1, 3)), int(rng.integers(1, 3)), int(rng.integers(2, 5)))
@@ -52,10 +38,9 @@ def random_pair(seed: int, directed: bool, disconnected: bool) -> tuple[Program,
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("disconnected", [False, True])
-def test_networkx_and_rustworkx_count_the_same(directed: bool, disconnected: bool, n_cases: float) -> None:
+def test_networkx_counts_the_same(directed: bool, disconnected: bool, n_cases: float) -> None:
     for seed in range(int(120 * n_cases)):
         program, graph = random_pair(seed, directed, disconnected)
         found = program.count(graph)
         message = f"seed {seed}\n{program}\n{graph.node_features.tolist()}\n{graph.edges.tolist()}"
         assert found == networkx_count(program, graph), message
-        assert found == rustworkx_count(program, graph), message

@@ -5,20 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gdlnn import Graph, Program
-from gdlnn.graphs.arrays import GraphSet, encoded
-from gdlnn.matching import count_matches, match
+from gdlnn.graphs.arrays import encoded
 from reference import conflicts, matcher
-from reference.mutations import mutations
 from reference.random_cases import (
     Case,
-    Rng,
     planted_program,
     random_case,
     random_graph,
     random_program,
     random_shape,
-    shuffled,
 )
 
 N_CASES = 2000
@@ -33,18 +28,6 @@ def as_set(witnesses: list[dict[str, int]]) -> set[tuple[tuple[str, int], ...]]:
     distinct = {tuple(sorted(witness.items())) for witness in witnesses}
     assert len(distinct) == len(witnesses), "a witness came twice"
     return distinct
-
-
-def renumbered(rng: Rng, graph: Graph) -> Graph:
-    """Return the same graph with other node numbers, edges in another order and, undirected, turned round."""
-    place, order = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
-    nodes = np.empty_like(graph.node_features)
-    nodes[place] = graph.node_features
-    edges = place[graph.edges[order]].reshape(-1, 2)
-    if not graph.directed:
-        turned = rng.integers(2, size=len(edges)).astype(bool)
-        edges[turned] = edges[turned, ::-1]
-    return Graph(nodes, edges, graph.edge_features[order], directed=graph.directed)
 
 
 def check_agreement(case: Case) -> None:
@@ -68,20 +51,6 @@ def check_conflict(case: Case) -> None:
             raise AssertionError(f"{error}\n{case}") from error
 
 
-def check_renaming(case: Case, rng: Rng) -> None:
-    program = shuffled(rng, case.program, directed=case.graph.directed)
-    graph = renumbered(rng, case.graph)
-    assert program.matches(graph) == case.program.matches(case.graph), case
-    assert program.count(graph) == case.program.count(case.graph), case
-    assert program.count(graph, distinct=True) == case.program.count(case.graph, distinct=True), case
-
-
-def check_widening(case: Case) -> None:
-    wider = [mutation.program for mutation in mutations(case.program)]
-    if wider and case.program.matches(case.graph):
-        assert match(wider, case.graph).all(), case
-
-
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_cases_agree_with_the_reference(block: int, n_cases: float) -> None:
     size = blocks(n_cases)
@@ -89,15 +58,6 @@ def test_random_cases_agree_with_the_reference(block: int, n_cases: float) -> No
         case = random_case(seed)
         check_agreement(case)
         check_conflict(case)
-
-
-@pytest.mark.parametrize("block", range(4))
-def test_renaming_changes_nothing_and_widening_loses_nothing(block: int, n_cases: float) -> None:
-    size = int(150 * n_cases)
-    for seed in range(block * size, (block + 1) * size):
-        case = random_case(10_000_000 + seed)
-        check_renaming(case, np.random.default_rng(seed))
-        check_widening(case)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -110,20 +70,4 @@ def test_batches_agree_with_the_reference(block: int, n_cases: float) -> None:
         graphs = [random_graph(rng, shapes[int(rng.integers(2))], 7) for _ in range(6)]
         programs = [random_program(rng, shape, 4) for _ in range(3)]
         programs += [planted_program(rng, graph, 4) for graph in graphs[:3]]
-        check_table(programs, graphs)
-
-
-def check_table(programs: list[Program], graphs: list[Graph]) -> None:
-    encoding = GraphSet(graphs)
-    table, counts = match(programs, encoding), count_matches(programs, encoding)
-    distinct = count_matches(programs, encoding, n_jobs=2, distinct=True)
-    assert table.shape == counts.shape == distinct.shape == (len(graphs), len(programs))
-    for g, graph in enumerate(graphs):
-        for p, program in enumerate(programs):
-            n = matcher.count(program, graph)
-            assert counts[g, p] == n, f"{program}\non graph {g}"
-            assert table[g, p] == (n > 0)
-            assert distinct[g, p] == matcher.count(program, graph, distinct=True)
-            conflict = conflicts.find_conflict(program, encoding, g)
-            if conflict is not None:
-                conflicts.check_conflict(program, graph, conflict)
+        conflicts.check_table(programs, graphs)

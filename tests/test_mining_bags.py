@@ -94,12 +94,6 @@ def test_programs_mined_in_bags_are_ranked_by_their_held_out_score() -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_files_keep_held_out_scores(tmp_path: Path) -> None:
-    programs = mined(bags=3)
-    programs.save(tmp_path / "programs.gdl")
-    assert ProgramSet.load(tmp_path / "programs.gdl") == programs
-
-
 def test_bags_resume_from_checkpoints_and_do_not_depend_on_threads(tmp_path: Path) -> None:
     checkpoint = tmp_path / "run.ckpt"
     first = mined(bags=3, checkpoint=checkpoint)
@@ -111,36 +105,6 @@ def test_bags_resume_from_checkpoints_and_do_not_depend_on_threads(tmp_path: Pat
 # --- neighbourhoods ---------------------------------------------------------------------------------------
 
 
-def test_neighbourhoods_of_a_chain() -> None:
-    data = GraphDataset([chain("abc"), chain("cba"), chain("ab")], schema=LETTERS)
-    found = neighbourhoods(data, radius=1, structure=False)
-    supports = {tuple(np.flatnonzero(item.support).tolist()) for item in found}
-    assert supports == {(0, 1, 2), (0, 1)}  # a, b and a-b are everywhere; c only in the first two
-    assert [len(item.program.nodes) for item in found] == [1, 1]
-    assert all(item.label is None and item.score == 0 for item in found)
-
-
-def test_neighbourhoods_match_what_they_say_and_differ_in_what_they_match() -> None:
-    found = neighbourhoods(MOTIFS, radius=2)
-    assert np.array_equal(found.supports, match(found.programs, MOTIFS))
-    assert len({item.support_key for item in found}) == len(found)
-    assert min(item.n_matched for item in found) >= 2
-    assert all(set(item.targets.tolist()) <= set(np.flatnonzero(item.support).tolist()) for item in found)
-
-
-def test_neighbourhoods_do_not_depend_on_threads_or_labels() -> None:
-    first = neighbourhoods(MOTIFS, radius=2)
-    assert neighbourhoods(MOTIFS, radius=2, n_jobs=2) == first
-    without = GraphDataset(MOTIFS.graphs, schema=MOTIFS.schema)
-    assert neighbourhoods(without, radius=2).programs == first.programs
-
-
-def test_max_programs_keeps_those_that_match_most_graphs() -> None:
-    every, some = neighbourhoods(MOTIFS), neighbourhoods(MOTIFS, max_programs=5)
-    counts = sorted((item.n_matched for item in every), reverse=True)
-    assert sorted((item.n_matched for item in some), reverse=True) == counts[:5]
-
-
 def test_structure_joins_labels_by_default() -> None:
     data = GraphDataset([chain("abc"), chain("abcc")], schema=LETTERS)
     found = neighbourhoods(data, radius=0)
@@ -149,14 +113,6 @@ def test_structure_joins_labels_by_default() -> None:
     assert [feature.name for feature in (neighbourhoods(data, structure=False).schema or LETTERS).node] == [
         "letter"
     ]
-
-
-def test_quantities_are_left_open() -> None:
-    rng = np.random.default_rng(0)
-    graphs = [Graph(rng.random((3, 1)), [(0, 1), (1, 2)]) for _ in range(4)]
-    found = neighbourhoods(GraphDataset(graphs), radius=1)
-    assert len(found) == 1  # a node: all graphs have it, and nothing larger matches fewer of them
-    assert found[0].program.nodes[0].intervals is None
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gdlnn import ProgramSet, mine
-from gdlnn.cli import main
+from reference.command_line import exit_code, run
 from reference.mining_cases import random_trees
 
 if TYPE_CHECKING:
@@ -27,16 +22,9 @@ def data(tmp_path: Path) -> str:
     return str(tmp_path / "trees.gdlds")
 
 
-def run(*words: object) -> int:
-    """Run the command and return its exit code."""
-    with pytest.raises(SystemExit) as end:
-        main([str(word) for word in words])
-    return int(end.value.code or 0)
-
-
 def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "programs.gdl"
-    assert run("mine", data, "-o", out, "--part", "all", "--epsilon", "1%", "-j", 2) == 0
+    run("mine", data, "-o", out, "--part", "all", "--epsilon", "1%", "-j", 2)
     assert out.read_text() == mine(TREES, epsilon="1%").to_text()
     printed = capsys.readouterr().out
     assert "programs from 30 of 30 graphs of random trees" in printed
@@ -47,17 +35,17 @@ def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.Cap
 def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "programs.gdl"
     words = ("mine", data, "-o", out, "--part", "all", "-q")
-    assert run(*words, "--targets", "auto", "--strategy", "sequential") == 0
+    run(*words, "--targets", "auto", "--strategy", "sequential")
     assert ProgramSet.load(out) == mine(TREES, strategy="sequential")
-    assert run(*words, "--min-support", 2, "--bags", 2) == 0
+    run(*words, "--min-support", 2, "--bags", 2)
     assert ProgramSet.load(out) == mine(TREES, min_support=2, bags=2)
-    assert run(*words, "--top", 4) == 0
+    run(*words, "--top", 4)
     assert ProgramSet.load(out) == mine(TREES).top(4)
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
-    assert run("mine", data, "-o", tmp_path / "p.gdl", "--split", "stratified", "--seed", 3, "-q") == 0
+    run("mine", data, "-o", tmp_path / "p.gdl", "--split", "stratified", "--seed", 3, "-q")
     train = TREES.split("stratified", 3)[0]
     assert ProgramSet.load(tmp_path / "p.gdl") == mine(train, seed=3)
 
@@ -75,14 +63,9 @@ def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
 def test_bad_options(
     data: str, tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("mine", data, "-o", tmp_path / "p.gdl", *words) == 2
+    assert exit_code("mine", data, "-o", tmp_path / "p.gdl", *words) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "p.gdl").exists()
-
-
-def test_a_folder_is_no_output(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("mine", data, "-o", tmp_path) == 2
-    assert "is a folder; expected a file to write" in capsys.readouterr().err
 
 
 def test_a_time_limit_writes_what_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,33 +73,9 @@ def test_a_time_limit_writes_what_is_done(tmp_path: Path, capsys: pytest.Capture
     many.save(tmp_path / "many.gdlds")
     data = tmp_path / "many.gdlds"
     words = ("mine", data, "-o", out, "--part", "all", "--checkpoint", tmp_path / "c")
-    assert run(*words, "--time-limit", 0.02) == 0
+    run(*words, "--time-limit", 0.02)
     captured = capsys.readouterr()
     assert "stopped by time limit: p.gdl is incomplete. Run the same command again" in captured.err
     assert not ProgramSet.load(out).complete
-    assert run(*words, "-q") == 0
+    run(*words, "-q")
     assert out.read_text() == mine(many).to_text()
-
-
-def test_ctrl_c_writes_what_is_done(tmp_path: Path) -> None:
-    random_trees(400, nodes=24).save(tmp_path / "many.gdlds")
-    out, checkpoint = tmp_path / "p.gdl", tmp_path / "c"
-    words = ["mine", str(tmp_path / "many.gdlds"), "-o", str(out), "-q"]
-    command = [
-        sys.executable,
-        "-c",
-        "from gdlnn.cli import main; main()",
-        *words,
-        "--checkpoint",
-        str(checkpoint),
-    ]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ))
-    while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert b"stopped by interrupt: p.gdl is incomplete" in errors
-    assert b"Traceback" not in errors
-    assert not ProgramSet.load(out).complete

@@ -46,7 +46,3 @@ def test_mutag_recounted(mutag: GraphDataset, epsilon: float | str, strategy: st
     loaded = ProgramSet.load(tmp_path / "mutag.gdl")
     assert loaded == programs
     recount(loaded, mutag)
-
-
-def test_mutag_on_any_number_of_threads(mutag: GraphDataset) -> None:
-    assert len({mine(mutag, n_jobs=jobs).to_text() for jobs in (1, 2, 8)}) == 1

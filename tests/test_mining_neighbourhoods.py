@@ -16,6 +16,7 @@ from gdlnn.graphs.structure import structure_columns
 from gdlnn.matching import match
 from gdlnn.mining import neighbourhoods
 from reference import matcher
+from reference.random_cases import renumbered
 
 if TYPE_CHECKING:
     from gdlnn.gdl.program import Intervals
@@ -123,13 +124,8 @@ def test_threads_and_the_order_of_nodes_change_nothing(seed: int) -> None:
             str(p) for p in one.programs
         ]
     rng = np.random.default_rng(seed)
-    turned = []
-    for graph in data.graphs:
-        place = rng.permutation(graph.n_nodes)
-        nodes = np.empty_like(graph.node_features)
-        nodes[place] = graph.node_features
-        turned.append(Graph(nodes, place[graph.edges], graph.edge_features, directed=graph.directed))
-    other = neighbourhoods(GraphDataset(turned), min_support=1)
+    turned = GraphDataset([renumbered(rng, graph) for graph in data.graphs])
+    other = neighbourhoods(turned, min_support=1)
     assert {(tuple(i.support.tolist()), size(i.program)) for i in other} == {
         (tuple(i.support.tolist()), size(i.program)) for i in one
     }

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -21,8 +19,6 @@ from gdlnn import (
     GDLNNClassifier,
     Graph,
     GraphDataset,
-    Mined,
-    MLPHead,
     ModelError,
     Schema,
     load_model,
@@ -75,42 +71,12 @@ def test_it_learns_what_motif_there_is(fitted: GDLNNClassifier, motifs: GraphDat
     assert "10 validation graphs are too few" in fitted.choice_["training"]
 
 
-def test_lists_arrays_and_data_sets_are_alike(motifs: GraphDataset, fitted: GDLNNClassifier) -> None:
-    array = np.empty(3, dtype=object)
-    array[:] = motifs.graphs[:3]
-    expected = fitted.predict_proba(motifs[:3])
-    for given in (motifs.graphs[:3], tuple(motifs.graphs[:3]), array):
-        np.testing.assert_array_equal(fitted.predict_proba(given), expected)
-    assert fitted.predict([]).shape == (0,)
-    assert fitted.predict_proba([]).shape == (0, 2)
-
-
-def test_threads_do_not_change_the_model(motifs: GraphDataset) -> None:
-    one = quick(n_jobs=1).fit(motifs[:24])
-    two = quick(n_jobs=2).fit(motifs[:24])
-    np.testing.assert_array_equal(one.predict_proba(motifs), two.predict_proba(motifs))
-
-
 @pytest.mark.parametrize("labels", [["dog", "cat"], [True, False], [1.5, -2.0], [7, 3]])
 def test_labels_of_any_type(motifs: GraphDataset, labels: list[Any]) -> None:
     y = np.array([labels[i % 2] for i in range(24)])
     model = quick(epochs=5).fit(motifs.graphs[:24], y)
     assert model.classes_.tolist() == sorted(labels)
     assert set(model.predict(motifs.graphs[:24]).tolist()) <= set(labels)
-
-
-def test_several_classes() -> None:
-    rng = np.random.default_rng(0)
-    graphs, y = [], []
-    for i in range(45):
-        kind = i % 3
-        features = np.ones((6, 1))
-        features[:2] = kind + 2
-        graphs.append(Graph(features[rng.permutation(6)], [(a, a + 1) for a in range(5)]))
-        y.append("abc"[kind])
-    model = quick().fit(graphs[:36], y[:36])
-    assert model.score(graphs[36:], y[36:]) == 1.0
-    assert model.predict_proba(graphs[36:]).shape == (9, 3)
 
 
 def test_scikit_learn_tools_work(motifs: GraphDataset) -> None:
@@ -218,24 +184,6 @@ def test_early_stopping_when_asked(motifs: GraphDataset) -> None:
     assert model.choice_["training"] == "early stopping on 16 graphs"
 
 
-def test_the_recipe_of_the_paper() -> None:
-    paper = GDLNNClassifier.paper(seed=3)
-    search, head = paper.vocabulary, paper.head
-    assert isinstance(search, Mined)
-    assert isinstance(head, MLPHead)
-    assert (search.epsilon, search.k, paper.pooled, head.ensemble_size, paper.seed) == (0.1, 1.0, False, 1, 3)
-    assert (head.epochs, head.patience, head.early_stopping) == (500, 100, True)
-    other = GDLNNClassifier.paper(epsilon=1, k=5, epochs=7, learning_rate=0.1, hidden=(3, 2))
-    assert isinstance(other.vocabulary, Mined)
-    assert isinstance(other.head, MLPHead)
-    assert (other.vocabulary.epsilon, other.vocabulary.k) == (1, 5)
-    assert (other.head.epochs, other.head.learning_rate, other.head.hidden) == (7, 0.1, (3, 2))
-
-
-def test_the_constructor_stays_small() -> None:
-    assert len(GDLNNClassifier().get_params(deep=False)) <= 14
-
-
 @pytest.mark.parametrize(
     ("fit", "words"),
     [
@@ -267,15 +215,6 @@ def test_graphs_of_another_kind_are_refused(fitted: GDLNNClassifier) -> None:
         fitted.predict([Graph([[1.0], [2.0]], [(0, 1)], directed=True)])
     with pytest.raises(NotFittedError):
         quick().predict([Graph([[1.0]], [])])
-
-
-def test_importing_the_package_loads_neither_torch_nor_scikit_learn() -> None:
-    code = (
-        "import sys, gdlnn, gdlnn.mining, gdlnn.cli;"
-        "print([m for m in ('torch', 'sklearn', 'captum', 'rdkit') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(("quantity", "expected"), [(False, False), (True, True)])

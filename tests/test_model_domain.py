@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +14,6 @@ from gdlnn.model import domain as domain_module
 from gdlnn.model.domain import Domain, Usual
 from reference.models import quick
 from reference.server_models import MOLECULES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 C60 = (
     "c12c3c4c5c1c1c6c7c2c2c8c3c3c9c4c4c%10c5c5c1c1c6c6c%11c7c2c2c7c8c3c3c8c9c4c4c9c%10c5c5c1c1c6c6c%11c2c2"
@@ -97,23 +93,6 @@ def test_elements_and_shapes_of_no_drug_lie_outside(model: GDLNNClassifier) -> N
     assert "shares" in buckyball.reason or "surroundings" in buckyball.reason
 
 
-def test_reasons_name_figures_and_what_is_usual(data: GraphDataset, model: GDLNNClassifier) -> None:
-    usual = model.domain_.similarity
-    assert usual is not None
-    told = [(where, g) for where, g in zip(model.domain(data), data.graphs, strict=True) if where.reason]
-    assert told
-    for where, graph in told:
-        assert where.similarity is not None
-        if where.domain == "edge" and where.similarity < usual.edge:
-            shared, needed = re.findall(r"shares ([0-9.]+) %", where.reason)
-            assert float(shared) == pytest.approx(100 * where.similarity, abs=0.5)
-            assert float(shared) < float(needed)
-            assert "95 % of the training molecules" in where.reason
-        if "surroundings" in where.reason:
-            assert where.coverage is not None
-            assert f"{round((1 - where.coverage) * graph.n_nodes)} of {graph.n_nodes} atom" in where.reason
-
-
 def test_a_value_between_the_limits_is_at_the_edge() -> None:
     usual = Usual.of(np.linspace(0, 1, 101))
     assert usual == pytest.approx((0.05, 0.01))
@@ -171,13 +150,3 @@ def test_damaged_entries_are_refused(model: GDLNNClassifier) -> None:
     for change in ({"columns": [[99], []]}, {"surroundings": entry["surroundings"][::-1]}):
         with pytest.raises((ModelError, ValueError)):
             Domain.from_json({**entry, **change}, *given)
-
-
-def test_helium_uranium_and_c60_lie_outside_of_bbbp(data_dir: Path) -> None:
-    from rdkit import Chem
-
-    bbbp = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")[:300]
-    model = GDLNNClassifier("neighbourhoods", MLPHead(epochs=2, ensemble_size=1), progress=False).fit(bbbp)
-    assert model.reading_ is not None
-    graphs = [model.reading_.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
-    assert [where.domain for where in model.domain(graphs)] == ["outside"] * 3

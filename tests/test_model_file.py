@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
-import sys
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -60,17 +58,6 @@ def test_the_same_model_comes_back(model: GDLNNClassifier, motifs: GraphDataset,
     assert str(loaded.get_params()) == str({**model.get_params(), "progress": True})
     loaded.save(file.with_name("again.gdlnn"))
     assert file.read_bytes() == file.with_name("again.gdlnn").read_bytes()
-
-
-def test_a_new_process_gives_the_same_to_the_last_bit(
-    model: GDLNNClassifier, motifs: GraphDataset, file: Path
-) -> None:
-    code = (
-        "import sys, gdlnn; m = gdlnn.load_model(sys.argv[1]);"
-        "print(m.predict_proba(gdlnn.make_ba_2motifs(24, seed=8)).tobytes().hex())"
-    )
-    done = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == model.predict_proba(motifs).tobytes().hex()
 
 
 def test_equal_seeds_give_equal_bytes(

@@ -14,7 +14,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from gdlnn import ModelError
 from gdlnn.model import MLPHead
-from gdlnn.model.network import _standardisation
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -126,13 +125,6 @@ def test_a_linear_head_is_its_coefficients(data: tuple[FloatArray, npt.NDArray[A
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], odds[:, 1] - odds[:, 0], atol=1e-4)
     with pytest.raises(AttributeError, match="hidden"):
         _ = single(epochs=1).fit(X, y).coef_
-
-
-def test_columns_of_zeros_and_ones_stay_as_they_are() -> None:
-    X = np.array([[0.0, 5.0, 2.0], [1.0, 7.0, 2.0]])
-    mean, scale = _standardisation(X)
-    assert mean.tolist() == [0.0, 6.0, 2.0]
-    assert scale.tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

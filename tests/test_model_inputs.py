@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
+import pandas
 import pytest
+from rdkit import Chem
 
 from gdlnn import (
     ExplanationError,
@@ -18,9 +21,7 @@ from gdlnn import (
 from gdlnn.graphs import interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
-from repro.pl4xgl import PL4XGLClassifier
 
-Chem = pytest.importorskip("rdkit.Chem")
 SMILES = [f"{'C' * n}{end}" for n in range(2, 8) for end in ("O", "N", "OC", "NC", "Cl", "F")]
 LABELS = [int("O" in text) for text in SMILES]
 
@@ -41,7 +42,6 @@ def test_fitting_takes_smiles_and_remembers_how_it_read_them(model: GDLNNClassif
 
 
 def test_all_ways_to_give_molecules_say_the_same(model: GDLNNClassifier) -> None:
-    pandas = pytest.importorskip("pandas")
     expected = model.predict_proba(SMILES)
     molecules = [Chem.MolFromSmiles(text) for text in SMILES]
     graphs = [MoleculeReader().graph(molecule) for molecule in molecules]
@@ -58,7 +58,6 @@ def test_all_ways_to_give_molecules_say_the_same(model: GDLNNClassifier) -> None
 
 
 def test_graphs_of_other_libraries() -> None:
-    pytest.importorskip("networkx")
     pytest.importorskip("torch_geometric")
     rng = np.random.default_rng(0)
     graphs = [
@@ -78,7 +77,6 @@ def test_graphs_of_other_libraries() -> None:
 
 
 def test_networkx_attributes_are_taken_by_name() -> None:
-    nx = pytest.importorskip("networkx")
 
     def graph(kind: int, *, turned: bool) -> Any:
         made = nx.path_graph(3)
@@ -110,7 +108,6 @@ def test_errors_name_the_type_and_the_way_out(model: GDLNNClassifier, given: Any
 
 
 def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None:
-    pandas = pytest.importorskip("pandas")
     words = pandas.Series(["oxygen" if label else "none" for label in LABELS])
     fitted = GDLNNClassifier(head="linear", progress=False).fit(pandas.Series(SMILES), words)
     assert fitted.predict("CCCO").tolist() == ["oxygen"]
@@ -122,21 +119,14 @@ def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None
 
 
 def test_a_frame_is_not_a_column(model: GDLNNClassifier) -> None:
-    pandas = pytest.importorskip("pandas")
     with pytest.raises(ModelError, match="give one of the columns"):
         model.predict(pandas.DataFrame({"smiles": SMILES}))
-
-
-def test_the_logical_classifier_takes_smiles_too() -> None:
-    model = PL4XGLClassifier(progress=False).fit(SMILES[:12], LABELS[:12])
-    assert model.predict(SMILES[0]).tolist() == [1]
 
 
 # --- tables -------------------------------------------------------------------------------------------------
 
 
 def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
-    pytest.importorskip("pandas")
     graphs = [MoleculeReader().graph(Chem.MolFromSmiles(text), name=text) for text in SMILES]
     data = GraphDataset(
         graphs, LABELS, smiles=SMILES, columns={"note": ["<b>"] * 36}, reading=MoleculeReader()

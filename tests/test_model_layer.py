@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from gdlnn import Feature, Graph, GraphDataset, GraphError, ModelError, Program, Schema, make_ba_2motifs
+from gdlnn import Feature, Graph, GraphDataset, ModelError, Program, Schema, make_ba_2motifs
 from gdlnn.model import GDLTransformer, PooledFeatures
 
 PROGRAMS = [
@@ -96,8 +96,3 @@ def test_errors_say_what_was_expected(call: object, words: str) -> None:
     assert callable(call)
     with pytest.raises(ModelError, match=words):
         call()
-
-
-def test_errors_are_of_one_family() -> None:
-    assert issubclass(ModelError, ValueError)
-    assert not issubclass(ModelError, GraphError)

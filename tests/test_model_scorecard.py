@@ -30,7 +30,7 @@ def table(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_scikit_learn_accepts_it() -> None:
-    check_estimator(ScorecardHead(), on_skip=None)
+    check_estimator(ScorecardHead(max_programs=4), on_skip=None)
 
 
 def test_it_finds_the_columns_that_decide() -> None:
@@ -97,15 +97,6 @@ def test_a_card_without_programs_predicts_the_shares(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         load_model(tmp_path / "card.gdlnn").predict_proba(graphs[:3]), shares, atol=1e-6
     )
-
-
-def test_explanations_are_exact() -> None:
-    model = GDLNNClassifier(head="scorecard", progress=False).fit(TRAIN)
-    rows = {row.column: row for row in scorecard_rows(model)}
-    for e in model.explain(TEST.graphs, n_features=30):
-        for column, weight in zip(e.indices, e.weights, strict=True):
-            sign = 1 if rows[column].label == e.target else -1
-            assert weight == pytest.approx(sign * rows[column].contribution, abs=1e-6)
 
 
 def test_several_classes_have_a_card_each() -> None:

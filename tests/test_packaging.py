@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-import runpy
 import shutil
 import subprocess
 import sys
 import tomllib
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gdlnn
-from reference.dockerfile import instructions, run_dockerfile
-from reference.live_server import live_server, wait_until
 
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 # Package to import name, where they differ.
 IMPORTED_AS = {"scikit-learn": "sklearn", "markupsafe": "markupsafe"}
 # Notebooks bring it, and nothing asks for it elsewhere.
@@ -104,12 +98,6 @@ def test_a_missing_extra_is_answered_with_one_that_brings_it() -> None:
     assert found >= 10
 
 
-def test_captum_comes_only_where_it_is_used() -> None:
-    assert "captum" not in names_of(PROJECT["dependencies"])
-    assert "captum" not in names_of(PROJECT["optional-dependencies"]["chem"])
-    assert "captum" in names_of(PROJECT["optional-dependencies"]["gradients"])
-
-
 # --- targets, workflows, container --------------------------------------------------------------------------
 
 
@@ -134,56 +122,9 @@ def test_workflows_and_templates_are_yaml(file: Path) -> None:
     assert isinstance(yaml.safe_load(file.read_text(encoding="utf-8")), dict)
 
 
-def test_the_container_is_small_and_unprivileged() -> None:
-    steps = instructions(DOCKERFILE)
-    names = [name for name, _ in steps]
-    assert names.count("FROM") == 2
-    last = dict(steps[len(names) - names[::-1].index("FROM") :])
-    assert last["USER"] not in ("root", "0")
-    assert '"serve"' in last["CMD"]
-    assert "/health" in last["HEALTHCHECK"]
-    assert "g++" not in last["RUN"]
-    assert ("RUN", "make wheel PYTHON=python") in steps
-
-
 def test_the_dockerfile_has_no_findings() -> None:
     hadolint = shutil.which("hadolint", path=Path(sys.executable).parent)
     if hadolint is None:
         pytest.skip("hadolint is not installed")
     done = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.long
-def test_the_steps_of_the_container_end_in_a_server(tmp_path: Path) -> None:
-    python = next((name for minor in (12, 13, 14) if (name := _python(minor))), None)
-    if python is None or shutil.which("make") is None:
-        pytest.skip("needs make and a Python from 3.12 on")
-    context = tmp_path / "context"
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in listed.stdout.splitlines():
-        if (ROOT / name).exists():
-            (context / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, context / name, follow_symlinks=False)
-    stage = run_dockerfile(DOCKERFILE, context, tmp_path / "stages", python, {"PIP_EXTRA_INDEX_URL": ""})
-    shutil.copy(ROOT / "tests" / "golden" / "payments-paper.gdlnn", stage.folder / "model.gdlnn")
-    command = dict(instructions(DOCKERFILE))["CMD"]
-    words = [
-        word for word in json.loads(command) if word not in ("serve", "model.gdlnn", "--host", "0.0.0.0")
-    ]
-    assert not words, "the test starts the server as the container does, on a port of its own"
-    of_stage = str(stage.root / "venv" / "bin" / "python")
-    with live_server(stage.folder / "model.gdlnn", "--host", "0.0.0.0", python=of_stage) as server:
-        _, port = server.address
-        # The health check is the container's own, but for the port.
-        check = json.loads(dict(instructions(DOCKERFILE))["HEALTHCHECK"].partition("CMD ")[2])
-        asked = [of_stage, "-c", check[2].replace(":8000/", f":{port}/")]
-        wait_until(lambda: subprocess.run(asked, capture_output=True).returncode == 0)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as answer:
-            assert json.load(answer)["status"] == "ok"
-
-
-def _python(minor: int) -> str | None:
-    """Return an interpreter as `make test-matrix` finds it."""
-    found: str | None = runpy.run_path(str(ROOT / "tools" / "matrix.py"))["find_python"](minor)
-    return found

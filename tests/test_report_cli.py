@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gdlnn
-from gdlnn.cli import main
+from reference.command_line import exit_code, run
 from reference.models import classifier
 from reference.report_models import SMALL
 
@@ -26,25 +26,17 @@ def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(*words: str) -> int:
-    try:
-        main(list(words))
-    except SystemExit as ended:
-        return int(ended.code or 0)
-    return 0
-
-
 def test_report_writes_a_page_and_says_so(
     model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "r.html"
     given = ["report", str(model_file), DATA, "-o", str(page), "--counterfactuals", "1"]
-    assert run(*given) == 0
+    run(*given)
     shown = capsys.readouterr()
     assert "accuracy" in shown.out
     assert "explaining 6 graphs" in shown.err
     first = page.read_bytes()
-    assert run(*given, "--json", "--quiet") == 0
+    run(*given, "--json", "--quiet")
     shown = capsys.readouterr()
     told = json.loads(shown.out)
     assert shown.err == ""
@@ -58,20 +50,10 @@ def test_a_report_on_other_data_is_about_all_of_it(
     other = tmp_path / "other.gdlds"
     gdlnn.make_ba_2motifs(20, 5).save(other)
     page = tmp_path / "r.html"
-    given = [
-        "report",
-        str(model_file),
-        str(other),
-        "-o",
-        str(page),
-        "--counterfactuals",
-        "0",
-        "--json",
-        "--quiet",
-    ]
-    assert run(*given) == 0
+    given = ("report", model_file, other, "-o", page, "--counterfactuals", 0, "--json", "--quiet")
+    run(*given)
     assert json.loads(capsys.readouterr().out)["graphs"] == 20
-    assert run(*given, "--part", "test") == 0
+    run(*given, "--part", "test")
     assert json.loads(capsys.readouterr().out)["graphs"] == 2
 
 
@@ -95,7 +77,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = [word.replace("MODEL", str(model_file)).replace("FOLDER", str(tmp_path)) for word in change]
-    assert run(*words) == 2
+    assert exit_code(*words) == 2
     errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1
     assert said in errors[0]
@@ -104,7 +86,7 @@ def test_bad_input_is_one_line(
 
 def test_demo_ends_with_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "demo" / "report.html"
-    assert run("demo", "--graphs", "60", "-o", str(page), "--jobs", "1") == 0
+    run("demo", "--graphs", "60", "-o", str(page), "--jobs", "1")
     said = capsys.readouterr().out
     for words in ("60 graphs of cycle (30), house (30)", "Mined ", "Trained ", "What decides:", "accuracy "):
         assert words in said
@@ -113,11 +95,11 @@ def test_demo_ends_with_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_mine_and_train_speak_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     programs, model = tmp_path / "p.gdl", tmp_path / "m.gdlnn"
-    assert run("mine", DATA, "-o", str(programs), "--targets", "auto", "--json", "-q") == 0
+    run("mine", DATA, "-o", str(programs), "--targets", "auto", "--json", "-q")
     told = json.loads(capsys.readouterr().out)
     assert told["complete"]
     assert told["n_programs"] == len(gdlnn.ProgramSet.load(programs))
-    assert run("train", DATA, "-o", str(model), "--epsilon", "1", "--json", "-q") == 0
+    run("train", DATA, "-o", str(model), "--epsilon", "1", "--json", "-q")
     told = json.loads(capsys.readouterr().out)
     assert told["programs"] == len(gdlnn.load_model(model).programs_)
     assert 0 <= told["metrics"]["test"]["model"]["accuracy"] <= 1

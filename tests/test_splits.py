@@ -40,13 +40,6 @@ def test_sizes_are_the_int_of_the_fractions_and_the_rest(kind: SplitKind, n: int
         assert (np.diff(part.indices) > 0).all()
 
 
-def test_the_seed_decides() -> None:
-    dataset = make(100)
-    first, again, other = (dataset.split("random", seed=s).train.indices for s in (0, 0, 1))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_stratified_keeps_the_proportions() -> None:
     dataset = make(1000, 7)
     whole = np.bincount(classes(dataset), minlength=7) / 1000
@@ -103,7 +96,6 @@ def test_a_published_split_must_cover_the_data() -> None:
 
 
 def test_scaffolds_stay_together() -> None:
-    pytest.importorskip("rdkit")
     rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1", "c1ccoc1"]
     smiles = [ring + tail for ring in rings for tail in ("C", "CC", "CCC", "O", "N", "CO", "CN", "F")]
     dataset = make(len(smiles), smiles=smiles)
@@ -118,7 +110,6 @@ def test_scaffolds_stay_together() -> None:
 
 
 def test_a_scaffold_split_keeps_rdkit_quiet(capfd: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rdkit")
     # RDKit warns about a hydrogen without neighbours and about invalid SMILES.
     split = make(4, smiles=["[H+].[Cl-]", "[H].c1ccccc1", "CCO", "C1CC1"]).split("scaffold")
     assert sum(len(part) for part in split) == 4
@@ -142,11 +133,6 @@ def test_folds_are_even_and_stratified() -> None:
         next(dataset.folds(k=104))
 
 
-def test_a_part_of_a_part_remembers_the_rows_of_the_whole() -> None:
-    train = make(50).split("random").train
-    assert np.array_equal(train[5:8].indices, train.indices[5:8])
-
-
 def test_a_split_that_leaks_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     graphs = [Graph([[float(i % 5)]], []) for i in range(50)]
     dataset = GraphDataset(graphs, np.arange(50) % 5 % 2, name="twins")
@@ -168,13 +154,10 @@ def with_twins(n: int = 200, *, smiles: list[str] | None = None) -> GraphDataset
     return GraphDataset(graphs, np.arange(n) // 2 % 2, name="twins", smiles=smiles)
 
 
-@pytest.mark.parametrize("kind", ["auto", "stratified"])
-@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize(("kind", "labelled"), [("auto", True), ("auto", False), ("stratified", True)])
 def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptureFixture) -> None:
     dataset = with_twins()
     if not labelled:
-        if kind == "stratified":
-            return
         dataset = GraphDataset(dataset.graphs)
     for seed in range(3):
         split = dataset.split(kind, seed=seed)
@@ -189,7 +172,6 @@ def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptur
 
 
 def test_a_salt_goes_with_its_twin_of_another_scaffold() -> None:
-    pytest.importorskip("rdkit")
     acid = "Cc1ccc(cc1)S(=O)(=O)O"
     smiles = [f"{'C' * (i - (i % 4 == 3) + 1)}N" + (f".{acid}" if i % 4 == 3 else "") for i in range(40)]
     dataset = with_twins(40, smiles=smiles)

@@ -69,8 +69,6 @@ COMMANDS = {
 def test_nothing_that_is_printed_moves_the_cursor(
     name: str, files: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    if "table" in name or "molecule" in name:
-        pytest.importorskip("rdkit")
     monkeypatch.chdir(files)
     with contextlib.suppress(SystemExit):
         main(COMMANDS[name])
@@ -82,23 +80,9 @@ def test_nothing_that_is_printed_moves_the_cursor(
 def test_alerts_and_predictions_of_molecules(
     files: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("rdkit")
     monkeypatch.chdir(files)
-    train = [
-        "train",
-        "t.csv",
-        "--label",
-        EVIL,
-        "-o",
-        "t.gdlnn",
-        "--epsilon",
-        "0.1",
-        "--split",
-        "random",
-        "-q",
-    ]
     for words in (
-        train,
+        ["train", "t.csv", "--label", EVIL, "-o", "t.gdlnn", "--epsilon", "0.1", "--split", "random", "-q"],
         ["predict", "t.gdlnn", "bad.csv", "-o", "out.csv"],
         ["alerts", "t.gdlnn", "-o", f"{EVIL}.csv"],
         ["alerts", "t.gdlnn", "-o", "a.csv", "--target", EVIL],

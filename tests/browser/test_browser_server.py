@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gdlnn import load_model
-from gdlnn.cli import main
-from reference.chromium import faults, started_browser
+from reference.chromium import faults
+from reference.command_line import rows_of, run
 from reference.live_server import live_server
 from reference.server_models import MOLECULES, molecules_file, motifs_file
 
@@ -41,12 +41,6 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GraphData
 @pytest.fixture(scope="module")
 def server(molecules: tuple[Path, GraphDataset]) -> Iterator[LiveServer]:
     with live_server(molecules[0], "--workers", "1", "--max-nodes", "60") as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started_browser() as started:
         yield started
 
 
@@ -80,10 +74,8 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     with (place / "mine.csv").open("w", newline="") as file:
         rows = [(text, BOLD if "O" in text else "no", int("N" in text)) for text in smiles]
         csv.writer(file).writerows([("smiles", SCRIPT, IMAGE), *rows])
-    options = ["--label", f"{SCRIPT},{IMAGE}", "-j", "1", "-q", "--head", "linear"]
-    with pytest.raises(SystemExit) as ended:
-        main(["train", str(place / "mine.csv"), "-o", str(place / "models"), *options])
-    assert not ended.value.code
+    options = ("--label", f"{SCRIPT},{IMAGE}", "-j", 1, "-q", "--head", "linear")
+    run("train", place / "mine.csv", "-o", place / "models", *options)
     with live_server(place / "models", "--workers", "1") as started:
         yield started
 
@@ -137,20 +129,6 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     assert (
         model.decision_ is None or f"predicted from {model.decision_.threshold:.1%}"[:-1] in card.inner_text()
     )
-
-
-def test_pointing_at_a_pattern_lights_its_atoms(page: Any) -> None:
-    card = asked(page, "O=C(O)c1ccccc1N")
-    assert card.locator("h3").first.inner_text().startswith(("For ", "Against "))
-    chip = card.locator(".chips li").first
-    lit = card.locator(f".drawn .o.{chip.get_attribute('class').split()[0]}")
-    before = lit.evaluate("e => getComputedStyle(e).fill")
-    chip.locator("button").focus()
-    assert lit.evaluate("e => getComputedStyle(e).fill") != before
-    chip.locator("button").press("Enter")
-    card.locator("summary").first.focus()
-    assert lit.evaluate("e => getComputedStyle(e).fill") != before
-    assert chip.locator("button").get_attribute("aria-pressed") == "true"
 
 
 def test_what_would_change_it(page: Any) -> None:
@@ -252,17 +230,10 @@ def downloaded(page: Any, folder: Path, button: str) -> list[dict[str, str]]:
     return rows_of(folder / "predictions.csv")
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def check_same_as_the_command(saved: list[dict[str, str]], table: Path, model: Path) -> None:
     """Check that the page saves what `gdlnn predict` writes, the columns of the table included."""
     written = table.with_name("written.csv")
-    with pytest.raises(SystemExit) as ended:
-        main(["predict", str(model), str(table), "--encoding", "latin-1", "-o", str(written), "-q"])
-    assert not ended.value.code
+    run("predict", model, table, "--encoding", "latin-1", "-o", written, "-q")
     for got, expected in zip(saved, rows_of(written), strict=True):
         assert list(got) == list(expected)
         for column, value in expected.items():

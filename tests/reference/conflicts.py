@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gdlnn import Interval, Program, _core
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
+from gdlnn.graphs.arrays import GraphSet
+from gdlnn.matching import count_matches, match
 from reference import matcher
 
 if TYPE_CHECKING:
     from gdlnn import Graph
     from gdlnn.gdl.program import Intervals
-    from gdlnn.graphs.arrays import GraphSet
 
 Side = tuple[int, int, bool]
 
@@ -88,3 +89,23 @@ def check_conflict(program: Program, graph: Graph, conflict: Conflict) -> None:
             f"edge side {e, f, upper} excludes no edge"
         )
     assert not matcher.matches(reduced(program, conflict), graph), f"not a conflict: {conflict}"
+
+
+def check_table(programs: list[Program], graphs: list[Graph]) -> None:
+    """Assert that matches, witnesses, counts and conflicts of a batch are those of the reference matcher."""
+    encoding = GraphSet(graphs)
+    table, counts = match(programs, encoding), count_matches(programs, encoding)
+    distinct = count_matches(programs, encoding, n_jobs=2, distinct=True)
+    assert table.shape == counts.shape == distinct.shape == (len(graphs), len(programs))
+    for g, graph in enumerate(graphs):
+        for p, program in enumerate(programs):
+            expected = {tuple(sorted(w.items())) for w in matcher.witnesses(program, graph)}
+            message = f"graph {g}, program {p}\n{program}"
+            assert {tuple(sorted(w.items())) for w in program.witnesses(graph)} == expected, message
+            assert counts[g, p] == len(expected), message
+            assert table[g, p] == bool(expected), message
+            assert distinct[g, p] == matcher.count(program, graph, distinct=True), message
+            conflict = find_conflict(program, encoding, g)
+            assert (conflict is None) == bool(expected), message
+            if conflict is not None:
+                check_conflict(program, graph, conflict)

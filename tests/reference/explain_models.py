@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gdlnn import Graph, GraphDataset, make_ba_2motifs
+from gdlnn import GraphDataset, make_ba_2motifs
 from gdlnn.model import GDLNNClassifier
 from repro.pl4xgl import PL4XGLClassifier
 
@@ -52,19 +50,3 @@ def motif_pl4xgl() -> PL4XGLClassifier:
     return PL4XGLClassifier(strategy="greedy", progress=False).fit(
         train, validation=test[:10], programs=motif_programs()
     )
-
-
-def renumbered(graph: Graph, seed: int) -> tuple[Graph, np.ndarray[Any, np.dtype[np.int64]]]:
-    """Return a graph with its nodes in another order, and the new number of each old node."""
-    place = np.random.default_rng(seed).permutation(graph.n_nodes)
-    back = np.argsort(place)
-    edges = place[graph.edges] if graph.n_edges else graph.edges
-    fresh = Graph(
-        graph.node_features[back],
-        edges,
-        graph.edge_features,
-        directed=graph.directed,
-        schema=graph.schema,
-        name=graph.name,
-    )
-    return fresh, place

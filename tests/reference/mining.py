@@ -11,8 +11,6 @@ from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
 from reference.matcher import matches
 from reference.mutations import Mutation, mutations
 
-RULES = ("remove node", "remove edge", "generalize node", "generalize edge")
-
 
 class Mined(NamedTuple):
     """What mining one target gives."""
@@ -165,39 +163,6 @@ def greedy(data: Data, target: int, nodes: list[int], *, connected: bool = True)
         if best is None or best[0] < score:
             return Mined(data.said(program), score, data.support(program), steps)
         program, score, steps = chosen.program, best[0], steps + 1
-
-
-def reachable(
-    data: Data, target: int, nodes: list[int], *, connected: bool, limit: int = 300
-) -> set[Program] | None:
-    """Return what the greedy strategy can give under any numbering of the nodes and edges, in canonical form.
-
-    A numbering decides which variable comes first among mutations of equal score, equal positives and one
-    rule, and nothing else. None where more than `limit` programs are on the way.
-    """
-    label, directed = data.y[target], data.graphs[target].directed
-    front = [start_program(data.graphs[target], nodes)]
-    seen, final = {front[0].canonical(directed=directed)}, set()
-    while front:
-        program = front.pop()
-        ranked = [
-            ((*data.count(m.program, label), -RULES.index(m.rule)), m)
-            for m in offered(program, data, connected)
-        ]
-        best = max((rank for rank, _ in ranked), default=None)
-        if best is None or best[0] < data.count(program, label)[0]:
-            final.add(data.said(program).canonical(directed=directed))
-            continue
-        # The first mutation of each variable comes before its other features and sides under every numbering.
-        first = {m.target: m for rank, m in reversed(ranked) if rank == best}
-        for mutation in first.values():
-            form = mutation.program.canonical(directed=directed)
-            if form not in seen:
-                seen.add(form)
-                front.append(mutation.program)
-        if len(seen) > limit:
-            return None
-    return final
 
 
 def drop_edge(program: Program, edge: EdgeDescription, connected: bool) -> Program | None:

@@ -119,17 +119,6 @@ def relative(rng: Rng, graph: Graph, shape: Shape) -> Graph:
     return Graph(nodes, ends, links, directed=graph.directed)
 
 
-def renumbered(rng: Rng, graph: Graph) -> Graph:
-    """Return the same graph with its nodes and edges in another order."""
-    order, edge_order = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
-    return Graph(
-        graph.node_features[np.argsort(order)],
-        order[graph.edges[edge_order]].reshape(-1, 2),
-        graph.edge_features[edge_order],
-        directed=graph.directed,
-    )
-
-
 def random_trees(n: int, seed: int = 0, nodes: int = 14) -> GraphDataset:
     """Return labelled graphs that take the miner a moment: trees with a few rings, like small molecules.
 

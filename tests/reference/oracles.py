@@ -1,4 +1,4 @@
-"""Outside oracles: the same question put to networkx and rustworkx, and PL4XGL's truth tables."""
+"""Outside oracles: the same question put to networkx, and PL4XGL's truth tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx
 import numpy as np
-import rustworkx
 
 from gdlnn import Graph, Program
 
@@ -61,29 +60,6 @@ def networkx_count(program: Program, graph: Graph) -> int:
     isomorphism = networkx.algorithms.isomorphism
     matcher = isomorphism.DiGraphMatcher if graph.directed else isomorphism.GraphMatcher
     return sum(1 for _ in matcher(host, pattern, fits, fits).subgraph_monomorphisms_iter())
-
-
-def rustworkx_count(program: Program, graph: Graph) -> int:
-    """Return the number of witnesses that rustworkx finds."""
-    kind: Any = rustworkx.PyDiGraph if graph.directed else rustworkx.PyGraph
-    host, pattern = kind(), kind()
-    host.add_nodes_from(graph.node_features.tolist())
-    host.add_edges_from(
-        [(u, v, row) for (u, v), row in zip(graph.edges.tolist(), graph.edge_features.tolist(), strict=True)]
-    )
-    pattern.add_nodes_from([{"wanted": [node.intervals]} for node in program.nodes])
-    pattern.add_edges_from(
-        [(x, y, {"wanted": wanted}) for (x, y), wanted in program_edges(program, graph.directed).items()]
-    )
-
-    def fits(one: Any, other: Any) -> bool:  # rustworkx hands over the two in either order
-        have, want = (other, one) if isinstance(one, dict) else (one, other)
-        return inside(have, want["wanted"])
-
-    mappings = rustworkx.vf2_mapping(
-        host, pattern, node_matcher=fits, edge_matcher=fits, subgraph=True, induced=False, id_order=False
-    )
-    return sum(1 for _ in mappings)
 
 
 class TruthTable(NamedTuple):

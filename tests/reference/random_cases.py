@@ -56,6 +56,23 @@ def random_graph(rng: Rng, shape: Shape, max_nodes: int = 8, density: float | No
     )
 
 
+def renumbered(rng: Rng, graph: Graph) -> Graph:
+    """Return the same graph with its nodes and edges in another order; undirected ones are turned round."""
+    place, order = rng.permutation(graph.n_nodes), rng.permutation(graph.n_edges)
+    ends = place[graph.edges[order]].reshape(-1, 2)
+    if not graph.directed:
+        turned = rng.integers(2, size=len(ends)).astype(bool)
+        ends[turned] = ends[turned, ::-1]
+    return Graph(
+        graph.node_features[np.argsort(place)],
+        ends,
+        graph.edge_features[order],
+        directed=graph.directed,
+        schema=graph.schema,
+        name=graph.name,
+    )
+
+
 def random_interval(rng: Rng, n_values: int) -> Interval:
     """Return an interval: one value, a range, open on one side, or open on both."""
     low, high = sorted(float(v) for v in rng.integers(-1, n_values + 1, size=2))

@@ -282,7 +282,7 @@ class SeenValues:
         """Build it from what `to_json` gave, with the names of a schema."""
         return cls(
             [
-                (of, int(column), getattr(schema, of)[column], np.array(values, dtype=np.float64))
+                (of, int(column), getattr(schema, of)[column], np.array([float(value) for value in values]))
                 for of, column, values in data
             ]
         )

@@ -1,0 +1,45 @@
+"""Graphs of a plain shape, without features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdlnn import Graph
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def _plain(n: int, edges: npt.ArrayLike, directed: bool = False) -> Graph:
+    return Graph(np.zeros((n, 0)), edges, directed=directed)
+
+
+def path(n: int, directed: bool = False) -> Graph:
+    """Return n nodes in a row."""
+    return _plain(n, np.column_stack([np.arange(n - 1), np.arange(1, n)]), directed)
+
+
+def ring(n: int) -> Graph:
+    """Return n nodes in a circle."""
+    return _plain(n, np.column_stack([np.arange(n), (np.arange(n) + 1) % n]))
+
+
+def complete(n: int) -> Graph:
+    """Return n nodes with all edges between them."""
+    return _plain(n, np.column_stack(np.triu_indices(n, 1)))
+
+
+def star(leaves: int, directed: bool = False, isolated: int = 0) -> Graph:
+    """Return a node with leaves, and isolated nodes."""
+    edges = np.column_stack([np.zeros(leaves, dtype=int), np.arange(1, leaves + 1)])
+    return _plain(leaves + 1 + isolated, edges, directed)
+
+
+def ladder(n: int) -> Graph:
+    """Return a ladder with a spike on every node of one rail: no path in it has more than 2 n + 2 nodes."""
+    rails = [(v, v + 1) for v in range(n - 1)] + [(n + v, n + v + 1) for v in range(n - 1)]
+    rungs = [(v, n + v) for v in range(n)]
+    spikes = [(v, 2 * n + v) for v in range(n)]
+    return _plain(3 * n, rails + rungs + spikes)
