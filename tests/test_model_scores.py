@@ -12,8 +12,8 @@ from gdlnn.model.scores import (
     NAMES,
     ORDER,
     ORDER_WITH_RARE,
-    _resamples,
     _statistics,
+    _times_drawn,
     has_rare_class,
     majority_scores,
     order_of,
@@ -55,9 +55,12 @@ def test_a_resample_scores_as_its_graphs_do(n_classes: int) -> None:
     y, proba, classes = drawn(80, n_classes, 7)
     said = proba.argmax(axis=1)
     statistics = _statistics(y, said, proba, 0 if n_classes == 2 else None)
-    weights = next(_resamples(y))[:10]
+    rng = np.random.default_rng(0)
+    own = [np.flatnonzero(y == code) for code in classes]
+    weights = _times_drawn(
+        np.array([np.concatenate([rng.choice(r, len(r)) for r in own]) for _ in range(10)]), 80
+    )
     assert (weights.sum(axis=1) == 80).all()
-    assert len(np.unique(weights, axis=0)) == 10
     found = {name: statistic(weights) for name, statistic in statistics.items()}
     for i, times in enumerate(weights.astype(int)):
         truth, p = np.repeat(y, times), np.repeat(proba, times, axis=0)
@@ -80,6 +83,15 @@ def test_intervals_hold_the_middle_of_the_resamples_and_are_always_the_same(n_cl
         wide = found["intervals"][name]
         assert high - low == pytest.approx((wide[1] - wide[0]) / 2, rel=0.2), name
     assert score_intervals(y, proba, classes) == found
+
+
+def test_classes_of_one_graph() -> None:
+    y, classes = np.array([0] * 6 + [1]), np.array([0, 1])
+    proba = np.array([[p, 1 - p] for p in (0.9, 0.8, 0.3, 0.7, 0.6, 0.9, 0.5)])
+    low, high = score_intervals(y, proba, classes)["intervals"]["roc_auc"]
+    assert 0 < low < high <= 1
+    alone = score_intervals(y[-2:], proba[-2:], classes)
+    assert alone["intervals"]["roc_auc"] == list(wilson(1, 1))
 
 
 def test_given_labels_and_training_counts_decide() -> None:

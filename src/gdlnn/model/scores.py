@@ -2,7 +2,7 @@
 
 Shares of graphs (accuracy, recall, precision) have Wilson's interval. All others have percentiles of a
 bootstrap: the graphs are drawn with replacement, as many of each class as there are, `RESAMPLES` times from a
-fixed seed. If all resamples agree, a perfect score has Wilson's interval for the smallest class, all of it
+fixed seed. If the resamples agree, a perfect score has Wilson's interval for the smallest class, all of it
 right, and any other score has none. Intervals reflect the choice of held-out graphs, not that of training
 graphs.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import bootstrap
 
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.metrics import classification_scores
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Z = 1.959963984540054  # of a 95 % interval
-LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 0
 RARE = 0.3
@@ -101,10 +101,9 @@ def score_intervals(
     ones = np.ones((1, len(codes)))
     found["pr_auc"] = _plain(statistics["pr_auc"](ones)[0])
     right = int((codes == said).sum())
-    samples, smallest = _bootstrap(codes, statistics), int(np.unique(codes, return_counts=True)[1].min())
     found["intervals"] = {
         "accuracy": list(wilson(right, len(codes))),
-        **{name: _interval(name, found[name], samples[name], smallest) for name in samples},
+        **_intervals(codes, statistics, found),
     }
     found["rare_class"] = None if rare is None else labels[rare]
     found["classes"] = [_of_class(label, codes == i, said == i) for i, label in enumerate(labels)]
@@ -211,35 +210,50 @@ def _shown_interval(bounds: Sequence[float] | None) -> str:
 # --- the bootstrap ------------------------------------------------------------------------------------------
 
 
-def _bootstrap(codes: IntArray, statistics: dict[str, Any]) -> dict[str, FloatArray]:
-    """Return the statistics of all resamples by name."""
-    found: dict[str, list[FloatArray]] = {name: [] for name in statistics}
-    for weights in _resamples(codes):
-        for name, statistic in statistics.items():
-            found[name].append(statistic(weights))
-    return {name: np.concatenate(values) for name, values in found.items()}
+def _intervals(
+    codes: IntArray, statistics: dict[str, Callable[[FloatArray], FloatArray]], found: Mapping[str, Any]
+) -> dict[str, list[float] | None]:
+    """Return the interval of each statistic; graphs are drawn within their classes."""
+    once = np.ones((1, len(codes)))
+    known = [n for n in statistics if found[n] is not None and not np.isnan(statistics[n](once)[0])]
+    classes = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+    smallest = min(len(rows) for rows in classes)
+    drawn = [rows for rows in classes if len(rows) > 1]  # scipy draws from two or more
+    alone = [rows[0] for rows in classes if len(rows) == 1]
+    low = high = np.zeros(len(known))
+
+    def all_statistics(*resampled: IntArray, axis: int) -> FloatArray:
+        weights = _times_drawn(np.concatenate(resampled, axis=axis), len(codes))
+        weights[:, alone] = 1
+        return np.stack([statistics[name](weights) for name in known])
+
+    if known and drawn:
+        low, high = bootstrap(
+            drawn,
+            all_statistics,
+            n_resamples=RESAMPLES,
+            batch=max(1, _CELLS // len(codes)),
+            vectorized=True,
+            method="percentile",
+            random_state=np.random.default_rng(SEED),
+        ).confidence_interval  # of 95 %
+    bounds = dict(zip(known, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+    return {
+        name: _interval(name, found[name], *bounds[name], smallest) if name in bounds else None
+        for name in statistics
+    }
 
 
-def _resamples(codes: IntArray) -> Iterator[FloatArray]:
-    """Give how often each graph was drawn, some resamples at a time."""
-    rng = np.random.default_rng(SEED)
-    rows = [np.flatnonzero(codes == code) for code in np.unique(codes)]
-    at_once = max(1, _CELLS // max(1, len(codes)))
-    for start in range(0, RESAMPLES, at_once):
-        weights = np.zeros((min(at_once, RESAMPLES - start), len(codes)))
-        for resample in weights:
-            for own in rows:
-                resample[own] = np.bincount(rng.integers(len(own), size=len(own)), minlength=len(own))
-        yield weights
+def _times_drawn(rows: IntArray, n_graphs: int) -> FloatArray:
+    """Return how often each graph occurs in each resample."""
+    places = rows.astype(np.int64) + np.arange(len(rows))[:, None] * n_graphs
+    counts = np.bincount(places.ravel(), minlength=len(rows) * n_graphs)
+    return counts.reshape(len(rows), n_graphs).astype(np.float64)
 
 
-def _interval(name: str, value: float | None, samples: FloatArray, smallest: int) -> list[float] | None:
-    """Return the interval of a score; resamples that all agree say nothing of how certain it is."""
-    known = samples[~np.isnan(samples)]
-    if value is None or not len(known):
-        return None
-    if np.ptp(known) > 0:
-        low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+def _interval(name: str, value: float, low: float, high: float, smallest: int) -> list[float] | None:
+    """Return the interval of a score; resamples that agree say nothing of how certain it is."""
+    if low < high:
         return [low, high]
     if not np.isclose(value, 1.0):
         return None
