@@ -1,4 +1,4 @@
-"""Downloads, against a server of our own on loopback that truncates, stalls, refuses and lies."""
+"""Downloads, against a server of our own on loopback that refuses and lies."""
 
 from __future__ import annotations
 
@@ -44,16 +44,14 @@ def tu_zip(name: str = "TOY", *, prefix: str = "", **changes: str | None) -> byt
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files`; `faults[path]` lists what to do to the first requests of a path."""
+    """Serves `files`."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.files: dict[str, bytes] = {}
-        self.faults: dict[str, list[str]] = {}
         self.requests: list[str] = []
-        self.stop = threading.Event()
 
     @property
     def base(self) -> str:
@@ -70,22 +68,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.lstrip("/")
         self.server.requests.append(path)
-        faults = self.server.faults.get(path, [])
-        fault = faults.pop(0) if faults else ""
         data = self.server.files.get(path)
         self.close_connection = True
-        if fault.isdigit() or data is None:
-            self.send_error(int(fault or 404))
+        if data is None:
+            self.send_error(404)
             return
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        if fault in ("truncate", "stall"):
-            data = data[: max(1, len(data) // 2)]
         self.wfile.write(data)
-        self.wfile.flush()
-        if fault == "stall":
-            self.server.stop.wait(5)
 
 
 @pytest.fixture
@@ -94,7 +85,6 @@ def server() -> Iterator[Server]:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server
-        server.stop.set()
         server.shutdown()
         thread.join()
 
@@ -136,25 +126,6 @@ def test_a_download_ends_in_the_cache(server: Server, cache: Path, monkeypatch: 
     assert load_dataset("TOY").graphs == dataset.graphs
     assert load_dataset("TOY", download=False).graphs == dataset.graphs
     assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("faults", [["truncate"], ["stall", "503"]])
-def test_a_failed_transfer_is_tried_again(server: Server, cache: Path, faults: list[str]) -> None:
-    server.files["TOY.zip"] = tu_zip()
-    server.faults["TOY.zip"] = [*faults]
-    fetch(source_of("TOY"), base=server.base)
-    assert len(server.requests) == 1 + len(faults)
-    assert len(load_dataset("TOY", download=False)) == 2
-    assert all(name.startswith(("raw/TOY/", "parsed/")) for name in left(cache))
-
-
-def test_a_server_that_always_stalls_is_given_up(server: Server, cache: Path) -> None:
-    server.files["TOY.zip"] = tu_zip()
-    server.faults["TOY.zip"] = ["stall"] * 9
-    with pytest.raises(DownloadError, match=r"To work offline, put TOY_A\.txt"):
-        fetch(source_of("TOY"), base=server.base)
-    assert len(server.requests) == 3
-    assert left(cache) == []
 
 
 def test_not_found(server: Server, cache: Path) -> None:
