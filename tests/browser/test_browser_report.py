@@ -297,6 +297,16 @@ def test_both_themes_meet_wcag_aa(
     assert faults(page) == []
 
 
+def test_everything_can_be_named(opened: Opened, molecule_file: Path) -> None:
+    """Every field and button has a name, every picture a title."""
+    unnamed = opened(molecule_file).evaluate("""() => [
+        ...[...document.querySelectorAll("button:not([hidden])")].filter(b => !b.textContent.trim()),
+        ...[...document.querySelectorAll("input, select")].filter(f => !f.labels.length && !f.ariaLabel),
+        ...[...document.querySelectorAll("svg:not([aria-hidden])")].filter(s => !s.querySelector("title")),
+    ].map(e => e.outerHTML.slice(0, 80))""")
+    assert unnamed == []
+
+
 def test_printing_shows_all_that_is_chosen(opened: Opened, page_file: Path, report: dict[str, Any]) -> None:
     page, graphs = opened(page_file), report["graphs"]
     cards = page.locator("#gallery .graph")
