@@ -9,7 +9,6 @@ import struct
 import tracemalloc
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +28,6 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
-from gdlnn.graphs.storage import is_saved
 from gdlnn.io import bounded_zip
 from gdlnn.io.bounded_zip import BadArchiveError, checked_archive, read_array, read_members
 from gdlnn.mining import program_text
@@ -122,30 +120,6 @@ def test_archives_that_are_read_bit_by_bit_are_checked_first(
         raise DatasetError("of the reader")
     with pytest.raises(BadArchiveError, match="missing"), checked_archive(tmp_path / "fine", MB) as archive:
         archive.open("missing")
-
-
-def test_a_list_of_members_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_zip, "MAX_DIRECTORY", 10_000)
-    path = zipped(tmp_path / "many.csv", {f"{i:06}": b"" for i in range(200)}, zipfile.ZIP_STORED)
-    with pytest.raises(ModelError, match=r"expected a list of members of at most 10,000 bytes, got 10,400"):
-        load_model(path)
-    with pytest.raises(DatasetError, match="expected a list of members of at most"):
-        GraphDataset.load(path)
-    assert not is_saved(path)
-
-
-@pytest.mark.parametrize(
-    "ask", [None, lambda: None, lambda _: (1, 2), lambda _: dict.fromkeys(range(9), "x")]
-)
-def test_without_the_length_of_the_list_the_other_limits_hold(
-    ask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = {name: value for name, value in vars(zipfile).items() if name != "_EndRecData"}
-    monkeypatch.setattr(
-        bounded_zip, "zipfile", SimpleNamespace(**names, **({} if ask is None else {"_EndRecData": ask}))
-    )
-    with pytest.raises(BadArchiveError, match="at most 2 bytes of content, got 3"):
-        read_members(zipped(tmp_path / "long", {"a": b"123"}), 2)
 
 
 def test_a_size_that_lies_does_not_unpack_more(tmp_path: Path) -> None:

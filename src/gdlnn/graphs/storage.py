@@ -24,7 +24,6 @@ from gdlnn.io import bounded_json
 from gdlnn.io.bounded_zip import (
     DAMAGED,
     BadArchiveError,
-    open_archive,
     read_array,
     read_members,
     write_members,
@@ -121,11 +120,7 @@ def is_saved(path: Path) -> bool:
     """Say whether a file looks like a saved dataset."""
     if not path.is_file() or not zipfile.is_zipfile(path):
         return False
-    with (
-        contextlib.suppress(BadArchiveError, *DAMAGED),
-        path.open("rb") as file,
-        open_archive(file) as archive,
-    ):
+    with contextlib.suppress(*DAMAGED), zipfile.ZipFile(path) as archive:
         return "dataset.json" in archive.namelist()
     return False
 

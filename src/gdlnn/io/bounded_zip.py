@@ -12,7 +12,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,6 @@ MAX_RATIO = 200
 """How many times its size a file may unpack to; our own files are not compressed."""
 FREE_BYTES = 64 << 20
 """Content that is always accepted, whatever the size of the file."""
-MAX_DIRECTORY = 4 << 20
-"""Longest list of members, in bytes: each of them takes ten times as much memory as in the file."""
 MAX_HEADER = 10_000
 """Longest header of a NumPy array, in bytes."""
 DAMAGED = (
@@ -78,7 +76,7 @@ def checked_archive(path: Path, limits: Mapping[str, int] | int) -> Iterator[zip
     """
     with path.open("rb") as file:
         try:
-            with open_archive(file) as archive:
+            with zipfile.ZipFile(file) as archive:
                 _check(archive.infolist(), limits, path.stat().st_size)
                 yield archive
         except GDLNNError:  # raised by the code that reads it
@@ -109,32 +107,6 @@ def read_members(path: Path, limits: Mapping[str, int] | int) -> dict[str, bytes
             for member in archive.infolist()
             if isinstance(limits, int) or member.filename in limits
         }
-
-
-def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
-    """Open a zip file, unless its list of members is too long to be read."""
-    length = _directory_length(file)
-    if length > MAX_DIRECTORY:
-        raise BadArchiveError(
-            f"expected a list of members of at most {MAX_DIRECTORY:,} bytes, got {length:,}"
-        )
-    return zipfile.ZipFile(file)
-
-
-def _directory_length(file: IO[bytes]) -> int:
-    """Return the length of the list of members, as `zipfile` will see it; `zipfile` has no limit itself.
-
-    There is no public function for this. If the private one is missing or has changed, return 0: the
-    list is then read whole before the other limits hold.
-    """
-    ask = getattr(zipfile, "_EndRecData", None)
-    if ask is None:
-        return 0
-    try:
-        end = ask(file)
-        return end[5] if end and isinstance(end[5], int) else 0
-    except (TypeError, LookupError):
-        return 0
 
 
 def _check(members: list[zipfile.ZipInfo], limits: Mapping[str, int] | int, size: int) -> None:
