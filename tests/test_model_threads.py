@@ -85,7 +85,7 @@ def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> Non
     try:
         MOTIFS.save(tmp_path / "d.gdlds")
         before = state_of_the_process()
-        batches = batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
+        batches = batched_dataset(str(tmp_path / "d.gdlds"), 2).batches
         with joblib.parallel_config("threading", n_jobs=2):
             answers = list(stream_predictions([model], batches))
         assert state_of_the_process() == before

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from gdlnn import GDLNNClassifier, Mined, MLPHead, Neighbourhoods, make_ba_2motifs, progress
-from gdlnn.progress import Style, is_watched, progress_bar, stage, stage_done, stages
+from gdlnn.progress import Style, progress_bar, stage, stage_done, stages
 
 QUICK = MLPHead(epochs=5, ensemble_size=2, hidden=(8,))
 
@@ -51,7 +51,6 @@ def test_styles(style: Style, shown: list[str], screen: io.StringIO) -> None:
 
 
 def test_nothing_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
-    assert not is_watched()
     with progress_bar("work", 3) as update, stages(), stage("one"):
         update(advance=1, says="one")
         stage_done(1, 2)

@@ -24,6 +24,7 @@ from gdlnn.cli import predict as predict_command
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.graphs.arrays import pack_graphs, unpack_graphs
+from gdlnn.model import representation
 from gdlnn.model.representation import stream_predictions
 from reference.models import quick
 
@@ -54,7 +55,10 @@ def test_packed_graphs_come_back_equal() -> None:
             np.testing.assert_array_equal(one.edge_features, other.edge_features)
 
 
-def test_predictions_on_workers_are_those_of_here(model: GDLNNClassifier, tmp_path: Path) -> None:
+def test_predictions_on_workers_are_those_of_here(
+    model: GDLNNClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(representation, "FEW_BATCHES", 2)
     MOTIFS.save(tmp_path / "d.gdlds")
 
     def answers() -> list[BatchAnswer]:
@@ -86,7 +90,7 @@ def test_batches_are_drawn_as_needed(model: GDLNNClassifier, tmp_path: Path, n_j
             assert len(next(answers).rows) == 24
             time.sleep(0.3)
         answers.close()  # type: ignore[attr-defined]
-    assert len(drawn) <= jobs.WINDOW * n_jobs
+    assert len(drawn) <= max(representation.FEW_BATCHES, jobs.WINDOW * n_jobs)
 
 
 # --- gdlnn predict ------------------------------------------------------------------------------------------

@@ -77,11 +77,6 @@ def progress_bar(
                 bars.remove_task(task)
 
 
-def is_watched() -> bool:
-    """Return whether bars are shown."""
-    return _SHOWN.get() is not None or _console() is not None
-
-
 @contextmanager
 def stages(*, wanted: bool = True) -> Iterator[None]:
     """Show one line for each `stage` inside; finished stages remain, with their times."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-FEW_BATCHES = 4
+FEW_BATCHES = 16
 """An input of fewer batches is predicted sooner than other processes have started."""
 
 
