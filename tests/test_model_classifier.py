@@ -125,7 +125,7 @@ def test_given_programs_are_not_mined_again(motifs: GraphDataset, monkeypatch: p
 
 def test_checkpoints_are_kept_by_epsilon(motifs: GraphDataset, tmp_path: Any) -> None:
     model = quick(epsilon=(0.1, "10%"), epochs=2, checkpoint=tmp_path / "folder").fit(motifs[:12])
-    files = sorted(path.name for path in (tmp_path / "folder").iterdir())
+    files = sorted(path.name for path in (tmp_path / "folder").glob("[!.]*"))
     assert files == ["epsilon-0.1.jsonl", "epsilon-10-percent.jsonl"]
     again = clone(model).fit(motifs[:12])
     np.testing.assert_array_equal(again.predict_proba(motifs), model.predict_proba(motifs))
