@@ -104,6 +104,7 @@ def test_the_whole_of_bbbp_through_the_death_of_a_worker(data_dir: Path, tmp_pat
     check_mining_through_a_death(train, tmp_path / "run", 600)
 
 
+@pytest.mark.long
 def test_predictions_through_the_death_of_a_worker(tmp_path: Path) -> None:
     model = quick().fit(make_ba_2motifs(24, seed=8))
     make_ba_2motifs(400, seed=9).save(tmp_path / "d.gdlds")
