@@ -33,7 +33,7 @@ def bits(source: Path, name: str) -> Any:
         "--target", target, source)  # fmt: skip
     packages = next(path for path in sys.path if path.endswith("site-packages"))
     # Without `site`, so that the checkout which is installed here does not come first.
-    paths = os.pathsep.join(map(str, (target, source / "tests", packages)))
+    paths = os.pathsep.join(map(str, (target, source, source / "tests", packages)))
     variables = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     run(sys.executable, "-S", "-P", "-m", "golden", "bits", file, env=variables, cwd=FOLDER)
     return json.loads(file.read_text())

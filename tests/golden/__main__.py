@@ -2,7 +2,7 @@
 
 ::
 
-    cd tests
+    export PYTHONPATH=.:tests
     python -m golden write NAME ...   # train the models, ask them, keep both (all cases without a name)
     python -m golden answer NAME ...  # ask the stored models again and keep what they say
     python -m golden trained          # keep what models say that are trained on MUTAG by the tests
