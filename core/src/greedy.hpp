@@ -84,7 +84,7 @@ class Greedy {
     Descent &descent_;
     Lookahead lookahead_;
     MutationOffer offer_;
-    std::vector<double> bound_;           // per mutation: the best score it can turn out to have
+    std::vector<double> bound_; // per mutation: the best score it can turn out to have
     Variant trial_;
 };
 
