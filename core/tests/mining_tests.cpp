@@ -109,7 +109,7 @@ void mining_case(std::uint64_t seed) {
     std::vector<MineTask> tasks;
     for (int g = 0; g < graphs.size(); ++g)
         for (auto &nodes : parts(graphs, g, params.connected))
-            tasks.push_back({g, std::move(nodes), rng.chance(0.3), rng.word()});
+            tasks.push_back({g, std::move(nodes)});
 
     Miner miner(data, params, nullptr);
     std::vector<MinedProgram> mined;
