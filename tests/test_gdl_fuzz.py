@@ -100,6 +100,7 @@ def test_long_texts(name: str, make: Callable[[], str], parses: bool) -> None:
     assert (attempt(parse_program, text) is not None) == parses, name
 
 
+@pytest.mark.long
 def test_the_largest_program() -> None:
     text = "\n".join(f"node x{i}" for i in range(MAX_DESCRIPTIONS))
     assert len(Program.parse(text).nodes) == MAX_DESCRIPTIONS

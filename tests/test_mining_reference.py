@@ -86,6 +86,7 @@ class CoreData(reference.Data):
         return GraphSet(self.graphs)
 
 
+@pytest.mark.long
 def test_the_same_as_the_reference_on_larger_graphs(n_cases: float) -> None:
     for seed in range(1, 2 if n_cases == 1 else 1 + int(3 * n_cases)):
         case = large_case(seed)

@@ -103,6 +103,7 @@ def hostile_files() -> dict[str, tuple[str, str, bytes, int]]:
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_memory_is_in_proportion_to_what_a_file_holds(tmp_path: Path) -> None:
     """Under a hard limit, for every reader; and none ends in an error that is not ours."""
     jobs, names = [], []
@@ -124,6 +125,7 @@ def test_memory_is_in_proportion_to_what_a_file_holds(tmp_path: Path) -> None:
     assert {"supports", "lines of graphs", "small programs", "one large program"}.isdisjoint(refused)
 
 
+@pytest.mark.long
 def test_memory_of_sheets_and_parquet(tmp_path: Path) -> None:
     """A file of 100 KB that stands for gigabytes is refused, or read in little memory and time."""
     pytest.importorskip("pyarrow")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from gdlnn import load_dataset
 from gdlnn.report import ReportOptions, build_report, render_report
 from gdlnn.report.cards import LONGEST_SMARTS, MOST_LISTED
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 4_000_000
 
 
+@pytest.mark.long
 def test_a_report_of_400_molecules_and_a_full_table(data_dir: Path) -> None:
     """Measured on fewer of both: the page grows with what it lists."""
     data = load_dataset("BBBP", data_dir, download=False)
