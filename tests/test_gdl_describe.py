@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdlnn import Feature, Program, ProgramError, Schema
+from gdlnn.gdl import wording
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA
 from reference.strategies import intervals, programs, schemas
 
@@ -226,3 +227,9 @@ def test_values_in_an_order_that_people_know_are_told_by_their_last() -> None:
     )
     few = Program.parse("node x <atom <= Li>", OGB_SCHEMA)
     assert few.describe(OGB_SCHEMA) == "Molecules that contain a hydrogen, He or lithium."
+
+
+def test_a_program_too_large_for_words_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wording, "_MOST_DESCRIBED", 2)
+    text = Program.parse("node x node y edge (x, y)").describe()
+    assert text == "Graphs that contain a pattern of 2 nodes and 1 edges, too large for words."

@@ -46,6 +46,7 @@ MANY = random_trees(400, nodes=24)
         ({"n_jobs": 0}, "n_jobs: expected a positive number, or -1 for all CPU cores, got 0"),
         ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
         ({"time_limit": -1}, "time_limit: expected a number of at least 0, got -1"),
+        ({"time_limit": "1"}, "time_limit: expected a number of at least 0, got '1'"),
     ],
 )
 def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> None:

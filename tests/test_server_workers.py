@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gdlnn.errors import ModelError
+from gdlnn.errors import ModelError, ServerError
 from reference.live_server import live_server, started, wait_until
 from reference.server_models import motifs_file
 
@@ -137,3 +137,8 @@ def test_a_missing_model_is_reported(tmp_path: Path) -> None:
     (tmp_path / "models.json").write_text(json.dumps({"format": "another"}))
     with pytest.raises(ModelError, match="expected a list of"):
         asyncio.run(run(tmp_path))
+
+
+def test_a_server_needs_a_worker(tmp_path: Path) -> None:
+    with pytest.raises(ServerError, match="workers: expected at least 1, got 0"):
+        workers.WorkerPool(tmp_path, n_workers=0)

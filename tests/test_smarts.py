@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine, neighbourhoods
+from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, load_smiles, mine, neighbourhoods
+from gdlnn.cli.options import not_in_smarts
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import GraphDataset
-from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, molecule_graph
+from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, MoleculeReader, molecule_graph
 from gdlnn.matching import match
+from reference import server_models
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -328,3 +330,9 @@ def random_part(graph: Graph, rng: np.random.Generator) -> Program:
             if u in nodes and v in nodes
         ],
     )
+
+
+def test_features_that_smarts_cannot_express_are_named() -> None:
+    data = load_smiles(server_models.MOLECULES, label="active", features="ogb")
+    assert set(not_in_smarts(data)) == set(NOT_IN_SMARTS)
+    assert MoleculeReader.of_schema(data.schema) == MoleculeReader("ogb")

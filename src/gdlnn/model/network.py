@@ -120,13 +120,8 @@ class HeadNetwork(nn.Module):
         """Return the features as the members take them."""
         return (x - self.mean) / self.scale
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return one log probability per class; of one member they are its logits less a constant per row."""
-        inputs = self.standardised(x)
-        return self._mean([part(inputs) for part in self._parts()])
-
     def predicted(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the result of `forward` in evaluation mode, but faster."""
+        """Return one log probability per class; of one member they are its logits less a constant per row."""
         inputs = self.standardised(x)
         return self._mean([part.predicted(inputs) for part in self._parts()])
 

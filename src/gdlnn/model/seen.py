@@ -69,9 +69,6 @@ class SeenGraphs:
         graphs = [graph for part in parts for graph in part.graphs]
         return cls(np.unique(empty._hash(graphs)), np.unique(empty._screen(graphs)), salt, empty._columns)
 
-    def __len__(self) -> int:
-        return len(self._hashes)
-
     def contains(self, graphs: Sequence[Graph]) -> BoolArray:
         """Return which graphs were trained on; they have the features of the training graphs."""
         seen = among(self._screen(graphs), self._screens)
