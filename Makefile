@@ -50,10 +50,10 @@ setup: $(NATIVE) ## Virtual environment, dependencies and the native core
 demo: setup ## Run the demo
 	$(BIN)/gdlnn demo
 
-test: setup ## Lint and all quick tests (under ten minutes on two cores)
+test: setup ## Lint and all quick tests (under seven minutes on two cores)
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300
-	$(PYTEST) -m 'not long'
+	$(PYTEST) -m 'not long' --ignore=tests/browser
 
 test-browser: setup ## The report and the server's page in a browser: installs playwright, and Chromium where apt-get may
 	@$(BIN)/python -c 'import playwright' 2> /dev/null || $(PIP) -c constraints.txt playwright
