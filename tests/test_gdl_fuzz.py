@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gdlnn import Feature, GDLSyntaxError, Program, Schema, parse_programs
-from gdlnn.gdl.parser import MAX_DESCRIPTIONS, parse_program
+from gdlnn.gdl.parser import parse_program
 from reference.strategies import programs
 
 if TYPE_CHECKING:
@@ -98,11 +98,3 @@ LONG = MB
 def test_long_texts(name: str, make: Callable[[], str], parses: bool) -> None:
     text = make()
     assert (attempt(parse_program, text) is not None) == parses, name
-
-
-@pytest.mark.long
-def test_the_largest_program() -> None:
-    text = "\n".join(f"node x{i}" for i in range(MAX_DESCRIPTIONS))
-    assert len(Program.parse(text).nodes) == MAX_DESCRIPTIONS
-    with pytest.raises(GDLSyntaxError, match="expected at most 200,000 descriptions, got 200,001"):
-        Program.parse(f"{text}\nnode y")

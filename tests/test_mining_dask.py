@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import pytest
 
-from gdlnn import GraphDataset, WorkerError, load_dataset, make_ba_2motifs, mine
+from gdlnn import GraphDataset, WorkerError, make_ba_2motifs, mine
 from gdlnn.cli import main, options
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.model.representation import stream_predictions
@@ -95,13 +95,6 @@ def check_mining_through_a_death(dataset: GraphDataset, checkpoint: Path, after:
 
 def test_mining_through_the_death_of_a_worker(tmp_path: Path) -> None:
     check_mining_through_a_death(random_trees(400, nodes=18), tmp_path / "run", 100)
-
-
-@pytest.mark.long
-@pytest.mark.data
-def test_the_whole_of_bbbp_through_the_death_of_a_worker(data_dir: Path, tmp_path: Path) -> None:
-    train = load_dataset("BBBP", data_dir, download=False).split("paper")[0]
-    check_mining_through_a_death(train, tmp_path / "run", 600)
 
 
 @pytest.mark.long

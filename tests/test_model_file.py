@@ -12,8 +12,16 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from gdlnn import GDLNNClassifier, GraphDataset, ModelError, load_model, make_ba_2motifs
-from gdlnn.model import model_file
+from gdlnn import (
+    GDLNNClassifier,
+    GraphDataset,
+    Mined,
+    ModelError,
+    Neighbourhoods,
+    load_model,
+    make_ba_2motifs,
+)
+from gdlnn.model import PooledFeatures, model_file
 from reference.models import classifier
 
 if TYPE_CHECKING:
@@ -173,3 +181,15 @@ def test_truncated_corrupted_foreign_and_missing_files(file: Path, n_cases: floa
         load_model(copy)
     with pytest.raises(ModelError, match="no such file"):
         load_model(file.with_name("nowhere"))
+
+
+def test_several_sources_of_programs_are_stored(motifs: GraphDataset, tmp_path: Path) -> None:
+    sources: list[Mined | Neighbourhoods] = [Mined(epsilon=1.0), Neighbourhoods(radius=1)]
+    GDLNNClassifier(sources, "linear", progress=False).fit(motifs).save(tmp_path / "m.gdlnn")
+    assert repr(load_model(tmp_path / "m.gdlnn").vocabulary) == repr(sources)
+
+
+@pytest.mark.parametrize("values", [[2.0, 1.0], [1.0]])
+def test_pooled_features_that_cannot_be(values: list[float]) -> None:
+    with pytest.raises(ModelError, match="pooled features: expected"):
+        PooledFeatures.from_json({"values": {"node": [values], "edge": []}, "names": ["a"]})

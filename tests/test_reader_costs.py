@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, GraphDataset, mine
+from gdlnn import mine
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
 from gdlnn.graphs import molecule_limits
 from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
@@ -21,7 +21,7 @@ from gdlnn.mining.supports import Support, format_rows, parse_rows
 from reference.hostile_tables import hostile_parquet, hostile_sheets
 from reference.large_molecules import bipartite, ladder, smiles_of, straight, v2000, v3000
 from reference.mining_cases import random_trees
-from reference.reader_costs import MB, Cost, measured, most_memory
+from reference.reader_costs import MB, measured, most_memory
 from reference.server_models import MOLECULES
 
 if TYPE_CHECKING:
@@ -239,16 +239,3 @@ def test_json_within_limits() -> None:
         loads(b"[" + b"{}," * MB + b"{}]")
     brackets = b'["' + b"[{" * MB + b'"]'  # in text they take no more than any letter
     assert len(loads(brackets)[0]) == 2 * MB
-
-
-def test_a_cost_is_of_the_reader_alone(tmp_path: Path) -> None:
-    """The control: a sound file is read, and a limit that is too small for one is noticed."""
-    many = [Graph(np.ones((2000, 8)), [])] * 100
-    GraphDataset(many, [0, 1] * 50).save(tmp_path / "d.gdlds")
-    fine, tight = measured(
-        [("dataset", tmp_path / "d.gdlds", 500 * MB), ("dataset", tmp_path / "d.gdlds", -200 * MB)]
-    )
-    assert isinstance(fine, Cost)
-    assert fine.end == "read"
-    assert fine.memory > 10 * MB
-    assert tight.end == "MemoryError"

@@ -15,6 +15,7 @@ import pytest
 from gdlnn import GraphDataset
 from gdlnn.errors import DatasetError
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
+from gdlnn.report.summary import summary
 from reference.report_models import HOSTILE, molecules, motifs, three_classes
 
 if TYPE_CHECKING:
@@ -255,3 +256,9 @@ def test_what_cannot_be_reported_on(fitted: tuple[GDLNNClassifier, GraphDataset]
         build_report(model, GraphDataset(test.graphs, schema=test.schema))
     with pytest.raises(DatasetError, match="at least one graph"):
         build_report(model, test[:0])
+
+
+def test_the_summary_compares_graphs_outside_the_domain(report: dict[str, Any]) -> None:
+    domains = [{"domain": name, "scores": {"n": 20, "accuracy": 0.5}} for name in ("inside", "outside")]
+    changed = {**report, "performance": {**report["performance"], "domains": domains}}
+    assert "of the 20 such here 50" in str(summary(changed))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from gdlnn import load_model
 from gdlnn.errors import ModelError, ServerError
 from reference.live_server import live_server, started, wait_until
 from reference.server_models import motifs_file
@@ -26,6 +27,7 @@ from pebble import ProcessExpired
 
 from gdlnn.server import workers
 from gdlnn.server.limits import Limits
+from gdlnn.server.reading import Reader
 
 
 def test_a_request_gets_so_much_memory_and_no_more(served_model: Path) -> None:
@@ -142,3 +144,9 @@ def test_a_missing_model_is_reported(tmp_path: Path) -> None:
 def test_a_server_needs_a_worker(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match="workers: expected at least 1, got 0"):
         workers.WorkerPool(tmp_path, n_workers=0)
+
+
+def test_a_request_has_only_so_many_graphs() -> None:
+    model = load_model(Path(__file__).parent / "golden" / "bbbp-scorecard.gdlnn")
+    with pytest.raises(ServerError, match="at most 1 graphs in one request, got 2"):
+        Reader(model, Limits(batch=1)).sent({"smiles": ["C", "CC"]})

@@ -219,12 +219,8 @@ def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:
     return np.asarray(held_out.y)
 
 
-def _only_unseen(
-    held_out: GraphDataset, found: Representation
-) -> tuple[GraphDataset, Representation, int | None]:
-    """Leave out graphs that the model was trained on; also say how many, None where it does not know."""
-    if found.trained_on is None:
-        return held_out, found, None
+def _only_unseen(held_out: GraphDataset, found: Representation) -> tuple[GraphDataset, Representation, int]:
+    """Leave out graphs that the model was trained on; also return how many."""
     rows = [row for row, seen in enumerate(found.seen) if not seen]
     n_seen = len(found) - len(rows)
     if not rows:
@@ -282,7 +278,7 @@ def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[s
     return {"rows": listed, "constant": scorecard_constants(model), "points": bool(model.head_.points)}
 
 
-def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int | None) -> dict[str, Any]:
+def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int) -> dict[str, Any]:
     info = model.programs_.info
     twins = held_out.duplicates()
     return {
