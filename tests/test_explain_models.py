@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -261,3 +262,9 @@ def test_bad_input() -> None:
         model.explain(3)
     with pytest.raises(ExplanationError, match=r"model: expected a fitted GDLNNClassifier, got a str"):
         explain("model", graph)
+
+
+def test_without_programs_there_is_no_subgraph() -> None:
+    (found,) = motif_model().explain(TEST.graphs[:1], technique="lime")
+    empty = replace(found, programs=(), weights=(), matched=(), witnesses=(), indices=(), labels=(), nodes=())
+    assert empty.subgraph_line() == "No program matters here, so there is no subgraph."

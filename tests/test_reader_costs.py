@@ -155,9 +155,6 @@ def test_memory_of_sheets_and_parquet(tmp_path: Path) -> None:
     assert {"equal rows", "one long value", "too long a value", "pages"}.isdisjoint(read), costs
 
 
-# --- molecules ---------------------------------------------------------------------------------------------
-
-
 def test_no_molecule_takes_long(tmp_path: Path) -> None:
     """RDKit would take minutes to find these rings, and memory for each atom that is counted."""
     hidden = bipartite(3, 300)
