@@ -3,6 +3,7 @@
 
 namespace gdlnn::bindings {
 void register_canonical(nanobind::module_ &m);
+void register_forest(nanobind::module_ &m);
 void register_match(nanobind::module_ &m);
 void register_mine(nanobind::module_ &m);
 void register_neighbourhoods(nanobind::module_ &m);
@@ -17,12 +18,13 @@ NB_MODULE(_core_checked, m) {
 #else
 NB_MODULE(_core, m) {
 #endif
-    m.doc() =
-        "The core of GDLNN: graph sets, matching, mining, canonical forms. Arrays in, arrays out.";
+    m.doc() = "The core of GDLNN: graph sets, matching, mining, canonical forms, forests. Arrays "
+              "in, arrays out.";
 #ifdef NDEBUG
     // Models keep their compiled programs until the process ends; that is not a leak.
     nanobind::set_leak_warnings(false);
 #endif
+    gdlnn::bindings::register_forest(m);
     gdlnn::bindings::register_match(m);
     gdlnn::bindings::register_mine(m);
     gdlnn::bindings::register_neighbourhoods(m);

@@ -9,6 +9,7 @@ int main() {
     const std::uint64_t first = seed ? std::strtoull(seed, nullptr, 10) : 0;
     gdlnn::tests::Tally tally;
     gdlnn::tests::run_search_tests(tally, first, n_cases);
+    gdlnn::tests::run_forest_tests(tally, first, (n_cases + 3) / 4);
     gdlnn::tests::run_mining_tests(tally, first, (n_cases + 9) / 10);
     gdlnn::tests::run_canonical_tests(tally, first, (n_cases + 3) / 4);
     gdlnn::tests::run_parts_tests(tally, first, (n_cases + 9) / 10);

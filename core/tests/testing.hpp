@@ -54,6 +54,7 @@ struct Tally {
 };
 
 void run_search_tests(Tally &tally, std::uint64_t first, int n_cases);
+void run_forest_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_mining_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_canonical_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_parts_tests(Tally &tally, std::uint64_t first, int n_cases);

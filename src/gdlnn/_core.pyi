@@ -195,3 +195,23 @@ def neighbourhoods(
     npt.NDArray[np.int64],
     npt.NDArray[np.int32],
 ]: ...
+
+class Forest:
+    def __init__(
+        self,
+        n_features: int,
+        roots: npt.NDArray[np.int32],
+        feature: npt.NDArray[np.int32],
+        threshold: npt.NDArray[np.float32],
+        left: npt.NDArray[np.int32],
+        right: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float64],
+    ) -> None: ...
+    def predict(self, rows: npt.NDArray[np.float32], n_threads: int) -> npt.NDArray[np.float64]: ...
+    def contributions(
+        self,
+        rows: npt.NDArray[np.float32],
+        baseline: npt.NDArray[np.float32],
+        wanted: npt.NDArray[np.int32],
+        n_threads: int,
+    ) -> npt.NDArray[np.float64]: ...
