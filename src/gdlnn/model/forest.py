@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn import _core
-from gdlnn.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,8 +79,16 @@ class Forest:
     def _native(self) -> _core.Forest:
         try:
             return _core.Forest(self.n_features, **self.tensors())
-        except (ValueError, TypeError) as error:
-            raise ModelError(f"forest: {error}") from None
+        except TypeError as error:
+            raise ValueError(f"forest: {error}") from None
+
+    def check(self, n_trees: int, n_values: int) -> None:
+        """Raise a ValueError unless there are so many trees with so many values, all finite shares."""
+        if len(self.roots) != n_trees or self.values.shape[1:] != (n_values,):
+            raise ValueError(f"forest: expected {n_trees} trees with {n_values} values in each leaf")
+        if not (np.isfinite(self.values).all() and np.isfinite(self.threshold).all()):
+            raise ValueError("forest: expected finite numbers")
+        _ = self._native
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}

@@ -1,12 +1,15 @@
-"""MLPHead: the multi-layer perceptron on top of the GDL layer, as a scikit-learn classifier.
+"""Heads: what classifies the rows of the GDL layer, as scikit-learn classifiers.
 
-The network itself is in `network`; torch is loaded when a head is first fitted.
+A head of our own also says what each column adds to a probability, and gives the arrays that a model file
+holds. `MLPHead` is the paper's; `mixture` has the default, `linear` and `scorecard` those that fit in a table.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -20,16 +23,19 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import BaseEstimator, ClassifierMixin
 from gdlnn.model.inputs import MIN_VALIDATION, check_probabilities, is_whole
+from gdlnn.model.perceptrons import Perceptrons
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.model.network import HeadNetwork
-
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Tensors = Mapping[str, npt.NDArray[Any]]
+MAX_LAYERS = 4096
+"""Maximum number of layers of all members of a head: each takes memory besides its weights."""
 
 
-def class_weights(head: Any, codes: npt.NDArray[np.int64]) -> FloatArray | None:
+def class_weights(head: Any, codes: IntArray) -> FloatArray | None:
     """Return the class weights of a fitted head; None for equal weights."""
     wanted = getattr(head, "class_weight", None)
     if wanted is None:
@@ -38,9 +44,110 @@ def class_weights(head: Any, codes: npt.NDArray[np.int64]) -> FloatArray | None:
     return np.asarray(weights, dtype=np.float64)
 
 
+class Head(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier of rows that explains itself and can be stored.
+
+    Attributes
+    ----------
+    classes_
+        The labels.
+    """
+
+    @abstractmethod
+    def members(self, X: FloatArray) -> FloatArray:
+        """Return the probabilities of the members that are averaged, members × rows × classes."""
+
+    @property
+    def shares(self) -> FloatArray:
+        """The weight of each member in the average."""
+        return np.ones(1)
+
+    @abstractmethod
+    def contributions(
+        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what each column adds to the probability of a class, and what is left.
+
+        Parameters
+        ----------
+        X
+            Rows × columns.
+        baseline
+            The row that the sum starts from: without any program, pooled features at their medians.
+        wanted
+            The number of a class for each row.
+
+        Returns
+        -------
+        Rows × columns, and per row the error of their sum: the probability is that of the baseline, plus the
+        sum, plus what is left.
+        """
+
+    @abstractmethod
+    def tensors(self) -> Tensors:
+        """Return what was learnt as arrays by name."""
+
+    @abstractmethod
+    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+        """Set what was learnt; raise a ValueError where the arrays do not fit."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class."""
+        return self.averaged(self.members(self.dense(X)))
+
+    def averaged(self, members: FloatArray) -> FloatArray:
+        """Return the weighted mean of the members' probabilities."""
+        mean = np.tensordot(self.shares, members, axes=1)
+        return check_probabilities(np.asarray(mean / mean.sum(axis=1, keepdims=True)))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def checked(self, X: Any, y: npt.ArrayLike) -> tuple[Any, IntArray]:
+        """Check the rows and labels of a fit; set the classes and return rows and codes."""
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return X, codes.astype(np.int64)
+
+    def dense(self, X: Any) -> FloatArray:
+        """Return checked rows as an array; scikit-learn's checks take longer than one row."""
+        if not (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and len(X)
+            and not hasattr(self, "feature_names_in_")
+            and X.shape[1] == getattr(self, "n_features_in_", None)
+            and np.isfinite(X.sum())
+        ):
+            check_is_fitted(self, "classes_")
+            X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
+        return X.toarray() if issparse(X) else np.asarray(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_shapes(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], dtype: Any) -> None:
+    """Compare arrays of a file with what is expected, before anything is made of them."""
+    if shapes.keys() != tensors.keys():
+        raise ValueError(f"unexpected weights: {min(shapes.keys() ^ tensors.keys())!r:.60}")
+    for name, tensor in tensors.items():
+        if tensor.shape != shapes[name] or tensor.dtype != dtype:
+            raise ValueError(
+                f"{name}: expected {np.dtype(dtype).name} of shape {shapes[name]}, got {tensor.shape}"
+            )
+        if not np.isfinite(tensor).all():
+            raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
+
+
 @dataclass(eq=False, repr=False)
-class MLPHead(ClassifierMixin, BaseEstimator):
-    """A multi-layer perceptron, or a linear classifier if `hidden` is empty.
+class MLPHead(Head):
+    """A multi-layer perceptron as the paper has it, or several whose probabilities are averaged.
 
     Parameters
     ----------
@@ -51,7 +158,7 @@ class MLPHead(ClassifierMixin, BaseEstimator):
     input_dropout
         Share of features dropped in each training step.
     learning_rate, weight_decay
-        Of the Adam optimiser.
+        Of the Adam optimizer.
     epochs
         Maximum passes over the training data; without early stopping, exactly this many.
     patience
@@ -64,13 +171,10 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         Rows of one training step.
     ensemble_size
         Number of perceptrons, each with its own seed, whose probabilities are averaged.
-    linear_share
-        Weight of a linear model with L2 regularisation in the average of probabilities; 0, or without hidden
-        layers: none. Perceptrons on thousands of programs are overconfident; the average is not.
     class_weight
         "balanced" gives every class the same weight, None every row; or weights by label. Inside a
         `GDLNNClassifier`, None means that of the classifier.
-    seed
+    random_state
         Seed of the initial weights, of the order of rows and of dropout. None: that of the classifier that
         the head belongs to, or 0.
     device
@@ -78,8 +182,6 @@ class MLPHead(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_
-        The labels.
     network_
         The fitted torch module: raw features to log probabilities.
     history_
@@ -95,10 +197,9 @@ class MLPHead(ClassifierMixin, BaseEstimator):
     patience: int = 30
     early_stopping: bool | Literal["auto"] = "auto"
     batch_size: int = 128
-    ensemble_size: int = 5
-    linear_share: float = 0.5
+    ensemble_size: int = 1
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
-    seed: int | None = None
+    random_state: int | None = None
     device: str = "auto"
 
     def fit(
@@ -114,22 +215,15 @@ class MLPHead(ClassifierMixin, BaseEstimator):
         is not the same to a network as the row twice, which scikit-learn would expect.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        X, codes = self.checked(X, y)
         held_out = None
         if validation is not None and self.stops_early(len(np.asarray(validation[1]))):
             held_X = check_array(validation[0], dtype=np.float64, accept_sparse="csr")
-            held_out = (held_X, self._codes(np.asarray(validation[1])))
+            held_out = (held_X, label_codes(np.asarray(validation[1]), self.classes_))
         from gdlnn.model.network import train_network
 
-        self.network_, self.history_ = train_network(self, X, codes.astype(np.int64), held_out, row_weights)
+        self.network_, self.history_ = train_network(self, X, codes, held_out, row_weights)
         return self
-
-    @property
-    def share_of_linear(self) -> float:
-        """The weight of the linear model; 0 if the perceptrons are linear themselves."""
-        return float(self.linear_share) if len(self.hidden) else 0.0
 
     def stops_early(self, n_validation: int) -> bool:
         """Return whether a validation set of this size is used for early stopping."""
@@ -149,106 +243,54 @@ class MLPHead(ClassifierMixin, BaseEstimator):
             ("batch_size", "a whole number of at least 1", is_whole(self.batch_size, 1)),
             ("early_stopping", "True, False or auto", self.early_stopping in (True, False, "auto")),
             ("ensemble_size", "a whole number of at least 1", is_whole(self.ensemble_size, 1)),
-            ("linear_share", "a share from 0 to below 1", 0 <= self.linear_share < 1),
             (
                 "class_weight",
                 "balanced, weights by label or None",
                 self.class_weight in (None, "balanced") or isinstance(self.class_weight, Mapping),
             ),
-            ("seed", "a whole number of at least 0", self.seed is None or is_whole(self.seed, 0)),
+            ("random_state", "a whole number of at least 0", self.random_state is None or is_whole(self.random_state, 0)),
         ):
             if not fine:
                 raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
 
-    def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the codes of labels; an unknown label gets -1 and counts as wrong."""
-        return label_codes(y, self.classes_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the log probability of every class."""
-        from gdlnn.model.network import log_probabilities
-
-        dense = self._dense(X)
-        return check_probabilities(log_probabilities(self.network_, dense))
-
-    def _dense(self, X: Any) -> FloatArray:
-        """Return checked features as an array."""
-        if not self._is_checked(X):
-            check_is_fitted(self, "network_")
-            X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
-        return X.toarray() if issparse(X) else np.asarray(X)
-
-    def _is_checked(self, X: Any) -> bool:
-        """Say whether scikit-learn would return a table unchanged: its checks take longer than one row."""
-        return (
-            type(X) is np.ndarray
-            and X.dtype == np.float64
-            and X.ndim == 2
-            and len(X) > 0
-            and hasattr(self, "network_")
-            and not hasattr(self, "feature_names_in_")
-            and X.shape[1] == getattr(self, "n_features_in_", None)
-            and bool(np.isfinite(X.sum()))
-        )
-
-    def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the probability of every class."""
-        return _shares(self.predict_log_proba(X))
-
-    def predict_with_members(self, X: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """Return the probability of every class, and those of each perceptron, members × rows × classes.
-
-        The latter are None for a single one. The perceptrons are evaluated once for both.
-        """
-        if self.ensemble_size < 2:
-            return self.predict_proba(X), None
-        from gdlnn.model.network import log_and_member_probabilities
-
-        dense = self._dense(X)
-        logs, members = log_and_member_probabilities(self.network_, dense)
-        return _shares(check_probabilities(logs)), members
-
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the most probable class."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
     @property
-    def coef_(self) -> FloatArray:
-        """Weights of a linear head over the raw features, classes × features."""
-        return self._linear()[0]
+    def shares(self) -> FloatArray:
+        """The weight of each perceptron in the average."""
+        return np.full(self.ensemble_size, 1 / self.ensemble_size)
 
-    @property
-    def intercept_(self) -> FloatArray:
-        """Constants of a linear head, one per class."""
-        return self._linear()[1]
+    def members(self, X: FloatArray) -> FloatArray:
+        """Return the probabilities of every perceptron, members × rows × classes."""
+        from gdlnn.model.network import member_log_probabilities
 
-    def _linear(self) -> tuple[FloatArray, FloatArray]:
-        check_is_fitted(self, "network_")
-        network: HeadNetwork = self.network_
-        if len(self.hidden) or len(network.members) != 1 or network.linear is not None:
-            raise AttributeError(
-                "coef_ and intercept_ belong to a head with hidden=(), ensemble_size=1 and linear_share=0"
-            )
-        state = network.state_dict()
-        weight = state["members.0.layers.0.weight"].double().cpu().numpy()
-        bias = state["members.0.layers.0.bias"].double().cpu().numpy()
-        mean, scale = (state[name].double().cpu().numpy() for name in ("mean", "scale"))
-        coef = weight / scale
-        return coef, bias - coef @ mean
+        chances = np.exp(member_log_probabilities(self.network_, X))
+        return np.asarray(chances / chances.sum(axis=2, keepdims=True))
 
+    def contributions(
+        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Integrate the gradient of the probability from the baseline to each row."""
+        return Perceptrons.of(self.network_).contributions(X, baseline, wanted)
 
-def linear_head(**options: Any) -> MLPHead:
-    """Return a head without hidden layers, whose attributions are exact: ``head="linear"``."""
-    return MLPHead(hidden=(), ensemble_size=1, linear_share=0, **options)
+    def tensors(self) -> Tensors:
+        """Return the weights of the network."""
+        state = self.network_.state_dict().items()
+        return {name: np.ascontiguousarray(value.cpu().numpy()) for name, value in state}
 
+    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+        """Set the weights of the network, after a look at their shapes: they may come from any file."""
+        self._check_parameters()
+        widths = (n_features, *self.hidden, len(classes))
+        if len(widths) * self.ensemble_size > MAX_LAYERS:
+            raise ValueError(f"expected at most {MAX_LAYERS:,} layers in the head, got more")
+        shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
+        for member in range(self.ensemble_size):
+            for level, (inputs, outputs) in enumerate(pairwise(widths)):
+                place = f"members.{member}.layers.{3 * level}"  # behind each but the last: ReLU and dropout
+                shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
+        check_shapes(tensors, shapes, np.float32)
+        if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
+            raise ValueError("scale: expected numbers above 0")
+        from gdlnn.model.network import restored
 
-def _shares(logs: FloatArray) -> FloatArray:
-    """Return probabilities that sum to one."""
-    values = np.exp(logs)
-    return np.asarray(values / values.sum(axis=1, keepdims=True))
+        self.network_ = restored(self, tensors, widths)
+        self.classes_, self.n_features_in_, self.history_ = classes, n_features, []

@@ -1,4 +1,4 @@
-"""The head's network in torch, its training and its predictions.
+"""Perceptrons in torch: their training, and the predictions of an `MLPHead`.
 
 Nothing here changes the state of the process: random numbers come from separate generators, and the number of
 threads is set only for the calling thread. So fits in several threads give the same bytes.
@@ -7,7 +7,6 @@ threads is set only for the calling thread. So fits in several threads give the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -18,48 +17,44 @@ import numpy.typing as npt
 import threadpoolctl
 import torch
 from scipy.sparse import csr_array, issparse
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import LibController, ThreadpoolController
 from torch import nn
-from torch.nn.functional import linear, log_softmax, one_hot, relu
+from torch.nn.functional import embedding_bag, linear, log_softmax, one_hot, relu
 from torch.nn.utils import skip_init
 
-from gdlnn.graphs.schema import label_codes
 from gdlnn.model.head import class_weights
+from gdlnn.model.standardization import standardization, standardized
 from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gdlnn.model.head import MLPHead
 
 FloatArray = npt.NDArray[np.float64]
 Table = Any  # a dense array of doubles, or a sparse one
 IntArray = npt.NDArray[np.int64]
-MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighbouring seeds of heads share none
+MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighboring seeds of heads share none
 ROWS_AT_ONCE = 1024
 """Number of rows predicted at a time: they fit into the CPU cache."""
-LINEAR_C = 0.3
-"""Inverse strength of the L2 regularisation of the linear model."""
 
 
 class Perceptron(nn.Module):
-    """Linear layers with ReLU and dropout between them; without hidden layers, a linear classifier.
+    """Linear layers with ReLU between them; without hidden layers, a linear classifier.
 
-    The weights are not initialised: `initialise` draws them, or a file sets them.
+    The weights are not drawn: `initialize` draws them, or a file sets them.
     """
 
-    def __init__(self, n_features: int, hidden: Sequence[int], n_classes: int, dropout: float = 0.0) -> None:
+    def __init__(self, n_features: int, hidden: Sequence[int], n_classes: int) -> None:
         super().__init__()
+        widths = [n_features, *hidden, n_classes]
         layers: list[nn.Module] = []
-        width = n_features
-        for size in hidden:
-            layers += [_linear(width, size), nn.ReLU(), nn.Dropout(dropout)]
-            width = size
-        layers.append(_linear(width, n_classes))
-        self.layers = nn.Sequential(*layers)
+        for n_inputs, n_outputs in zip(widths, widths[1:], strict=False):
+            layer = skip_init(nn.Linear, n_inputs, n_outputs)  # type: ignore[no-untyped-call]
+            layers += [layer, nn.ReLU(), nn.Dropout()]  # torch's own generator would draw the weights
+        self.layers = nn.Sequential(*layers[:-2])
 
-    def initialise(self, generator: torch.Generator) -> Perceptron:
+    def initialize(self, generator: torch.Generator) -> Perceptron:
         """Draw the weights as `nn.Linear` does by default."""
         for layer in self.linear_layers:
             nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
@@ -74,81 +69,32 @@ class Perceptron(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
-        result: torch.Tensor = self.layers(x)
-        return result
-
-    def predicted(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits without dropout and without calling modules, which takes longer than one row."""
         *hidden, last = self.linear_layers
         for layer in hidden:
             x = linear(x, layer.weight, layer.bias).relu_()
         return linear(x, last.weight, last.bias)
 
 
-def _linear(n_inputs: int, n_outputs: int) -> nn.Linear:
-    """Return a layer without drawing its weights, which would use torch's own generator."""
-    layer: nn.Linear = skip_init(nn.Linear, n_inputs, n_outputs)  # type: ignore[no-untyped-call]
-    return layer
-
-
 class HeadNetwork(nn.Module):
-    """Raw features in, log probabilities out: the mean of the members' probabilities.
+    """Raw features in, log probabilities of every member out.
 
-    Standardisation is part of the network, so that gradients and perturbations refer to the features as the
-    GDL layer gives them.
+    Standardization is part of the network, so that perturbations refer to the features as the GDL layer gives
+    them.
     """
 
     mean: torch.Tensor
     scale: torch.Tensor
 
-    def __init__(
-        self,
-        mean: torch.Tensor,
-        scale: torch.Tensor,
-        members: Sequence[Perceptron],
-        linear: Perceptron | None = None,
-        linear_share: float = 0.0,
-    ) -> None:
+    def __init__(self, mean: torch.Tensor, scale: torch.Tensor, members: Sequence[Perceptron]) -> None:
         super().__init__()
         self.register_buffer("mean", mean)
         self.register_buffer("scale", scale)
         self.members = nn.ModuleList(members)
-        self.linear = linear
-        self.linear_share = linear_share
 
-    def standardised(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the features as the members take them."""
-        return (x - self.mean) / self.scale
-
-    def predicted(self, x: torch.Tensor) -> torch.Tensor:
-        """Return one log probability per class; of one member they are its logits less a constant per row."""
-        inputs = self.standardised(x)
-        return self._mean([part.predicted(inputs) for part in self._parts()])
-
-    def predicted_with_members(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the output of `predicted`, and the probabilities of each member, members × rows × classes.
-
-        The linear model is not a member.
-        """
-        inputs = self.standardised(x)
-        logits = [part.predicted(inputs) for part in self._parts()]
-        members = [values.softmax(dim=1) for values in logits[: len(self.members)]]
-        return self._mean(logits), torch.stack(members)
-
-    def _parts(self) -> list[Perceptron]:
-        members: list[Any] = list(self.members)
-        return members if self.linear is None else [*members, self.linear]
-
-    def _mean(self, logits: list[torch.Tensor]) -> torch.Tensor:
-        """Return the logarithm of the mean of the parts' probabilities."""
-        logs = [torch.log_softmax(values, dim=1) for values in logits]
-        if self.linear is not None:
-            shares = torch.full((len(logs), 1, 1), (1 - self.linear_share) / (len(logs) - 1)).to(logs[0])
-            shares[-1] = self.linear_share
-            return torch.logsumexp(torch.stack(logs) + shares.log(), dim=0)
-        if len(logs) == 1:
-            return logs[0]
-        return torch.logsumexp(torch.stack(logs), dim=0) - torch.log(torch.tensor(float(len(logs))))
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return members × rows × classes."""
+        inputs = (x - self.mean) / self.scale
+        return torch.stack([log_softmax(member(inputs), dim=1) for member in self.members])
 
 
 # --- threads and devices ----------------------------------------------------------------------------------
@@ -219,7 +165,7 @@ def choose_device(name: str) -> torch.device:
 
 @dataclass(frozen=True)
 class Rows:
-    """Standardised features, dense or sparse, and what to learn: codes, or a probability for every class."""
+    """Standardized features, dense or sparse, and what to learn: codes, or a probability for every class."""
 
     X: torch.Tensor | csr_array
     y: torch.Tensor
@@ -233,17 +179,14 @@ def train_network(
     row_weights: FloatArray | None = None,
 ) -> tuple[HeadNetwork, list[dict[str, Any]]]:
     """Train the members of a head; return the network and its history."""
-    device, n_classes, seed = choose_device(head.device), len(head.classes_), head.seed or 0
-    mean, scale = _standardisation(X)
-    if issparse(X) and (device.type != "cpu" or mean.any()):
-        X = X.toarray()
-        held_out = None if held_out is None else (held_out[0].toarray(), held_out[1])
+    device, n_classes, seed = choose_device(head.device), len(head.classes_), head.random_state or 0
+    mean, scale = standardization(X)
 
     def rows(features: Table, wanted: npt.NDArray[Any]) -> Rows:
-        if issparse(features):  # standardised by its scale alone
-            scaled = csr_array(features.multiply(1 / scale[None]), dtype=np.float32)
-            return Rows(scaled, torch.from_numpy(wanted))
-        values = ((features - mean) / scale).astype(np.float32)
+        if issparse(features) and device.type == "cpu":
+            return Rows(standardized(features, mean, scale).astype(np.float32), torch.from_numpy(wanted))
+        dense = features.toarray() if issparse(features) else features
+        values = ((dense - mean) / scale).astype(np.float32)
         return Rows(torch.from_numpy(values).to(device), torch.from_numpy(wanted).to(device))
 
     if row_weights is None:
@@ -256,60 +199,12 @@ def train_network(
     with one_thread():
         members = []
         for member in range(head.ensemble_size):
-            perceptron = Perceptron(X.shape[1], head.hidden, n_classes, head.dropout).to(device)
+            perceptron = Perceptron(X.shape[1], head.hidden, n_classes).to(device)
             generator = generator_of((seed * MEMBER_SEEDS + member) % 2**63, device)
-            members.append(perceptron.initialise(generator))
+            members.append(perceptron.initialize(generator))
         history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
-    linear = _linear_model(head, X, codes, (mean, scale), row_weights) if head.share_of_linear else None
-    network = HeadNetwork(
-        torch.from_numpy(mean.astype(np.float32)),
-        torch.from_numpy(scale.astype(np.float32)),
-        members,
-        linear,
-        head.share_of_linear,
-    )
-    return network.to(device).eval(), history
-
-
-def _linear_model(
-    head: MLPHead,
-    X: Table,
-    codes: IntArray,
-    standardisation: tuple[FloatArray, FloatArray],
-    row_weights: FloatArray | None,
-) -> Perceptron:
-    """Fit a regularised linear model, and return it as a perceptron without hidden layers."""
-    mean, scale = standardisation
-    scaled = X if issparse(X) and not mean.any() else (X - mean) / scale
-    weights = head.class_weight
-    if isinstance(weights, Mapping):
-        weights = dict(zip(label_codes(weights, head.classes_).tolist(), weights.values(), strict=True))
-    model = LogisticRegression(C=LINEAR_C, max_iter=1000, class_weight=weights)
-    model.fit(scaled, codes, sample_weight=row_weights)
-    coefficients, constants = model.coef_, model.intercept_
-    if len(coefficients) == 1:  # two classes: the odds of the second, shared out evenly
-        coefficients, constants = (
-            np.concatenate([-values, values]) / 2 for values in (coefficients, constants)
-        )
-    perceptron = Perceptron(X.shape[1], (), len(head.classes_))
-    (layer,) = perceptron.linear_layers
-    with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(coefficients))
-        layer.bias.copy_(torch.from_numpy(constants))
-    return perceptron
-
-
-def _standardisation(X: Table) -> tuple[FloatArray, FloatArray]:
-    """Return what to subtract and to divide by; columns of zeros and ones are unchanged."""
-    if issparse(X):
-        if not (X.data == 1).all():  # counts; there are few of such tables
-            return _standardisation(X.toarray())
-        return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    binary = ((X == 0) | (X == 1)).all(axis=0)
-    mean, scale = X.mean(axis=0), X.std(axis=0)
-    # Equal values give a deviation of rounding errors, not of zero.
-    constant = scale <= 1e-7 * np.maximum(1.0, np.abs(mean))
-    return np.where(binary, 0.0, mean), np.where(binary | constant, 1.0, scale)
+    scaling = (torch.from_numpy(values.astype(np.float32)) for values in (mean, scale))
+    return HeadNetwork(*scaling, members).to(device).eval(), history
 
 
 def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch.Tensor:
@@ -322,55 +217,39 @@ def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch
 class Stack:
     """The layers of several perceptrons stacked, so that one step trains them all.
 
-    Steps on small batches cost calls, not arithmetic; so five members take little more than one.
+    Steps on small batches cost calls, not arithmetic; so several members take little more than one.
     """
 
     def __init__(self, members: list[Perceptron]) -> None:
         self._members = members
         levels = list(zip(*(member.linear_layers for member in members), strict=True))
-        self.weights = [torch.stack([layer.weight.detach().T for layer in level]) for level in levels]
-        self.biases = [torch.stack([layer.bias.detach()[None] for layer in level]) for level in levels]
+        self.weights = [torch.stack([layer.weight.detach().T for layer in level], dim=1) for level in levels]
+        self.biases = [torch.stack([layer.bias.detach()[None] for layer in level], dim=1) for level in levels]
         for tensor in self.parameters():
             tensor.requires_grad_()
-        self._gradient: torch.Tensor | None = None
 
     def parameters(self) -> list[torch.Tensor]:
-        """Return all parameters, members along the first axis."""
+        """Return all parameters, members along the second axis."""
         return [*self.weights, *self.biases]
 
     def logits(
         self, X: torch.Tensor | csr_array, dropout: float = 0.0, generator: torch.Generator | None = None
     ) -> torch.Tensor:
         """Return members × rows × classes."""
-        first = torch.matmul(X, self.weights[0]) if isinstance(X, torch.Tensor) else self.sparse_product(X)
-        return self.logits_after(first, dropout, generator)
-
-    def logits_after(
-        self, first: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
-    ) -> torch.Tensor:
-        """Return members × rows × classes from the products of the first layer."""
-        values = first + self.biases[0]
+        first = self.weights[0].flatten(1)
+        if isinstance(X, torch.Tensor):
+            values = X @ first
+        else:  # of thousands of programs few match a graph
+            places, starts = (torch.from_numpy(array).long() for array in (X.indices, X.indptr))
+            values = embedding_bag(
+                places, first, starts, mode="sum", per_sample_weights=torch.from_numpy(X.data),
+                include_last_offset=True,
+            )  # fmt: skip
+        values = values.unflatten(1, self.weights[0].shape[1:]).transpose(0, 1) + self.biases[0].transpose(0, 1)
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
             values = relu(values) if generator is None else _dropout(relu(values), dropout, generator)
-            values = torch.matmul(values, weight) + bias
+            values = torch.matmul(values, weight.transpose(0, 1)) + bias.transpose(0, 1)
         return values
-
-    def sparse_product(self, X: csr_array) -> torch.Tensor:
-        """Return members × rows × outputs of the first layer: of thousands of programs few match a graph."""
-        weights = self.weights[0].detach().numpy()
-        return torch.from_numpy(np.stack([X @ of_member for of_member in weights]))
-
-    def set_first_gradient(self, X: csr_array, gradient: torch.Tensor) -> None:
-        """Set the gradient of the first layer from that of its products."""
-        touched, places = np.unique(X.indices, return_inverse=True)
-        narrow = csr_array((X.data, places.astype(np.int32), X.indptr), shape=(X.shape[0], len(touched))).T
-        if self._gradient is None:
-            self._gradient = torch.zeros_like(self.weights[0])
-        self._gradient.zero_()
-        values = self._gradient.numpy()
-        for member, of_member in enumerate(gradient.numpy()):
-            values[member, touched] = narrow @ of_member
-        self.weights[0].grad = self._gradient
 
     def unstack(self, states: list[torch.Tensor]) -> None:
         """Copy the layers back to the members."""
@@ -379,8 +258,8 @@ class Stack:
             for number, member in enumerate(self._members):
                 layers = zip(member.linear_layers, states[:n_levels], states[n_levels:], strict=True)
                 for layer, weight, bias in layers:
-                    layer.weight.copy_(weight[number].T)
-                    layer.bias.copy_(bias[number, 0])
+                    layer.weight.copy_(weight[:, number].T)
+                    layer.bias.copy_(bias[0, number])
 
 
 def _train(
@@ -394,7 +273,7 @@ def _train(
     """Train the members in place, each up to its own best epoch; return a row for every member and epoch."""
     parameters = stack.parameters()
     how: Any = {"foreach": True} if isinstance(train.X, torch.Tensor) else {"fused": True}
-    optimiser = torch.optim.Adam(parameters, lr=head.learning_rate, weight_decay=head.weight_decay, **how)
+    optimizer = torch.optim.Adam(parameters, lr=head.learning_rate, weight_decay=head.weight_decay, **how)
     history: list[dict[str, Any]] = []
     best_states = [parameter.detach().clone() for parameter in parameters]
     # By accuracy before loss: the loss rises within a few epochs, when the head becomes confident in programs
@@ -402,7 +281,7 @@ def _train(
     best = [(-1.0, 0.0)] * head.ensemble_size
     since = [0] * head.ensemble_size
     for epoch in range(1, head.epochs + 1):
-        losses = _epoch(head, stack, optimiser, train, weights, generator)
+        losses = _epoch(head, stack, optimizer, train, weights, generator)
         rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
         history += rows
         stage_done(epoch, head.epochs)
@@ -414,7 +293,7 @@ def _train(
             if (accuracy, -loss) > best[i]:
                 best[i], since[i] = (accuracy, -loss), 0
                 for state, parameter in zip(best_states, parameters, strict=True):
-                    state[i] = parameter.detach()[i]
+                    state[:, i] = parameter.detach()[:, i]
         if min(since) >= head.patience:
             break
     stack.unstack(best_states if val is not None else [p.detach() for p in parameters])
@@ -432,7 +311,7 @@ def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None)
 def _epoch(
     head: MLPHead,
     stack: Stack,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     train: Rows,
     weights: torch.Tensor | None,
     generator: torch.Generator,
@@ -444,19 +323,11 @@ def _epoch(
     for start in range(0, n, head.batch_size):
         rows = order[start : start + head.batch_size]
         inputs = _input(train.X, rows, head.input_dropout, generator)
-        sparse = not isinstance(inputs, torch.Tensor)
-        if sparse:
-            first = stack.sparse_product(inputs).requires_grad_()
-            logits = stack.logits_after(first, head.dropout, generator)
-        else:
-            logits = stack.logits(inputs, head.dropout, generator)
+        logits = stack.logits(inputs, head.dropout, generator)
         losses = _losses(logits, train.y[rows], weights)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         losses.sum().backward()  # type: ignore[no-untyped-call]
-        if sparse:
-            assert first.grad is not None
-            stack.set_first_gradient(inputs, first.grad)
-        optimiser.step()
+        optimizer.step()
         total += losses.detach() * len(rows)
     return [value / n for value in total.tolist()]
 
@@ -484,24 +355,24 @@ def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tu
     return list(zip(losses, accuracies, strict=True))
 
 
-def log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
-    """Return the log probabilities of features."""
+# --- predictions ------------------------------------------------------------------------------------------
+
+
+def member_log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
+    """Return the log probabilities of every member, members × rows × classes."""
     device = network.mean.device
     parts: list[FloatArray] = []
     with one_thread(), torch.inference_mode():
         for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
-            rows = X[start : start + ROWS_AT_ONCE].astype(np.float32)
-            parts.append(network.predicted(torch.from_numpy(rows).to(device)).double().cpu().numpy())
-    return np.concatenate(parts)
-
-
-def log_and_member_probabilities(network: HeadNetwork, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the log probabilities of features, and the probabilities of each member of the ensemble."""
-    device = network.mean.device
-    parts: list[tuple[FloatArray, FloatArray]] = []
-    with one_thread(), torch.inference_mode():
-        for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
             rows = torch.from_numpy(X[start : start + ROWS_AT_ONCE].astype(np.float32)).to(device)
-            logs, members = network.predicted_with_members(rows)
-            parts.append((logs.double().cpu().numpy(), members.double().cpu().numpy()))
-    return np.concatenate([logs for logs, _ in parts]), np.concatenate([said for _, said in parts], axis=1)
+            parts.append(network(rows).double().cpu().numpy())
+    return np.concatenate(parts, axis=1)
+
+
+def restored(head: MLPHead, tensors: Mapping[str, npt.NDArray[Any]], widths: Sequence[int]) -> HeadNetwork:
+    """Return the network of weights from a file; their shapes were checked."""
+    n_features, *hidden, n_classes = widths
+    members = [Perceptron(n_features, hidden, n_classes) for _ in range(head.ensemble_size)]
+    network = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), members)
+    network.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()})
+    return network.to(choose_device(head.device)).eval()

@@ -1,0 +1,262 @@
+"""MixtureHead: the mean of perceptrons and a random forest, calibrated; the default head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csc_array, csr_array
+from scipy.special import softmax
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import StratifiedKFold
+
+from gdlnn.errors import ModelError
+from gdlnn.model.forest import TENSORS, Forest
+from gdlnn.model.head import FloatArray, Head, IntArray, MLPHead, Tensors
+from gdlnn.model.inputs import is_whole
+from gdlnn.model.perceptrons import Perceptrons
+from gdlnn.progress import stage
+
+FOREST_SHARE = 0.5
+"""Weight of the forest in the mean of probabilities."""
+FOLDS = 4
+"""Number of folds in which perceptrons predict training rows that they have not learnt, for calibration."""
+FEWEST_PER_CLASS = 8
+"""With fewer held-out rows of some class, nothing is calibrated."""
+MOST_DENSE = 100_000_000
+"""A table of more values is given to the forest as a sparse one, which takes longer and less memory."""
+_NARROW = 0.5  # standard deviation of the prior over the logarithm of the sharpness: little data changes little
+
+
+@dataclass(eq=False, repr=False)
+class MixtureHead(Head):
+    """The mean of the probabilities of some perceptrons and of a random forest.
+
+    Perceptrons on thousands of programs are overconfident: a factor of their logits is fitted on rows that
+    they were not trained on, so that the mean has the least log loss there. Without a validation set these
+    are the training rows, by cross-fitting; the forest predicts each by the trees that have not seen it.
+
+    Parameters
+    ----------
+    n_perceptrons, n_trees
+        How many; 0 leaves them out.
+    calibrate
+        Whether to fit the factor.
+    class_weight
+        "balanced", weights by label, or None.
+    random_state
+        Seed of both; None: that of the classifier that the head belongs to, or 0.
+    n_jobs
+        Number of threads for growing trees; the result does not depend on it.
+
+    Attributes
+    ----------
+    perceptrons_, forest_
+        The members, or None.
+    held_out_
+        The probabilities of training rows by members that have not learnt them; None where that is unknown,
+        and in models read from a file.
+    """
+
+    n_perceptrons: int = 3
+    n_trees: int = 300
+    calibrate: bool = True
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    random_state: int | None = None
+    n_jobs: int | None = 1
+
+    def fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        validation: tuple[Any, npt.ArrayLike] | None = None,
+        row_weights: FloatArray | None = None,
+        n_forest_only: int = 0,
+    ) -> Self:
+        """Train the members, and calibrate the perceptrons.
+
+        Parameters
+        ----------
+        X, y
+            Rows, dense or sparse, and their labels.
+        validation
+            Rows that are not trained on, to calibrate with.
+        row_weights
+            The weight of each row.
+        n_forest_only
+            How many of the last columns only the forest is given.
+        """
+        for name in ("n_perceptrons", "n_trees"):
+            if not is_whole(getattr(self, name), 0):
+                raise ModelError(f"{name}: expected a whole number of at least 0, got {getattr(self, name)!r}")
+        if not self.n_perceptrons + self.n_trees:
+            raise ModelError("n_trees: expected at least one tree or perceptron, got none")
+        X, codes = self.checked(X, y)
+        rows = csr_array(X)
+        self.perceptrons_: Perceptrons | None = None
+        self.forest_: Forest | None = None
+        weights = row_weights
+        n_columns = rows.shape[1] - n_forest_only
+        of_forest = self._grow(rows, codes, weights) if self.n_trees else None
+        if self.n_perceptrons:
+            with stage("training the perceptrons"):
+                self.perceptrons_ = self._trained(rows[:, :n_columns], codes, weights)
+            if validation is not None:
+                held, truth = csr_array(validation[0]), self._codes(validation[1])
+                logits = self.perceptrons_.logits(held[:, :n_columns])
+                beside = None if self.forest_ is None else self.forest_.predict(held.toarray())
+                self._sharpen(logits, beside, truth, None)
+            elif self.calibrate and np.bincount(codes).min() >= FEWEST_PER_CLASS:
+                logits = self._held_out_logits(rows[:, :n_columns], codes, weights)
+                self._sharpen(logits, of_forest, codes, weights)
+                of_forest = self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
+        self.held_out_: FloatArray | None = of_forest
+        return self
+
+    def _codes(self, y: npt.ArrayLike) -> IntArray:
+        return np.searchsorted(self.classes_, np.asarray(y)).astype(np.int64)
+
+    # --- the members ----------------------------------------------------------------------------------------
+
+    def _grow(self, rows: csr_array, codes: IntArray, weights: FloatArray | None) -> FloatArray:
+        """Grow the forest; return the probabilities of each row by the trees that have not seen it."""
+        table: Any = csc_array(rows, dtype=np.float32)
+        if rows.shape[0] * rows.shape[1] <= MOST_DENSE:
+            table = table.toarray()
+        model = RandomForestClassifier(
+            self.n_trees,
+            oob_score=True,
+            class_weight=self._weights_by_code(),
+            random_state=self.random_state or 0,
+            n_jobs=self.n_jobs,
+        )
+        with stage("growing the forest"):
+            model.fit(table, codes, sample_weight=weights)
+        self.forest_ = Forest.of(model)
+        shares = np.bincount(codes) / len(codes)
+        found = model.oob_decision_function_
+        return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, shares)
+
+    def _weights_by_code(self) -> Any:
+        if not isinstance(self.class_weight, Mapping):
+            return self.class_weight
+        return {int(self._codes([label])[0]): weight for label, weight in self.class_weight.items()}
+
+    def _trained(
+        self, rows: csr_array, codes: IntArray, weights: FloatArray | None, *, n: int | None = None
+    ) -> Perceptrons:
+        head = MLPHead(
+            ensemble_size=n or self.n_perceptrons,
+            class_weight=self._weights_by_code(),
+            random_state=self.random_state or 0,
+        )
+        return Perceptrons.of(head.fit(rows, codes, row_weights=weights).network_)
+
+    # --- calibration ----------------------------------------------------------------------------------------
+
+    def _held_out_logits(self, rows: csr_array, codes: IntArray, weights: FloatArray | None) -> FloatArray:
+        """Return the logits of each row by two perceptrons that have not learnt it: enough to calibrate."""
+        logits = np.zeros((min(2, self.n_perceptrons), len(codes), len(self.classes_)))
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state or 0)
+        for number, (inside, outside) in enumerate(folds.split(codes[:, None], codes), start=1):
+            with stage(f"calibrating, fold {number} of {FOLDS}"):
+                of_fold = None if weights is None else weights[inside]
+                trained = self._trained(rows[inside], codes[inside], of_fold, n=len(logits))
+            logits[:, outside] = trained.logits(rows[outside])
+        return logits
+
+    def _sharpen(
+        self, logits: FloatArray, beside: FloatArray | None, codes: IntArray, weights: FloatArray | None
+    ) -> None:
+        """Choose the factor of the logits with the least log loss of the mean, near 1 unless data say more."""
+        if not self.calibrate or np.bincount(codes, minlength=len(self.classes_)).min() < FEWEST_PER_CLASS:
+            return
+        of_rows = np.ones(len(codes)) if weights is None else weights * (len(codes) / weights.sum())
+
+        def loss(power: float) -> float:
+            chances = self._mean(softmax(np.exp(power) * logits, axis=2), beside)
+            own = np.maximum(chances[np.arange(len(codes)), codes], 1e-12)
+            return float(-(of_rows * np.log(own)).sum() + (power / _NARROW) ** 2 / 2)
+
+        found = minimize_scalar(loss, bounds=(-2.5, 2.5), method="bounded", options={"xatol": 1e-4})
+        assert self.perceptrons_ is not None
+        self.perceptrons_ = replace(self.perceptrons_, sharpness=round(float(np.exp(found.x)), 6))
+
+    @staticmethod
+    def _mean(perceptrons: FloatArray, forest: FloatArray | None) -> FloatArray:
+        mean = perceptrons.mean(axis=0)
+        return mean if forest is None else (1 - FOREST_SHARE) * mean + FOREST_SHARE * forest
+
+    # --- predictions ----------------------------------------------------------------------------------------
+
+    @property
+    def shares(self) -> FloatArray:
+        """The weight of each member: the perceptrons, then the forest."""
+        if self.perceptrons_ is None:
+            return np.ones(1)
+        n = len(self.perceptrons_.weights[0])
+        if self.forest_ is None:
+            return np.full(n, 1 / n)
+        return np.append(np.full(n, (1 - FOREST_SHARE) / n), FOREST_SHARE)
+
+    def members(self, X: FloatArray) -> FloatArray:
+        """Return the probabilities of each perceptron and of the forest, members × rows × classes."""
+        found = []
+        if self.perceptrons_ is not None:
+            found.append(self.perceptrons_.probabilities(X[:, : self.perceptrons_.n_features]))
+        if self.forest_ is not None:
+            found.append(self.forest_.predict(X)[None])
+        return np.concatenate(found)
+
+    def contributions(
+        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Average integrated gradients of the perceptrons and Shapley values of the forest."""
+        weights, left = np.zeros_like(X), np.zeros(len(X))
+        of_forest = FOREST_SHARE if self.perceptrons_ is not None else 1.0
+        if self.perceptrons_ is not None:
+            share = 1.0 if self.forest_ is None else 1 - FOREST_SHARE
+            n = self.perceptrons_.n_features
+            own, missed = self.perceptrons_.contributions(X[:, :n], baseline[:n], wanted)
+            weights[:, :n] += share * own
+            left += share * missed
+        if self.forest_ is not None:
+            weights += of_forest * self.forest_.contributions(X, baseline, wanted)
+        return weights, left
+
+    # --- files ----------------------------------------------------------------------------------------------
+
+    def tensors(self) -> Tensors:
+        """Return the arrays of the perceptrons and of the forest."""
+        parts = {"perceptrons": self.perceptrons_, "forest": self.forest_}
+        return {
+            f"{part}.{name}": array
+            for part, member in parts.items()
+            if member is not None
+            for name, array in member.tensors().items()
+        }
+
+    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+        """Set the arrays of the perceptrons and of the forest, which must fit the columns and classes."""
+        parts: dict[str, dict[str, npt.NDArray[Any]]] = {"perceptrons": {}, "forest": {}}
+        for key, array in tensors.items():
+            part, _, name = key.partition(".")
+            parts[part][name] = array
+        self.perceptrons_ = self.forest_ = self.held_out_ = None
+        if self.n_perceptrons:
+            self.perceptrons_ = Perceptrons.from_tensors(parts["perceptrons"])
+            last = self.perceptrons_.weights[-1].shape
+            if last[0] != self.n_perceptrons or last[2] != len(classes):
+                raise ValueError(f"perceptrons: expected {self.n_perceptrons} with {len(classes)} outputs")
+            if self.perceptrons_.n_features > n_features:
+                raise ValueError(f"perceptrons: expected at most {n_features} inputs")
+        if self.n_trees:
+            if set(parts["forest"]) != set(TENSORS):
+                raise ValueError(f"forest: expected {', '.join(TENSORS)}")
+            self.forest_ = Forest.from_tensors(parts["forest"], n_features)
+            self.forest_.check(self.n_trees, len(classes))
+        self.classes_, self.n_features_in_ = classes, n_features
