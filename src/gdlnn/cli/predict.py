@@ -7,7 +7,7 @@ import io
 import json
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from gdlnn.cli.app import counted, echo, were
 from gdlnn.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.model import GDLNNClassifier
@@ -51,6 +51,7 @@ def predict(
     """
     from gdlnn.model.model_folder import load_models
     from gdlnn.model.representation import stream_predictions
+    from gdlnn.progress import progress_bar
 
     if not opt.check_stdout(output, as_json):
         opt.check_output(output, *([model] if model.is_file() else model.glob("*")), dataset)
@@ -59,15 +60,17 @@ def predict(
     started = time.monotonic()
     with ExitStack() as stack:
         source = stack.enter_context(opt.given_input(dataset))
-        data = _input(source, next(iter(models.values())), smiles, id_, encoding, data_dir)
+        first = next(iter(models.values()))
+        data = _input(source, first, smiles, id=id_, encoding=encoding, root=data_dir)
         table = PredictionTable(models, data, ending=output.suffix.lower())
         stack.enter_context(opt.on_processes(dask, jobs))
-        advance = stack.enter_context(_progress(not quiet and not as_json))
+        bar = progress_bar("predicting", style="rows", wanted=not quiet and not as_json)
+        update = stack.enter_context(bar)
         write = stack.enter_context(opt.opened(output))
         write(table.header())
         for answer in stream_predictions(list(models.values()), data.batches):
             write(table.add(answer))
-            advance(table.n_rows)
+            update(says=f"{table.n_rows:,} rows")
         if not table.n_graphs:
             raise DatasetError(
                 f"{dataset}: expected at least one row that parses, got none of {table.n_rows}"
@@ -80,44 +83,15 @@ def predict(
             echo(line, err=opt.is_stdout(output))
 
 
-def _input(
-    source: str,
-    model: GDLNNClassifier,
-    smiles: str | None,
-    id_: str | None,
-    encoding: str,
-    root: Path | None,
-) -> BatchedInput:
+def _input(source: str, model: GDLNNClassifier, smiles: str | None, **options: Any) -> BatchedInput:
     """Open the input; the column of the SMILES is that of training unless given."""
     from gdlnn.datasets.resolve import batched_dataset
     from gdlnn.graphs.structure import n_structure_features
 
     info = model.programs_.info
-    return batched_dataset(
-        source,
-        BATCH,
-        smiles=opt.smiles_as_trained(source, model, smiles, encoding),
-        id=id_,
-        root=root,
-        reading=model.reading_,
-        widths=(info.n_node_features - n_structure_features(info.schema), info.n_edge_features),
-        encoding=encoding,
-    )
-
-
-@contextmanager
-def _progress(wanted: bool) -> Iterator[Callable[[int], Any]]:
-    """Show the rows done and their rate in a terminal; the total is not known beforehand."""
-    from gdlnn.progress import progress_bar
-
-    with progress_bar("predicting", style="rows", wanted=wanted) as update:
-        started = time.monotonic()
-
-        def advance(rows: int) -> None:
-            rate = rows / max(1e-9, time.monotonic() - started)
-            update(says=f"{rows:,} rows, {rate:,.0f} per second")
-
-        yield advance
+    widths = (info.n_node_features - n_structure_features(info.schema), info.n_edge_features)
+    smiles = opt.smiles_as_trained(source, model, smiles, options["encoding"])
+    return batched_dataset(source, BATCH, smiles=smiles, reading=model.reading_, widths=widths, **options)
 
 
 class PredictionTable:

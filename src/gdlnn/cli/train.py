@@ -148,8 +148,9 @@ def _vocabulary(vocabulary: Vocabulary, epsilon: str | None) -> Any:
         raise ModelError("--vocabulary neighbourhoods mines nothing; leave out --epsilon")
     words = [word.strip() for word in epsilon.split(",") if word.strip()]
     try:
-        return Mined(tuple(word if word.endswith("%") else float(word) for word in words))
+        values = tuple(word if word.endswith("%") else float(word) for word in words)
     except ValueError:
         raise ModelError(
             f"--epsilon: expected numbers or percentages such as 0.1,1%, got {epsilon!r}"
         ) from None
+    return Mined(values)

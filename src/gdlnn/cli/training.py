@@ -302,12 +302,12 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
     """Return a safe file name for each label."""
     names: dict[str, str] = {}
     for label in labels:
-        plain = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._") or "label"
+        safe = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._") or "label"
         taken = {name.lower() for name in names.values()}
         number = 2
-        name = plain
+        name = safe
         while name.lower() in taken or name.lower() in ("index", "summary", "models"):
-            name, number = f"{plain}_{number}", number + 1
+            name, number = f"{safe}_{number}", number + 1
         names[label] = name
     return names
 
