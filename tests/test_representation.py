@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pytest
 
-from gdlnn.cli.options import Technique
+from gdlnn.cli.explain import Technique
 from gdlnn.explain import DEFAULT_TECHNIQUE, TECHNIQUES, explain_model
 from gdlnn.matching import ProgramPlan
 from gdlnn.report import ReportOptions, build_report

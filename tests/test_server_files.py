@@ -73,15 +73,19 @@ def csv_of(answer: dict[str, Any]) -> list[dict[str, str]]:
 
 def cell(row: dict[str, Any], column: dict[str, Any]) -> str:
     name = row["name"] if row["error"] is None else ""
-    own = {"row": row["row"], "id": name, "smiles": row["smiles"], "reason": row["error"]}
+    each = row["predictions"].values() if "predictions" in row else [row]
+    reasons = ["in the training set"] * any(one.get("seen") for one in each)
+    reasons += [one["domain_reason"] for one in each if one.get("domain_reason")]
+    reason = row["error"] or "; ".join(dict.fromkeys(reasons))
+    own = {"row": row["row"], "id": name, "smiles": row["smiles"], "reason": reason}
     if column["model"] is None:
         value = own[column["value"]]
     else:
         said = row["predictions"][column["model"]] if "predictions" in row else row
         value = said.get(column["value"])
         value = value[column["code"]] if column["code"] is not None and value is not None else value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if isinstance(value, float):
+        value = float(f"{value:.4g}")
     return "" if value is None else str(value)
 
 
@@ -108,7 +112,7 @@ def test_every_form_gives_the_table_that_predict_writes(
     if kind != "smi" and kind != "sdf":
         assert list(ours[0])[:5] == ["SMILES", "name", "label", "row", "smiles"]
         assert ours[0]["name"] == "café"
-        assert {"gdlnn_label", "uncertainty", "domain"} < set(ours[0])
+        assert {"prediction", "probability", "domain"} < set(ours[0])
 
 
 def write(path: Path, kind: str) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gdlnn.model.representation import Prediction
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gdlnn.datasets.resolve import BatchedInput
+    from gdlnn.model.representation import Prediction
 
-_MAIN = ("label", "probability", "probabilities")
+TRAINED_ON = "in the training set"
 
 
 class AddedColumn(NamedTuple):
@@ -22,7 +21,7 @@ class AddedColumn(NamedTuple):
     name
         What it is called: a name that the input has already gets the prefix ``gdlnn_``.
     value
-        What it holds: ``row``, ``id``, ``smiles``, ``reason`` or a value of `Prediction`.
+        What it holds: ``row``, ``id``, ``smiles``, ``reason`` or an attribute of `Prediction`.
     model
         The label column that the model predicts; empty for a model alone, None where it is of no model.
     code
@@ -34,25 +33,34 @@ class AddedColumn(NamedTuple):
     model: str | None = None
     code: int | None = None
 
-    def cell(self, own: Mapping[str, Any], said: Mapping[str, Prediction]) -> Any:
-        """Return the cell of a row.
+    def cell(self, own: Mapping[str, Any], predictions: Mapping[str, Prediction]) -> Any:
+        """Return the cell of a row; probabilities have four significant digits.
 
         Parameters
         ----------
         own
             ``row``, ``id``, ``smiles`` and ``reason``.
-        said
+        predictions
             The predictions by model; empty for a row that was not read.
         """
         if self.model is None:
             return own[self.value]
-        if not said:
+        if not predictions:
             return ""
-        value = getattr(said[self.model], self.value)
-        value = value if self.code is None else value[self.code]
-        if isinstance(value, bool) and self.value != "label":
-            return "yes" if value else "no"
-        return "" if value is None else value
+        value = getattr(predictions[self.model], self.value)
+        if self.value == "label":
+            return value
+        if self.value == "domain":
+            return value or ""
+        return float(f"{value if self.code is None else value[self.code]:.4g}")
+
+
+def reason_of(predictions: Iterable[Prediction]) -> str:
+    """Return why to be careful with the predictions of a graph."""
+    given = list(predictions)
+    trained_on = TRAINED_ON if any(one.seen for one in given) else ""
+    reasons = [trained_on, *(one.domain_reason for one in given)]
+    return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any]]) -> list[AddedColumn]:
@@ -72,14 +80,13 @@ def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any]]) -> l
         found.append(AddedColumn("smiles", "smiles"))
     for model, labels in classes.items():
         begin = f"{model}_" if model else ""
-        found += [AddedColumn(begin + value, value, model) for value in _MAIN[:2]]
+        found.append(AddedColumn(f"{begin}prediction", "label", model))
+        found.append(AddedColumn(f"{begin}probability", "probability", model))
         found += [
             AddedColumn(f"{begin}p({label})", "probabilities", model, code)
             for code, label in enumerate(labels)
         ]
-        found += [
-            AddedColumn(begin + value, value, model) for value in Prediction._fields if value not in _MAIN
-        ]
+        found.append(AddedColumn(f"{begin}domain", "domain", model))
     found.append(AddedColumn("reason", "reason"))
     names = _free([column.name for column in found], data.columns)
     return [column._replace(name=name) for column, name in zip(found, names, strict=True)]
