@@ -15,7 +15,7 @@ from gdlnn.cli import main
 from gdlnn.cli.datasets import app
 from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_jsonl
 from gdlnn.errors import DatasetError, GDLNNError, GraphError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Schema, SkippedRow
+from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from reference.tu_folders import write_tu
 
 if TYPE_CHECKING:
@@ -53,12 +53,16 @@ def full() -> GraphDataset:
         ["a", "b", "a"],
         schema,
         "full",
-        node_masks=[np.array([True, False]), None, np.array([True])],
-        edge_masks=[None, None, np.array([True])],
-        ids=["1", "2", "ü"],
-        smiles=["C", "", "N"],
-        published_splits={"train": np.array([0]), "val": np.array([1]), "test": np.array([2])},
-        skipped=[SkippedRow(4, "x", "bad")],
+        table=Table(
+            ids=["1", "2", "ü"],
+            smiles=["C", "", "N"],
+            node_masks=[np.array([True, False]), None, np.array([True])],
+            edge_masks=[None, None, np.array([True])],
+        ),
+        origin=Origin(
+            published_splits={"train": np.array([0]), "val": np.array([1]), "test": np.array([2])},
+            skipped=[SkippedRow(4, "x", "bad")],
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from gdlnn.cli.terminal import echo
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.registry import REGISTRY, canonical_name
 from gdlnn.errors import ExplanationError
-from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import GraphDataset, Origin, Table
 from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     if parse_smiles(text)[0] is None:
         return None
     graph = Conversion.of_model(model).graph(text)
-    return GraphDataset([graph], smiles=[text], reading=model.reading_)
+    return GraphDataset([graph], table=Table(smiles=[text]), origin=Origin(reading=model.reading_))
 
 
 def _explain_model(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gdlnn.datasets.opening import good_lines, read_lines
 from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, GraphError
-from gdlnn.graphs import Graph, GraphDataset, Schema
+from gdlnn.graphs import Graph, GraphDataset, Origin, Schema, Table
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array
 from gdlnn.io import bounded_json
@@ -55,8 +55,8 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     try:
         return GraphDataset(
             graphs, _labels(values["label"], file.name), start.schema, start.name,
-            ids=_texts(values["id"], "id", file.name), smiles=_texts(values["smiles"], "smiles", file.name),
-            reading=MoleculeReader.of_schema(start.schema),
+            table=Table(_texts(values["id"], "id", file.name), _texts(values["smiles"], "smiles", file.name)),
+            origin=Origin(reading=MoleculeReader.of_schema(start.schema)),
         )  # fmt: skip
     except GraphError as error:
         raise DatasetError(f"{file.name}: {error}") from error

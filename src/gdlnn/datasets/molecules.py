@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from gdlnn.datasets.opening import byte_lines
 from gdlnn.datasets.tables import NOT_UTF8, UTF8, Row, open_table
 from gdlnn.errors import DatasetError, GraphError
-from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs import Graph, GraphDataset, Origin, SkippedRow, Table
 from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.dataset import SkippedRow
 from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
 from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize
 
@@ -301,25 +300,20 @@ class _Collector:
         skipped: list[SkippedRow] = []
         for row in rows:
             if row.graph is not None:
-                graphs.append(row.graph._relabelled(schema, row.key or f"{title}/{len(graphs)}"))
+                graphs.append(row.graph._renamed(schema, row.key or f"{title}/{len(graphs)}"))
                 read.append(row)
             else:
                 skipped.append(SkippedRow(row.number, row.smiles or "", row.reason))
                 self._raise(skipped)
         self._report(skipped if not read else [], len(graphs))
         ids = [row.key or "" for row in read]
-        return GraphDataset(
-            graphs,
-            None,
-            schema,
-            title,
-            ids=ids if with_ids or (with_ids is None and all(ids)) else None,
-            smiles=[row.smiles or "" for row in read],
-            skipped=skipped,
-            reading=self.reading,
-            columns={column: [row.cells[i] for row in read] for i, column in enumerate(self.columns)},
-            provenance=self.provenance,
+        table = Table(
+            ids if with_ids or (with_ids is None and all(ids)) else None,
+            [row.smiles or "" for row in read],
+            {column: [row.cells[i] for row in read] for i, column in enumerate(self.columns)},
         )
+        origin = Origin(skipped=skipped, reading=self.reading, provenance=self.provenance)
+        return GraphDataset(graphs, None, schema, title, table=table, origin=origin)
 
     def labelled(
         self,

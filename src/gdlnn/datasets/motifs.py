@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs import Graph, GraphDataset, Table
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
 
 if TYPE_CHECKING:
@@ -67,9 +67,8 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
         node_mask[place[BASE_NODES:]] = True
         node_masks.append(node_mask)
         edge_masks.append(in_motif[order])
-    return GraphDataset(
-        graphs, y, schema, "synthetic:ba-2motifs", node_masks=node_masks, edge_masks=edge_masks
-    )
+    table = Table(node_masks=node_masks, edge_masks=edge_masks)
+    return GraphDataset(graphs, y, schema, "synthetic:ba-2motifs", table=table)
 
 
 def preferential_tree(rng: np.random.Generator, n_nodes: int = BASE_NODES) -> IntArray:

@@ -105,7 +105,7 @@ class Graph:
         graph._freeze(node_features, edges, edge_features, directed, schema, name)
         return graph
 
-    def _relabelled(self, schema: Schema | None, name: str | None) -> Graph:
+    def _renamed(self, schema: Schema | None, name: str | None) -> Graph:
         return Graph._trusted(self.node_features, self.edges, self.edge_features, self.directed, schema, name)
 
     @property

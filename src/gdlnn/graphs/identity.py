@@ -1,9 +1,10 @@
-"""Decide whether graphs are equal: fingerprints, refined colours, canonical forms and isomorphism."""
+"""Decide whether graphs are equal: fingerprints, refined colors, canonical forms, isomorphism, duplicates."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from gdlnn.graphs.arrays import ARRAYS, GraphArrays, offsets_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from gdlnn.graphs.dataset import GraphDataset
     from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 
 Hashes = npt.NDArray[np.uint64]
@@ -56,9 +58,9 @@ def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = Non
     first = list(range(len(graphs)))
     for rows in buckets.values():
         if len(rows) > 1:
-            seen: dict[Hashable, int] = {}
+            firsts: dict[Hashable, int] = {}
             for row in rows:
-                first[row] = seen.setdefault(canonical_form(graphs[row]), row)
+                first[row] = firsts.setdefault(canonical_form(graphs[row]), row)
     return first
 
 
@@ -194,3 +196,66 @@ def among(values: npt.NDArray[Any], known: npt.NDArray[Any]) -> npt.NDArray[np.b
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """The groups of isomorphic graphs in a dataset.
+
+    Attributes
+    ----------
+    groups
+        Rows of each group of two or more, sorted.
+    conflicting
+        The groups whose graphs do not have the same label.
+    n_graphs
+        Number of graphs in the dataset.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    conflicting: tuple[tuple[int, ...], ...]
+    n_graphs: int
+    indices: IntArray
+
+    @classmethod
+    def of(cls, dataset: GraphDataset) -> Duplicates:
+        """Find all groups of isomorphic graphs, node and edge features included."""
+        rows: dict[int, list[int]] = defaultdict(list)
+        for row, first in enumerate(first_twins(dataset.graphs)):
+            rows[first].append(row)
+        groups = tuple(tuple(group) for group in rows.values() if len(group) > 1)
+        y = dataset.y
+        differing = () if y is None else (group for group in groups if len(set(y[list(group)].tolist())) > 1)
+        return cls(groups, tuple(differing), len(dataset), dataset.indices)
+
+    @property
+    def twin_of(self) -> IntArray:
+        """For each graph the first of its group, usually itself."""
+        first = np.arange(self.n_graphs)
+        for group in self.groups:
+            first[list(group)] = group[0]
+        return first
+
+    @property
+    def n_extra(self) -> int:
+        """Number of graphs beyond the first of their group."""
+        return sum(len(group) - 1 for group in self.groups)
+
+    def across(self, *parts: GraphDataset) -> tuple[tuple[int, ...], ...]:
+        """Return the groups with twins in two or more parts of a split."""
+        return self.across_rows([np.flatnonzero(np.isin(self.indices, part.indices)) for part in parts])
+
+    def across_rows(self, parts: Sequence[IntArray]) -> tuple[tuple[int, ...], ...]:
+        """Return the groups with twins in two or more sets of rows."""
+        part_of = np.full(self.n_graphs, -1, dtype=np.int64)
+        for number, rows in enumerate(parts):
+            part_of[rows] = number
+        return tuple(
+            group for group in self.groups if len({int(p) for p in part_of[list(group)] if p >= 0}) > 1
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_graphs} graphs, {len(self.groups)} groups of duplicates, {self.n_extra} redundant "
+            f"graphs, {len(self.conflicting)} groups with conflicting labels"
+        )
