@@ -13,8 +13,7 @@ from gdlnn.datasets.opening import byte_lines
 from gdlnn.datasets.tables import NOT_UTF8, UTF8, Row, open_table
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Origin, SkippedRow, Table
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
+from gdlnn.graphs.chem import chem, record_problem, smiles_problem, without_messages
 from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize
 
 if TYPE_CHECKING:

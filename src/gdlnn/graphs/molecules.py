@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
-from gdlnn.graphs.chem import chem, without_messages
+from gdlnn.graphs.chem import chem, smiles_problem, without_messages
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
-from gdlnn.graphs.molecule_limits import smiles_problem
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
