@@ -16,7 +16,7 @@ from gdlnn import mine
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
 from gdlnn.graphs import chem
 from gdlnn.graphs.chem import record_problem, smiles_problem
-from gdlnn.io.bounded_json import loads
+from gdlnn.io.bounded import loads
 from gdlnn.mining.supports import Support, format_rows, parse_rows
 from reference.hostile_tables import hostile_parquet, hostile_sheets
 from reference.large_molecules import bipartite, ladder, smiles_of, straight, v2000, v3000

@@ -31,8 +31,8 @@ from gdlnn.datasets.registry import (
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
 from gdlnn.errors import DatasetError, DownloadError, WriteError
 from gdlnn.graphs import storage
-from gdlnn.io import bounded_json
-from gdlnn.io.bounded_zip import BadArchiveError, read_members
+from gdlnn.io import bounded
+from gdlnn.io.bounded import BadArchiveError, read_members
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +171,7 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
     if not path.is_file():
         return None
     try:
-        data = bounded_json.loads(path.read_bytes())
+        data = bounded.loads(path.read_bytes())
         parts = {name: np.array(data[name], dtype=np.int64) for name in ("train", "val", "test")}
     except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
         raise DatasetError(

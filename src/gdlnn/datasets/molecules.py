@@ -100,8 +100,8 @@ def load_smiles(
 
     provenance = {"smiles": smiles} if smiles in table.header else {}
     collector = _Collector(table.path, "row", further, label, reading, on_error, provenance)
-    data = collector.unlabelled(rows(), name, classes, with_ids=with_ids)
-    return collector.labelled(data, columns, missing, threshold, min_classes)
+    data = collector.unlabeled(rows(), name, classes, with_ids=with_ids)
+    return collector.labeled(data, columns, missing, threshold, min_classes)
 
 
 def smiles_row(row: Row, *, reading: MoleculeReader) -> Row:
@@ -178,8 +178,8 @@ def load_sdf(
     further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
     rows = (sdf_row(row, columns=further, id=id, reading=reading) for row in read_records(file))
     collector = _Collector(file, "record", further, label, reading, on_error, {})
-    data = collector.unlabelled(rows, name, None, with_ids=None if id is None else True)
-    return collector.labelled(data, columns, missing, threshold, min_classes)
+    data = collector.unlabeled(rows, name, None, with_ids=None if id is None else True)
+    return collector.labeled(data, columns, missing, threshold, min_classes)
 
 
 def sdf_row(row: Row, *, columns: Sequence[str] = (), id: str | None, reading: MoleculeReader) -> Row:
@@ -283,7 +283,7 @@ class _Collector:
         if self.on_error not in get_args(OnError):
             raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {self.on_error!r}")
 
-    def unlabelled(
+    def unlabeled(
         self,
         rows: Iterable[Row],
         name: str | None,
@@ -314,7 +314,7 @@ class _Collector:
         origin = Origin(skipped=skipped, reading=self.reading, provenance=self.provenance)
         return GraphDataset(graphs, None, schema, title, table=table, origin=origin)
 
-    def labelled(
+    def labeled(
         self,
         data: GraphDataset,
         kept: Sequence[str],

@@ -316,7 +316,7 @@ def _open_parquet(path: Path) -> Table:
         # Asked about a column whose statistics are damaged, pyarrow ends the process: only groups are asked.
         groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
         content = sum(group.total_byte_size for group in groups)
-        header = [field.name for field in file.schema_arrow if _is_plain(field.type)]
+        header = [field.name for field in file.schema_arrow if _is_readable(field.type)]
     check_content(path, content)
 
     def rows() -> Iterator[list[str]]:
@@ -332,7 +332,7 @@ def _open_parquet(path: Path) -> Table:
     return Table(path, header, read)
 
 
-def _is_plain(kind: Any) -> bool:
+def _is_readable(kind: Any) -> bool:
     """Say whether a Parquet column is read: lists, structures and long values of fixed length are not."""
     types = require("pyarrow", "tables", "Reading Parquet files").types
     return not types.is_nested(kind) and not (

@@ -21,8 +21,8 @@ from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import Schema, label_array
 from gdlnn.graphs.table import Origin, SkippedRow, Table
-from gdlnn.io import bounded_json
-from gdlnn.io.bounded_zip import (
+from gdlnn.io import bounded
+from gdlnn.io.bounded import (
     DAMAGED,
     BadArchiveError,
     read_array,
@@ -109,7 +109,7 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
 
 
 def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
-    header = bounded_json.loads(members["dataset.json"])
+    header = bounded.loads(members["dataset.json"])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DatasetError(f"{name}: not a saved dataset")
     if header.get("version") != VERSION:

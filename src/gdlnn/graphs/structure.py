@@ -9,13 +9,12 @@ import numpy as np
 
 from gdlnn.errors import GDLNNError, GraphError
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.graphs.graph import FloatArray
+    from gdlnn.graphs.graph import FloatArray, Graph
 
 _RING = Feature("ring", "nominal", {0.0: "no", 1.0: "yes"})
 UNDIRECTED = (Feature("degree", "ordinal"), _RING)
@@ -111,7 +110,10 @@ def add_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph]
         return []
     arrays = GraphArrays.of(graphs)
     widened = np.column_stack([arrays.node_features, structure_columns(arrays)])
-    whole = replace(arrays, node_features=widened)
+    features = arrays.edge_features
+    if schema is not None and not len(features):  # of graphs without edges, which may lack the columns
+        features = np.zeros((0, len(schema.edge)))
+    whole = replace(arrays, node_features=widened, edge_features=features)
     return whole.graphs(schema, [graph.name for graph in graphs])
 
 
@@ -125,28 +127,9 @@ def fill_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph
         return listed
     short = len(schema.node) - added
     lacking = [i for i, graph in enumerate(listed) if graph.n_nodes and graph.node_features.shape[1] == short]
-    for i, graph in zip(lacking, _filled([listed[i] for i in lacking], schema), strict=True):
+    some = [listed[i] for i in lacking]
+    if any(graph.n_edges and graph.edge_features.shape[1] != len(schema.edge) for graph in some):
+        return listed  # reported with its index where graphs are checked
+    for i, graph in zip(lacking, add_structure(some, schema), strict=True):
         listed[i] = graph
     return listed
-
-
-def _filled(graphs: Sequence[Graph], schema: Schema) -> list[Graph]:
-    edges = len(schema.edge)
-    fitting = [graph.edge_features.shape[1] == edges or not graph.n_edges for graph in graphs]
-    if not all(fitting):  # reported with its index where graphs are checked
-        return list(graphs)
-    plain = [
-        graph if graph.edge_features.shape[1] == edges else _without_edges(graph, edges) for graph in graphs
-    ]
-    return add_structure(plain, schema)
-
-
-def _without_edges(graph: Graph, n_edge_features: int) -> Graph:
-    return Graph._trusted(
-        graph.node_features,
-        graph.edges,
-        np.zeros((0, n_edge_features)),
-        graph.directed,
-        None,
-        graph.name,
-    )
