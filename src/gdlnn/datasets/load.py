@@ -198,19 +198,19 @@ def raw_folder() -> Path:
     return cache_folder() / "raw"
 
 
-def fetch(source: Source, *, base: str | None = None, verify: bool = True) -> Path:
+def fetch(source: Source, *, verify: bool = True) -> Path:
     """Download a dataset into the cache and return its folder; it appears there checked, or not at all.
+
+    GDLNN_MIRROR names another address than the published one.
 
     Parameters
     ----------
     source
         Which dataset.
-    base
-        The address to fetch from, in place of the published one and of GDLNN_MIRROR.
     verify
         Whether to compare the files of the nine with their SHA-256.
     """
-    url = f"{(base or os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
+    url = f"{(os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
     if not url.startswith(("https://", "http://")):
         raise DownloadError(f"dataset {source.name}: expected an http or https address, got {url}")
     raw = raw_folder()

@@ -100,7 +100,7 @@ def load_smiles(
 
     provenance = {"smiles": smiles} if smiles in table.header else {}
     collector = _Collector(table.path, "row", further, label, reading, on_error, provenance)
-    data = collector.unlabeled(rows(), name, classes, with_ids=with_ids)
+    data = collector.dataset(rows(), name, classes, with_ids=with_ids)
     return collector.labeled(data, columns, missing, threshold, min_classes)
 
 
@@ -178,7 +178,7 @@ def load_sdf(
     further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
     rows = (sdf_row(row, columns=further, id=id, reading=reading) for row in read_records(file))
     collector = _Collector(file, "record", further, label, reading, on_error, {})
-    data = collector.unlabeled(rows, name, None, with_ids=None if id is None else True)
+    data = collector.dataset(rows, name, None, with_ids=None if id is None else True)
     return collector.labeled(data, columns, missing, threshold, min_classes)
 
 
@@ -283,7 +283,7 @@ class _Collector:
         if self.on_error not in get_args(OnError):
             raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {self.on_error!r}")
 
-    def unlabeled(
+    def dataset(
         self,
         rows: Iterable[Row],
         name: str | None,

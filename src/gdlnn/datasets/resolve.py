@@ -193,8 +193,6 @@ class BatchedInput:
         The name of its graphs.
     has_smiles
         Whether rows have a SMILES.
-    streamed
-        Whether the file is streamed.
     columns
         The columns of a table, or the properties of an SDF file, whose cells the rows have.
     smiles, id
@@ -203,7 +201,6 @@ class BatchedInput:
 
     name: str
     has_smiles: bool
-    streamed: bool
     batches: Iterator[Batch]
     columns: tuple[str, ...] = ()
     smiles: str | None = None
@@ -227,7 +224,7 @@ def batched_dataset(
     the first graphs of JSON Lines do not tell.
     """
     path, chosen = Path(text), reading or MoleculeReader()
-    name, has_smiles, streamed = path.name.split(".")[0], True, True
+    name, has_smiles = path.name.split(".")[0], True
     rows: Iterator[Row]
     reader: Callable[[Row], Row]
     columns: tuple[str, ...] = ()
@@ -246,15 +243,15 @@ def batched_dataset(
             name, has_smiles, reader = kind.name, kind.has_smiles, kind.read
         case None:
             data = resolve_dataset(text, smiles=smiles, id=id, root=root, reading=reading)
-            name, has_smiles, streamed = data.name, data.smiles is not None, False
+            name, has_smiles = data.name, data.smiles is not None
             columns = tuple(data.columns)
             rows, reader = _rows_of(data), _as_it_is
     batches = iter(lambda: list(islice(rows, size)), [])
     found = (Batch(some, reader) for some in batches)
     if table is None or smiles is None:
-        return BatchedInput(name, has_smiles, streamed, found, columns)
+        return BatchedInput(name, has_smiles, found, columns)
     named = None if id is None else columns[table.place(id)]
-    return BatchedInput(name, True, True, found, columns, columns[table.place(smiles)], named)
+    return BatchedInput(name, True, found, columns, columns[table.place(smiles)], named)
 
 
 def _table_rows(table: Table, smiles: str, id: str | None) -> Iterator[Row]:

@@ -125,12 +125,8 @@ class GraphArrays:
 
     def graphs(self, schema: Schema | None = None, names: Sequence[str | None] | None = None) -> list[Graph]:
         """Split into graphs that share memory; call `check` first unless the arrays are known to be valid."""
-        for of, expected, got in (
-            ("node", len(schema.node) if schema else -1, self.node_features.shape[1]),
-            ("edge", len(schema.edge) if schema else -1, self.edge_features.shape[1]),
-        ):
-            if schema is not None and expected != got:
-                raise GraphError(f"expected {expected} {of} feature(s), as in the schema, got {got}")
+        if schema is not None:
+            schema.check_widths(self.node_features.shape[1], self.edge_features.shape[1])
         # A view taken from a read-only array is read-only, so the graphs stay immutable.
         nodes, edges, features = self.node_features + 0.0, self.edges.copy(), self.edge_features + 0.0
         for array in (nodes, edges, features):

@@ -249,14 +249,8 @@ class GraphDataset:
 
     def with_schema(self, schema: Schema) -> GraphDataset:
         """Return the same dataset with other names for its features and classes."""
-        for of, expected, got in (
-            ("node", self.n_node_features, len(schema.node)),
-            ("edge", self.n_edge_features, len(schema.edge)),
-        ):
-            if self.graphs and expected != got:
-                raise GraphError(
-                    f"{self._where()}: schema: expected names for {expected} {of} features, got {got}"
-                )
+        if self.graphs:
+            schema.check_widths(self.n_node_features, self.n_edge_features, f"{self._where()}: ")
         graphs = [graph._renamed(schema, graph.name) for graph in self.graphs]
         return self._with(graphs, schema, self.origin)
 

@@ -1,4 +1,4 @@
-"""Decide whether graphs are equal: fingerprints, refined colors, canonical forms, isomorphism, duplicates."""
+"""Decide whether graphs are equal: fingerprints, refined colors, canonical forms, duplicates."""
 
 from __future__ import annotations
 
@@ -62,11 +62,6 @@ def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = Non
             for row in rows:
                 first[row] = firsts.setdefault(canonical_form(graphs[row]), row)
     return first
-
-
-def isomorphic(first: Graph, second: Graph) -> bool:
-    """Say whether two graphs are the same up to the numbering of their nodes, features included."""
-    return canonical_form(first) == canonical_form(second)
 
 
 def canonical_form(

@@ -97,6 +97,14 @@ class Schema:
             if name is not None:
                 raise GraphError(f"schema: two {what} features are called {name!r:.60}")
 
+    def check_widths(self, n_node_features: int, n_edge_features: int, where: str = "") -> None:
+        """Refuse other numbers of features; `where` begins the error."""
+        for of, features, got in (("node", self.node, n_node_features), ("edge", self.edge, n_edge_features)):
+            if len(features) != got:
+                raise GraphError(
+                    f"{where}expected {len(features)} {of} feature(s), as in the schema, got {got}"
+                )
+
     def class_name(self, label: Any) -> str:
         """Return the name of a class, or the label itself where it has none."""
         return self.classes.get(label, str(label))

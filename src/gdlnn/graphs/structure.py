@@ -23,15 +23,13 @@ DIRECTED = (Feature("out_degree", "ordinal"), Feature("in_degree", "ordinal"), _
 """Edges that leave and enter a node, and whether it lies on a directed cycle."""
 
 
-def structure_features(directed: bool) -> tuple[Feature, ...]:
-    """Return the features that describe the structure of directed or undirected graphs."""
-    return DIRECTED if directed else UNDIRECTED
-
-
 def structure_is_wanted(
     asked: object, schema: Schema | None, n_node_features: int, error: type[GDLNNError]
 ) -> bool:
     """Return whether structure features are to be added: as asked, and where they are not there yet.
+
+    By default they are where nodes carry labels only: they hurt where nodes carry measured quantities, and
+    without a schema, features may be quantities.
 
     Parameters
     ----------
@@ -46,14 +44,8 @@ def structure_is_wanted(
         raise error(f"structure: expected True, False or auto, got {asked!r}")
     if n_structure_features(schema):
         return False
-    return wants_structure(schema, n_node_features) if asked == "auto" else bool(asked)
-
-
-def wants_structure(schema: Schema | None, n_node_features: int) -> bool:
-    """Return whether structure features help by default: nodes carry labels only, and none of them yet.
-
-    They hurt where nodes carry measured quantities; and without a schema, features may be quantities.
-    """
+    if asked != "auto":
+        return bool(asked)
     if schema is None or len(schema.node) != n_node_features:
         return n_node_features == 0
     taken = {feature.name for feature in (*UNDIRECTED, *DIRECTED)}
@@ -63,7 +55,7 @@ def wants_structure(schema: Schema | None, n_node_features: int) -> bool:
 def with_structure_features(schema: Schema | None, directed: bool) -> Schema:
     """Return a schema with the structure features after its own."""
     known = schema or Schema()
-    added = structure_features(directed)
+    added = DIRECTED if directed else UNDIRECTED
     for feature in added:
         if any(feature.name == own.name for own in known.node):
             raise GraphError(f"structure: the schema already has a feature {feature.name!r}")
