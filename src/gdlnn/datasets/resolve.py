@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.molecules import OnError
-    from gdlnn.datasets.tables import Table
+    from gdlnn.datasets.tables import TableFile
     from gdlnn.graphs.labels import Threshold
 
 SYNTHETIC = "synthetic:ba-2motifs"
@@ -112,7 +112,7 @@ def _file(
 ) -> GraphDataset:
     if storage.is_saved(path):
         return storage.load(path)
-    kind = _kind(path)
+    kind = _ROW_FILES.get(table_suffix(path))
     if kind == "jsonl":
         return load_jsonl(path)
     if kind == "sdf":
@@ -146,7 +146,7 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
 
 def file_kind(path: Path) -> RowFile | None:
     """Return the kind of a file that is read row by row; None for anything else."""
-    return _kind(path) if path.is_file() and not storage.is_saved(path) else None
+    return _ROW_FILES.get(table_suffix(path)) if path.is_file() and not storage.is_saved(path) else None
 
 
 def trained_smiles_column(
@@ -158,10 +158,6 @@ def trained_smiles_column(
     if known.isdecimal():
         return known
     return known if known in open_table(path, (), encoding).header else None
-
-
-def _kind(path: Path) -> RowFile | None:
-    return _ROW_FILES.get(table_suffix(path))
 
 
 # --- in batches -------------------------------------------------------------------------------------------
@@ -228,7 +224,7 @@ def batched_dataset(
     rows: Iterator[Row]
     reader: Callable[[Row], Row]
     columns: tuple[str, ...] = ()
-    table: Table | None = None
+    table: TableFile | None = None
     match file_kind(path):
         case "table":
             table = open_table(path, (smiles, id), encoding)
@@ -254,7 +250,7 @@ def batched_dataset(
     return BatchedInput(name, True, found, columns, columns[table.place(smiles)], named)
 
 
-def _table_rows(table: Table, smiles: str, id: str | None) -> Iterator[Row]:
+def _table_rows(table: TableFile, smiles: str, id: str | None) -> Iterator[Row]:
     columns = [smiles] if id is None else [smiles, id]
     for row in table.rows(columns, whole=True):
         if row.reason:

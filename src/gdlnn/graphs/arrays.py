@@ -233,8 +233,14 @@ class GraphSet:
             if not isinstance(graph, Graph):
                 raise MatchError(f"graph {index}: expected a Graph, got {type(graph).__name__}")
         flat = GraphArrays.of(self.graphs)
-        directed = np.array([graph.directed for graph in self.graphs], dtype=bool)
-        self.arrays = NativeArrays(*(getattr(flat, name) for name in ARRAYS), directed)
+        self.arrays = NativeArrays(
+            flat.node_features,
+            flat.node_offsets,
+            flat.edges,
+            flat.edge_features,
+            flat.edge_offsets,
+            np.array([graph.directed for graph in self.graphs], dtype=bool),
+        )
         # Without a node (or an edge) anywhere, any number of features fits.
         self.has_nodes = len(self.arrays.node_features) > 0
         self.has_edges = len(self.arrays.edge_features) > 0
