@@ -48,22 +48,11 @@ def full() -> GraphDataset:
         Graph(np.zeros((0, 2)), [], np.zeros((0, 1)), directed=True, schema=schema),
         Graph([[1, 1e-300]], [[0, 0]], [[1]], directed=True, schema=schema, name="é"),
     ]
-    return GraphDataset(
-        graphs,
-        ["a", "b", "a"],
-        schema,
-        "full",
-        table=Table(
-            ids=["1", "2", "ü"],
-            smiles=["C", "", "N"],
-            node_masks=[np.array([True, False]), None, np.array([True])],
-            edge_masks=[None, None, np.array([True])],
-        ),
-        origin=Origin(
-            published_splits={"train": np.array([0]), "val": np.array([1]), "test": np.array([2])},
-            skipped=[SkippedRow(4, "x", "bad")],
-        ),
-    )
+    masks = [np.array([True, False]), None, np.array([True])], [None, None, np.array([True])]
+    splits = {"train": np.array([0]), "val": np.array([1]), "test": np.array([2])}
+    table = Table(["1", "2", "ü"], ["C", "", "N"], {}, *masks)
+    origin = Origin(splits, [SkippedRow(4, "x", "bad")])
+    return GraphDataset(graphs, ["a", "b", "a"], schema, "full", table=table, origin=origin)
 
 
 def assert_same(first: GraphDataset, second: GraphDataset) -> None:
