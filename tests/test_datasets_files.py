@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from gdlnn.cli import app, main
 from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_jsonl
 from gdlnn.errors import DatasetError, GDLNNError, GraphError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Schema, SkippedRow
+from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from reference.tu_folders import write_tu
 
 if TYPE_CHECKING:
@@ -47,18 +47,11 @@ def full() -> GraphDataset:
         Graph(np.zeros((0, 2)), [], np.zeros((0, 1)), directed=True, schema=schema),
         Graph([[1, 1e-300]], [[0, 0]], [[1]], directed=True, schema=schema, name="é"),
     ]
-    return GraphDataset(
-        graphs,
-        ["a", "b", "a"],
-        schema,
-        "full",
-        node_masks=[np.array([True, False]), None, np.array([True])],
-        edge_masks=[None, None, np.array([True])],
-        ids=["1", "2", "ü"],
-        smiles=["C", "", "N"],
-        published_splits={"train": np.array([0]), "val": np.array([1]), "test": np.array([2])},
-        skipped=[SkippedRow(4, "x", "bad")],
-    )
+    masks = [np.array([True, False]), None, np.array([True])], [None, None, np.array([True])]
+    splits = {"train": np.array([0]), "val": np.array([1]), "test": np.array([2])}
+    table = Table(["1", "2", "ü"], ["C", "", "N"], {}, *masks)
+    origin = Origin(splits, [SkippedRow(4, "x", "bad")])
+    return GraphDataset(graphs, ["a", "b", "a"], schema, "full", table=table, origin=origin)
 
 
 def assert_same(first: GraphDataset, second: GraphDataset) -> None:

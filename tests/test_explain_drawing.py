@@ -309,7 +309,7 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
 
 def test_pages_allow_nothing_inline() -> None:
     page = explanation_page(
-        [nitro_explanation(graph=nitro_explanation().graph._relabelled(MOLECULE_SCHEMA, "<b>"))]
+        [nitro_explanation(graph=nitro_explanation().graph._renamed(MOLECULE_SCHEMA, "<b>"))]
     )
     assert not re.search(r"<[^>]*\sstyle\s*=", page)
     allowed = re.findall(r"'sha256-([^']+)'", page)

@@ -16,7 +16,7 @@ from gdlnn.gdl.atoms import Atom, Pattern, read_pattern
 from gdlnn.gdl.groups import TABLE, Found, find_groups, groups
 from gdlnn.gdl.phrases import article
 from gdlnn.gdl.smarts import _written
-from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import GraphDataset, Table
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.matching import match
 
@@ -259,7 +259,7 @@ def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
     smiles = data.smiles[::step]
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in smiles]
     labels = None if data.y is None else data.y[::step]
-    return GraphDataset(graphs, labels, MOLECULE_SCHEMA, name, smiles=smiles)
+    return GraphDataset(graphs, labels, MOLECULE_SCHEMA, name, table=Table(smiles=smiles))
 
 
 @pytest.mark.data

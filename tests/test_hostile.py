@@ -28,8 +28,8 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
-from gdlnn.io import bounded_zip
-from gdlnn.io.bounded_zip import BadArchiveError, checked_archive, read_array, read_members
+from gdlnn.io import bounded
+from gdlnn.io.bounded import BadArchiveError, checked_archive, read_array, read_members
 from gdlnn.mining import program_text
 from reference.mining_cases import random_trees
 
@@ -90,7 +90,7 @@ def zipped(path: Path, content: dict[str, bytes], method: int = zipfile.ZIP_DEFL
 
 
 def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
+    monkeypatch.setattr(bounded, "FREE_BYTES", MB)
     bomb = zipped(tmp_path / "bomb", {"model.json": b"{}", "programs.json": bytes(60 * MB)})
     assert bomb.stat().st_size < MB // 4
     tracemalloc.start()
@@ -106,7 +106,7 @@ def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytes
 def test_archives_that_are_read_bit_by_bit_are_checked_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
+    monkeypatch.setattr(bounded, "FREE_BYTES", MB)
     with checked_archive(zipped(tmp_path / "fine", {"a": b"1" * 1000}), 2000) as archive:
         assert archive.read("a") == b"1" * 1000
     for content, most in (({"a": b"1" * 3000}, 2000), ({"a": bytes(20 * MB)}, 100 * MB)):

@@ -18,7 +18,7 @@ from gdlnn import (
     ModelError,
     load_model,
 )
-from gdlnn.graphs import interop
+from gdlnn.graphs import Origin, Table, interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
 
@@ -128,9 +128,8 @@ def test_a_frame_is_not_a_column(model: GDLNNClassifier) -> None:
 
 def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
     graphs = [MoleculeReader().graph(Chem.MolFromSmiles(text), name=text) for text in SMILES]
-    data = GraphDataset(
-        graphs, LABELS, smiles=SMILES, columns={"note": ["<b>"] * 36}, reading=MoleculeReader()
-    )
+    table = Table(smiles=SMILES, columns={"note": ["<b>"] * 36})
+    data = GraphDataset(graphs, LABELS, table=table, origin=Origin(reading=MoleculeReader()))
     frame = data.to_frame()
     assert list(frame.columns) == ["id", "smiles", "label", "nodes", "edges", "note"]
     assert frame.label.tolist() == LABELS

@@ -13,7 +13,7 @@ from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles
 from gdlnn.errors import DatasetError, ModelError
 from gdlnn.graphs.interop import to_networkx
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.io.bounded_zip import read_members, write_members
+from gdlnn.io.bounded import read_members, write_members
 from gdlnn.model import load_model
 from gdlnn.model.seen import SeenGraphs
 from gdlnn.report import ReportOptions, build_report

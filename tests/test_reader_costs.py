@@ -14,9 +14,9 @@ import pytest
 
 from gdlnn import mine
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
-from gdlnn.graphs import molecule_limits
-from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
-from gdlnn.io.bounded_json import loads
+from gdlnn.graphs import chem
+from gdlnn.graphs.chem import record_problem, smiles_problem
+from gdlnn.io.bounded import loads
 from gdlnn.mining.supports import Support, format_rows, parse_rows
 from reference.hostile_tables import hostile_parquet, hostile_sheets
 from reference.large_molecules import bipartite, ladder, smiles_of, straight, v2000, v3000
@@ -193,7 +193,7 @@ def test_rings_are_counted_as_rdkit_counts_them(monkeypatch: pytest.MonkeyPatch)
         molecule = Chem.MolFromSmiles(text)
         n_rings = len(Chem.GetSSSR(molecule))
         for most in (n_rings, n_rings - 1):
-            monkeypatch.setattr(molecule_limits, "MAX_RINGS", most)
+            monkeypatch.setattr(chem, "MAX_RINGS", most)
             expected = "" if most == n_rings else f"expected at most {most} rings, got {n_rings}"
             if most < 0:
                 continue

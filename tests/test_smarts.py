@@ -11,7 +11,7 @@ import pytest
 from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, load_smiles, mine, neighbourhoods
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
-from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import GraphDataset, Table
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, MoleculeReader, molecule_graph
 from gdlnn.matching import match
 from reference import server_models
@@ -261,7 +261,9 @@ def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
     assert data.smiles is not None
     assert data.y is not None
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in data.smiles[::step]]
-    return GraphDataset(graphs, data.y[::step], MOLECULE_SCHEMA, name, smiles=data.smiles[::step])
+    return GraphDataset(
+        graphs, data.y[::step], MOLECULE_SCHEMA, name, table=Table(smiles=data.smiles[::step])
+    )
 
 
 @pytest.mark.data

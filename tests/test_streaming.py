@@ -139,7 +139,7 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
         "key,smiles\n" + "".join(f"{i},{'C' * (i % 5 + 1)}\n" for i in range(10)) + "10,C(\n11,CC\n"
     )
     data = batched_dataset(str(table), 4, id="key")
-    assert (data.name, data.has_smiles, data.streamed) == ("t", True, True)
+    assert (data.name, data.has_smiles) == ("t", True)
     batches = list(data.batches)
     assert all(row.graph is None for batch in batches for row in batch.rows)  # not read yet
     rows = [row for batch in batches for row in batch.read()]
@@ -149,7 +149,6 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
     assert rows[11].key == "11"
     MOTIFS.save(tmp_path / "d.gdlds")
     whole = batched_dataset(str(tmp_path / "d.gdlds"), 10)
-    assert not whole.streamed
     batches = list(whole.batches)
     read = [batch.rows for batch in batches]
     assert [len(rows) for rows in read] == [10, 10, 4]
@@ -200,7 +199,7 @@ def test_sdf_files_are_read_as_they_are_used(tmp_path: Path) -> None:
     file = tmp_path / "t.sdf"
     file.write_bytes("".join(records).encode("latin-1"))
     data = batched_dataset(str(file), 3)
-    assert (data.name, data.has_smiles, data.streamed) == ("t", True, True)
+    assert (data.name, data.has_smiles) == ("t", True)
     rows = [
         row for batch in data.batches for row in pickle.loads(pickle.dumps(batch)).read()
     ]  # as a worker does
@@ -230,7 +229,6 @@ def test_json_lines_are_read_as_they_are_used(
     save_jsonl(MOTIFS, lines)
     monkeypatch.setattr("gdlnn.cli.predict.BATCH", 5)
     data = batched_dataset(str(lines), 5)
-    assert data.streamed
     assert sum(len(pickle.loads(pickle.dumps(batch)).read()) for batch in data.batches) == 24
     for source, out in ((whole, "whole.csv"), (lines, "lines.csv")):
         assert run("predict", file, source, "-o", file.with_name(out), "-j", 1) == 0

@@ -161,7 +161,7 @@ def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     """Parse a word as SMILES; return None for a dataset, a file or anything else."""
     from gdlnn.datasets.molecules import parse_smiles
     from gdlnn.datasets.registry import REGISTRY, canonical_name
-    from gdlnn.graphs import GraphDataset
+    from gdlnn.graphs import GraphDataset, Origin, Table
     from gdlnn.model.conversion import Conversion
 
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
@@ -169,7 +169,7 @@ def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     if parse_smiles(text)[0] is None:
         return None
     graph = Conversion.of_model(model).graph(text)
-    return GraphDataset([graph], smiles=[text], reading=model.reading_)
+    return GraphDataset([graph], table=Table(smiles=[text]), origin=Origin(reading=model.reading_))
 
 
 def _n_features(text: str) -> Any:

@@ -13,8 +13,7 @@ from gdlnn.drawing.molecule_picture import draw_molecule, with_coordinates
 from gdlnn.errors import GraphError, ProgramError
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, read_pattern
 from gdlnn.gdl.phrases import is_exact
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecule_limits import smiles_problem
+from gdlnn.graphs.chem import chem, smiles_problem, without_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,8 +12,7 @@ from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses, score_map
 from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Picture, num, polyline
 from gdlnn.errors import GraphError, require
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecule_limits import smiles_problem
+from gdlnn.graphs.chem import chem, smiles_problem, without_messages
 from gdlnn.graphs.molecules import graph_molecule
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from gdlnn.errors import ExplanationError, GDLNNError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, Schema
 from gdlnn.graphs.graph import NodeSubset
-from gdlnn.io import bounded_json
+from gdlnn.io import bounded
 
 if TYPE_CHECKING:
     import os
@@ -359,7 +359,7 @@ class Explanation(NodeSubset):
     def from_json(cls, data: Mapping[str, Any] | str | bytes) -> Explanation:
         """Build an explanation from what `to_json` gave, or from its text."""
         try:
-            values = bounded_json.loads(data) if isinstance(data, str | bytes) else data
+            values = bounded.loads(data) if isinstance(data, str | bytes) else data
             if not isinstance(values, Mapping) or values.get("format") != FORMAT:
                 raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
             if values.get("version") != VERSION:

@@ -305,4 +305,4 @@ def _listed(
 
 def _named(graph: Graph, schema: Schema | None) -> Graph:
     """Return a graph with feature names, if it has none."""
-    return graph if schema is None or graph.schema is not None else graph._relabelled(schema, graph.name)
+    return graph if schema is None or graph.schema is not None else graph._renamed(schema, graph.name)

@@ -20,7 +20,7 @@ from gdlnn.gdl.printer import format_programs, vector_from_json, vector_to_json
 from gdlnn.gdl.program import NamedProgram, Program, checked_intervals
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
-from gdlnn.io import bounded_json
+from gdlnn.io import bounded
 from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.program_set import Example, IntArray, MinedProgram, ProgramSet, SetInfo
 from gdlnn.mining.supports import Support, format_rows
@@ -163,8 +163,8 @@ def from_text(text: str, where: str) -> ProgramSet:
     with _readable(where):
         schema = None
         if rest.startswith(SCHEMA_LINE):
-            schema = bounded_json.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE))
-        info = _read_info(bounded_json.loads(first.removeprefix(FIRST_LINE)), schema, f"{where}, line 1")
+            schema = bounded.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE))
+        info = _read_info(bounded.loads(first.removeprefix(FIRST_LINE)), schema, f"{where}, line 1")
     try:
         programs = parse_programs(text)
     except GDLSyntaxError as error:

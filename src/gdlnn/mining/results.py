@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from gdlnn.errors import GDLNNError, MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
-from gdlnn.io import bounded_json
+from gdlnn.io import bounded
 from gdlnn.mining.supports import format_rows, parse_runs
 from gdlnn.version import package_version
 
@@ -232,7 +232,7 @@ class Checkpoint:
         place = len(lines[0])
         for line in lines[1:]:
             try:
-                value = bounded_json.loads(line)
+                value = bounded.loads(line)
             except ValueError as error:
                 if place + len(line) < len(data):
                     raise self._failed(f"the record at byte {place} is damaged") from error
@@ -246,7 +246,7 @@ class Checkpoint:
     def _check(self, line: bytes) -> None:
         """Compare the header with that of this call."""
         try:
-            found = bounded_json.loads(line)
+            found = bounded.loads(line)
         except ValueError:
             found = None
         if not isinstance(found, dict) or found.get("kind") != KIND:

@@ -81,7 +81,7 @@ class Conversion:
             return from_networkx(item)
         edges = [] if self.schema is None else [feature.name for feature in self.schema.edge]
         graph = from_networkx(item, names, edges)
-        return graph._relabelled(self.schema, graph.name)
+        return graph._renamed(self.schema, graph.name)
 
 
 def is_alone(item: Any) -> bool:

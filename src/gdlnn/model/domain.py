@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ModelError
-from gdlnn.graphs.identity import Columns, among, refined_colours
+from gdlnn.graphs.identity import Columns, among, refined_colors
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.model.pooling import features_with_values
 
@@ -134,7 +134,7 @@ class Domain:
             The values of nominal features in training.
         """
         columns = _plain_columns(train)
-        colours, offsets = refined_colours(train.graphs, 1, columns)
+        colours, offsets = refined_colors(train.graphs, 1, columns)
         owner = np.repeat(np.arange(len(train)), np.diff(offsets))
         known, code = np.unique(colours, return_inverse=True)
         # Each graph is compared with the others: surroundings that only it has are not covered.
@@ -247,7 +247,7 @@ class Domain:
     def _covered(self, graphs: Sequence[Graph]) -> FloatArray:
         """Return the share of the nodes of each graph whose surroundings a training graph has."""
         known = self._surroundings
-        colours, offsets = refined_colours(graphs, 1, self._columns)
+        colours, offsets = refined_colors(graphs, 1, self._columns)
         return _means(among(colours, known), offsets) if len(known) else np.zeros(len(graphs))
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError, GraphError, ModelError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema
 from gdlnn.graphs.identity import among
 from gdlnn.graphs.splits import held_out_rows
 from gdlnn.model.conversion import Conversion, is_alone
@@ -104,9 +104,10 @@ def as_labelled(
         molecules = bool(listed) and listed[0].schema is not None and listed[0].schema.domain == "molecule"
         given = [graphs] if is_alone(graphs) else list(graphs)
         own = molecules and not any(isinstance(item, Graph) for item in given)
-        dataset = GraphDataset((), reading=convert.reading if own else None)
+        dataset = GraphDataset((), origin=Origin(reading=convert.reading if own else None))
     try:
-        return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
+        origin = Origin(reading=dataset.reading)
+        return GraphDataset(listed, labels, dataset.schema, dataset.name, origin=origin)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
 

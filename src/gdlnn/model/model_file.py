@@ -19,8 +19,8 @@ from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array, label_codes
-from gdlnn.io import bounded_json
-from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
+from gdlnn.io import bounded
+from gdlnn.io.bounded import BadArchiveError, read_members, write_members
 from gdlnn.mining import program_text
 from gdlnn.model.calibration import Calibration, Decision
 from gdlnn.model.domain import Domain
@@ -189,7 +189,7 @@ def _read_members(file: Path) -> dict[str, bytes]:
 
 
 def _read_description(data: bytes, name: str) -> dict[str, Any]:
-    description = bounded_json.loads(data)
+    description = bounded.loads(data)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f"{name}: not a model file")
     version = description.get("version")
@@ -210,7 +210,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
 
     model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, description["parameters"], name))
     model.classes_ = _read_classes(description["classes"])
-    model.programs_ = program_text.from_json(bounded_json.loads(members[PROGRAMS]), PROGRAMS)
+    model.programs_ = program_text.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
     reading = description["reading"]
     model.reading_ = None if reading is None else MoleculeReader.from_json(reading)

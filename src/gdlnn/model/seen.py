@@ -14,10 +14,10 @@ from gdlnn.graphs.identity import (
     Columns,
     among,
     canonical_form,
-    colour_sums,
+    color_sums,
     fingerprint,
     mix64,
-    refined_colours,
+    refined_colors,
 )
 from gdlnn.graphs.molecules import hidden_by_default
 
@@ -77,7 +77,7 @@ class SeenGraphs:
         return seen
 
     def _screen(self, graphs: Sequence[Graph]) -> Hashes:
-        return mix64(colour_sums(*refined_colours(graphs, SCREEN_ROUNDS, self._columns)) ^ self._mask)
+        return mix64(color_sums(*refined_colors(graphs, SCREEN_ROUNDS, self._columns)) ^ self._mask)
 
     def _hash(self, graphs: Iterable[Graph]) -> Hashes:
         return np.frombuffer(b"".join(self._digest(graph) for graph in graphs), dtype=_HASH)
