@@ -9,6 +9,7 @@ import pytest
 
 from gdlnn import MinedProgram, ModelError, Program, ProgramSet, make_ba_2motifs, mine
 from gdlnn.mining import SetInfo
+from gdlnn.mining.program_set import matched_rows, support_matrix
 from gdlnn.model.vocabulary import AUTO_EPSILONS, listed_epsilons, merged_columns
 
 A = Program.parse("node a")
@@ -29,14 +30,19 @@ def info(epsilon: float, **changes: Any) -> SetInfo:
 
 
 def mined(
-    program: Program, label: str, rows: list[int], right: int, epsilon: float, target: int
-) -> MinedProgram:
-    support = np.isin(np.arange(4), rows)
-    return MinedProgram(program, label, right / (len(rows) + epsilon), support, np.array([target]), 1)
+    *found: tuple[Program, str, list[int], int, int], epsilon: float = 0.1, **changes: Any
+) -> ProgramSet:
+    """Return programs with a label, the rows they match, how many of these are right, and a target."""
+    items = [
+        MinedProgram(program, label, right / (len(rows) + epsilon), len(rows), np.array([target]), 1)
+        for program, label, rows, right, target in found
+    ]
+    supports = support_matrix([np.array(rows) for _, _, rows, _, _ in found], 4)
+    return ProgramSet(items, supports, info(epsilon, **changes))
 
 
 def test_one_column_per_program_with_the_label_of_the_higher_score() -> None:
-    one = ProgramSet([mined(A, "no", [0, 1, 2], 1, 0.1, 0), mined(A, "yes", [0, 1, 2], 2, 0.1, 2)], info(0.1))
+    one = mined((A, "no", [0, 1, 2], 1, 0), (A, "yes", [0, 1, 2], 2, 2))
     merged = merged_columns([one])
     assert [item.label for item in merged] == ["yes"]
     assert merged[0].targets.tolist() == [0, 2]
@@ -44,8 +50,8 @@ def test_one_column_per_program_with_the_label_of_the_higher_score() -> None:
 
 
 def test_scores_of_several_epsilons_are_counted_with_the_first() -> None:
-    one = ProgramSet([mined(A, "yes", [1, 2, 3], 2, 0.1, 1)], info(0.1))
-    two = ProgramSet([mined(B, "yes", [2, 3], 2, 1, 2), mined(A, "yes", [1, 2, 3], 2, 1, 3)], info(1.0))
+    one = mined((A, "yes", [1, 2, 3], 2, 1))
+    two = mined((B, "yes", [2, 3], 2, 2), (A, "yes", [1, 2, 3], 2, 3), epsilon=1.0)
     merged = merged_columns([one, two])
     assert merged.programs == [A, B]
     assert merged.scores.tolist() == [2 / 3.1, 2 / 2.1]
@@ -55,7 +61,7 @@ def test_scores_of_several_epsilons_are_counted_with_the_first() -> None:
 
 
 def test_programs_with_equal_support_can_be_merged() -> None:
-    both = ProgramSet([mined(B, "yes", [2, 3], 2, 0.1, 2), mined(A, "yes", [2, 3], 2, 0.1, 3)], info(0.1))
+    both = mined((B, "yes", [2, 3], 2, 2), (A, "yes", [2, 3], 2, 3))
     assert len(merged_columns([both])) == 2
     merged = merged_columns([both], merge_equal=True)
     assert merged.programs == [A]
@@ -63,8 +69,8 @@ def test_programs_with_equal_support_can_be_merged() -> None:
 
 
 def test_sets_of_other_graphs_are_refused() -> None:
-    one = ProgramSet([mined(A, "yes", [1], 1, 0.1, 1)], info(0.1))
-    two = ProgramSet([mined(A, "yes", [1], 1, 0.1, 1)], info(0.1, fingerprint="other"))
+    one = mined((A, "yes", [1], 1, 1))
+    two = mined((A, "yes", [1], 1, 1), fingerprint="other")
     with pytest.raises(ModelError, match="fingerprint differ"):
         merged_columns([one, two])
     with pytest.raises(ModelError, match="at least one set"):
@@ -85,8 +91,8 @@ def test_columns_of_mined_sets_keep_their_supports() -> None:
     merged = merged_columns(sets)
     assert len(set(merged.programs)) == len(merged)
     assert set(merged.programs) == {program for programs in sets for program in programs.programs}
-    for item in merged:
-        right = int((np.asarray(data.y)[item.support] == item.label).sum())
+    for item, rows in zip(merged, matched_rows(merged.supports), strict=True):
+        right = int((np.asarray(data.y)[rows] == item.label).sum())
         assert item.score == right / (item.n_matched + 0.1)
 
 
