@@ -7,7 +7,6 @@ from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.app import INTERRUPTED
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from gdlnn.mining.bags import Bags
 
 Strategy = Literal["greedy", "sequential"]
-SHOWN = 5
-"""How many of the best programs are printed."""
 
 
 def mine(
@@ -139,8 +136,6 @@ def _write(
         opt.print_json({"programs": str(output), "n_programs": len(programs), "complete": programs.complete})
     elif not quiet:
         echo(summary)
-        if programs:
-            Console().print(programs.table(SHOWN))
         echo(f"{output.name}: {len(programs)} programs")
 
 

@@ -152,7 +152,7 @@ def _progress(wanted: bool) -> Iterator[Callable[[int], Any]]:
 
         def advance(rows: int) -> None:
             rate = rows / max(1e-9, time.monotonic() - started)
-            update(says=f"{rows:,} rows, {rate:,.0f} per second")
+            update(text=f"{rows:,} rows, {rate:,.0f} per second")
 
         yield advance
 

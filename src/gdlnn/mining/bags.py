@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -102,7 +103,8 @@ def mine_in_bags(
     settings = {**found[0][1].info.settings, "epsilon": epsilon, "bags": len(parts)}
     complete = stopped_by is None
     info = SetInfo.of(dataset, labels, codes, settings, n_targets=len(targets), complete=complete)
-    stats = _total([programs.stats for _, programs in found], time.monotonic() - started)
+    columns = zip(*(astuple(programs.stats) for _, programs in found), strict=True)
+    stats = replace(MiningStats(*map(sum, columns)), wall_seconds=time.monotonic() - started)
     return ProgramSet(items, support_matrix(supports, len(dataset)), info, stats, stopped_by)
 
 
@@ -150,9 +152,3 @@ def _counted(
 
 def _score(matched: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], epsilon: float) -> float:
     return float((matched & right).sum() / (matched.sum() + epsilon))
-
-
-def _total(stats: list[MiningStats], wall_seconds: float) -> MiningStats:
-    names = ("tasks", "tests", "searches", "unknown", "unresolved", "descent_seconds", "cpu_seconds")
-    added = {name: sum(getattr(one, name) for one in stats) for name in names}
-    return MiningStats(**added, wall_seconds=wall_seconds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -20,7 +20,7 @@ from gdlnn import _core
 from gdlnn.errors import MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
 from gdlnn.graphs.arrays import GraphArrays, GraphSet, PackedGraphs, offsets_of, pack_graphs, unpack_graphs
-from gdlnn.graphs.identity import fingerprint, first_twins
+from gdlnn.graphs.identity import first_twins
 from gdlnn.graphs.splits import stratified_sample
 from gdlnn.jobs import has_processes, run_jobs
 from gdlnn.mining.program_text import format_rows
@@ -218,10 +218,6 @@ class MiningData:
     codes: Codes
     n_labels: int
     schema: Schema | None = None
-    fingerprint: str = field(default="")
-
-    def __post_init__(self) -> None:
-        self.fingerprint = self.fingerprint or fingerprint(self.graphs, self.codes)
 
     @cached_property
     def encoded(self) -> GraphSet:
@@ -229,8 +225,7 @@ class MiningData:
         return GraphSet(self.graphs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        packed = pack_graphs(self.graphs)
-        return _unpacked, (packed, self.codes, self.n_labels, self.schema, self.fingerprint)
+        return _unpacked, (pack_graphs(self.graphs), self.codes, self.n_labels, self.schema)
 
     def nominal(self, of: Literal["node", "edge"]) -> npt.NDArray[np.bool_]:
         """Return which features of nodes or edges are nominal; without a schema none is."""

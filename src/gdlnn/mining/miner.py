@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gdlnn.graphs.identity import fingerprint
 from gdlnn.matching import n_threads_for
 from gdlnn.mining.bags import Bags, bag_rows, mine_in_bags, n_bags
 from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
@@ -151,9 +152,7 @@ class _Clock:
         return MiningStats(
             tasks=len(results),
             tests=sum(r.tests for r in results),
-            searches=sum(r.searches for r in results),
             unknown=sum(r.unknown for r in results),
-            unresolved=sum(r.unresolved for r in results),
             descent_seconds=sum(r.seconds for r in results),
             cpu_seconds=time.process_time() - self._cpu,
             wall_seconds=time.monotonic() - self._wall,
@@ -180,7 +179,7 @@ def _mine(
     with ExitStack() as stack:
         saved: Checkpoint | None = None
         if checkpoint is not None:
-            header = checkpoint_header(data.fingerprint, labels, settings, plan)
+            header = checkpoint_header(fingerprint(searched.graphs, codes), labels, settings, plan)
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
         stopped_by = _run(
@@ -221,7 +220,7 @@ def _run(
                 if saved is not None:
                     saved.add(batch)
                 programs.update(result.program for result in batch)
-                update(advance=len(batch), says=f"descents, {len(programs)} programs")
+                update(advance=len(batch), text=f"descents, {len(programs)} programs")
                 if clock.over():
                     stopped_by = "time limit"
                     break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -14,13 +15,12 @@ from scipy.sparse import csc_array
 from gdlnn.errors import MiningError
 from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
+from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.settings import whole
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-
-    from rich.table import Table
 
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import GraphDataset, Schema
@@ -99,12 +99,10 @@ class MiningStats:
     ----------
     tasks
         Descents done.
-    tests, searches
-        Number of program-graph tests, and of searches run for them.
+    tests
+        Number of program-graph tests.
     unknown
-        Questions whose search ran out of budget.
-    unresolved
-        Graphs on which a finished program stayed unknown, over all programs.
+        Tests whose search ran out of budget.
     descent_seconds
         CPU time of the descents, wherever and whenever they ran.
     cpu_seconds, wall_seconds
@@ -113,17 +111,10 @@ class MiningStats:
 
     tasks: int = 0
     tests: int = 0
-    searches: int = 0
     unknown: int = 0
-    unresolved: int = 0
     descent_seconds: float = 0.0
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
-
-    @property
-    def unknown_share(self) -> float:
-        """Share of the questions that stayed unknown."""
-        return self.unknown / max(1, self.tests)
 
 
 @dataclass(frozen=True)
@@ -170,14 +161,7 @@ class SetInfo:
     ) -> SetInfo:
         """Describe a dataset and how programs were found in it.
 
-        Parameters
-        ----------
-        dataset
-            The graphs.
-        labels, codes
-            The distinct labels in order, and the number of each graph's label; none of either without labels.
-        settings, n_targets, complete
-            As in the attributes.
+        `labels` are the distinct labels in order, `codes` the number of each graph's label, None without any.
         """
         counts = [] if codes is None else np.bincount(codes, minlength=len(labels)).tolist()
         return cls(
@@ -370,16 +354,10 @@ class ProgramSet(Sequence[MinedProgram]):
         return html_table(shown, repr(self).strip("<>"))
 
     def summary(self) -> str:
-        """Return a few lines: how many programs of which label from how many targets, and the best score."""
+        """Return a few lines: the number of programs of each label, and the best programs."""
         from gdlnn.mining.program_text import summary
 
         return summary(self)
-
-    def table(self, n: int = 20) -> Table:
-        """Return the n best programs as a table for rich to print."""
-        from gdlnn.mining.program_text import table
-
-        return table(self, n)
 
     def __repr__(self) -> str:
         name = f" of {self.info.dataset!r}" if self.info.dataset else ""
@@ -392,17 +370,24 @@ class ProgramSet(Sequence[MinedProgram]):
     # --- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a readable ``.gdl`` file; it appears when it is complete."""
-        from gdlnn.mining.program_text import save
-
-        save(self, path)
+        """Write a readable ``.gdl`` file; it appears when it is complete. Equal sets give equal bytes."""
+        with atomic_write(Path(path)) as file:
+            file.write(self.to_text().encode())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> ProgramSet:
         """Read what `save` wrote."""
-        from gdlnn.mining.program_text import load
-
-        return load(path)
+        name = Path(path).name
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise MiningError(
+                f"{name}: expected GDL text in UTF-8, got other bytes at {error.start}"
+            ) from error
+        except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+            problem = getattr(error, "strerror", None) or error
+            raise MiningError(f"{name}: cannot be read: {problem}") from error
+        return ProgramSet.from_text(text, name)
 
     def to_text(self) -> str:
         """Return what `save` writes."""

@@ -14,7 +14,6 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from gdlnn.graphs import Schema
 from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.molecules import graph_molecule
 from gdlnn.io import bounded_json
-from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.program_set import (
     Example,
     IntArray,
@@ -41,11 +39,9 @@ from gdlnn.mining.program_set import (
 from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
-    from rich.table import Table
 
     from gdlnn.gdl.program import Intervals
     from gdlnn.graphs import Graph
@@ -67,30 +63,11 @@ MAXIMA = {
 }
 """Maximum numbers that a file may declare."""
 WORDS = 240
-"""Maximum length of the description above a program in a file, in characters."""
-CELL_WORDS = 300
-"""Maximum length of a program in a table, in characters."""
+"""Maximum length of the description of a program in a file or a summary, in characters."""
+N_BEST = 5
+"""How many of the best programs a summary lists."""
 _TRIED = 20  # the smallest of this many matched molecules becomes the example
 _RUN = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?(,|\Z)", re.ASCII)
-
-
-def save(programs: ProgramSet, path: str | os.PathLike[str]) -> None:
-    """Write a set; the file appears once it is complete. Equal sets give equal bytes."""
-    text = to_text(programs)
-    with atomic_write(Path(path)) as file:
-        file.write(text.encode())
-
-
-def load(path: str | os.PathLike[str]) -> ProgramSet:
-    """Read what `save` wrote."""
-    name = Path(path).name
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise MiningError(f"{name}: expected GDL text in UTF-8, got other bytes at {error.start}") from error
-    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
-        raise MiningError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    return from_text(text, name)
 
 
 def to_text(programs: ProgramSet) -> str:
@@ -393,11 +370,20 @@ def summary(programs: ProgramSet) -> str:
         kind = "connected" if settings.get("connected", True) else "connected or not"
         lines.append(f"  ε = {settings.get('epsilon', 0):g}, {settings.get('strategy', '')}, {kind}")
     if stats.tasks:
+        unknown = stats.unknown / max(1, stats.tests)
         lines.append(
-            f"  {stats.tasks} descents, {stats.tests} tests, {stats.unknown_share:.2%} unknown, "
+            f"  {stats.tasks} descents, {stats.tests} tests, {unknown:.2%} unknown, "
             f"{stats.descent_seconds:.1f} s of descents, {stats.wall_seconds:.1f} s in all"
         )
-    return "\n".join(lines)
+    for rank, item in enumerate(programs.ranked()[:N_BEST], start=1):
+        score = "" if item.label is None else f"{schema.class_name(item.label)}, score {item.score:.4f}, "
+        if item.held_out_score is not None:
+            score += f"held out {item.held_out_score:.4f}, "
+        words = "; ".join(str(item.program).splitlines())
+        if info.schema is not None:
+            words = shortened(item.program.describe(info.schema, directed=info.directed), WORDS)
+        lines.append(f"  {rank}. {score}{item.n_matched} graphs: {words}")
+    return printable("\n".join(lines))
 
 
 def columns(programs: ProgramSet) -> Columns:
@@ -421,38 +407,6 @@ def _smarts(program: Program, schema: Schema) -> str | None:
         return program.to_smarts(schema)
     except ProgramError:
         return None
-
-
-def table(programs: ProgramSet, n: int) -> Table:
-    """Return the best programs as a table."""
-    from rich.table import Table
-    from rich.text import Text
-
-    schema = programs.info.schema
-    shown = programs.ranked()[:n]
-    result = Table(title=f"{len(shown)} best of {len(programs)} programs", title_justify="left")
-    held_out = any(item.held_out_score is not None for item in shown)
-    for name in ("rank", "score", *(["held out"] if held_out else []), "support", "targets"):
-        result.add_column(name, justify="right")
-    result.add_column("label")
-    result.add_column("program", ratio=1)
-    for rank, item in enumerate(shown, start=1):
-        result.add_row(
-            str(rank),
-            "" if item.label is None else f"{item.score:.4f}",
-            *(["" if item.held_out_score is None else f"{item.held_out_score:.4f}"] if held_out else []),
-            str(item.n_matched),
-            str(len(item.targets)),
-            Text("" if item.label is None else printable((schema or Schema()).class_name(item.label))),
-            Text(printable(_line(item.program, schema, programs.info.directed))),  # brackets are not markup
-        )
-    return result
-
-
-def _line(program: Program, schema: Schema | None, directed: bool) -> str:
-    if schema is None:
-        return "; ".join(str(program).splitlines())
-    return shortened(program.describe(schema, directed=directed), CELL_WORDS)
 
 
 # --- molecules to draw programs on ------------------------------------------------------------------------

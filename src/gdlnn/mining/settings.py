@@ -153,8 +153,6 @@ class HiddenFeatures:
 
     def open(self, program: Program, directed: bool) -> Program:
         """Return a program mined with hidden features as one over the full data, with the same matches."""
-        if not self:
-            return program
         nodes = [NodeDescription(n.variable, _open(n.intervals, self.nodes)) for n in program.nodes]
         edges = [EdgeDescription(e.source, e.target, _open(e.intervals, self.edges)) for e in program.edges]
         return Program(nodes, edges).canonical(directed)
@@ -191,7 +189,4 @@ def _zeroed(table: npt.NDArray[np.float64], columns: tuple[int, ...]) -> npt.NDA
 
 
 def _open(intervals: Intervals | None, columns: tuple[int, ...]) -> Intervals | None:
-    if intervals is None:
-        return None
-    opened = tuple(ANY if i in columns else interval for i, interval in enumerate(intervals))
-    return None if all(interval == ANY for interval in opened) else opened
+    return intervals and tuple(ANY if i in columns else interval for i, interval in enumerate(intervals))

@@ -139,14 +139,14 @@ class Neighbourhoods(BaseEstimator):
         options = self.get_params(deep=False)
         with stage("finding neighbourhoods"):
             found = neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)
-            return [labelled(found, train)]
+            return [labeled(found, train)]
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""
         return union(sets)
 
 
-def labelled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
+def labeled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
     """Give programs that were found without labels the label that is most over-represented where they match.
 
     The label is for readers only and does not influence the model.
