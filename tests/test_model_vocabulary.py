@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,21 +14,8 @@ A = Program.parse("node a")
 B = Program.parse("node a\nnode b\nedge (a, b)")
 
 
-def info(epsilon: float, **changes: Any) -> SetInfo:
-    values: dict[str, Any] = {
-        "n_graphs": 4,
-        "label_counts": (("no", 2), ("yes", 2)),
-        "directed": False,
-        "n_node_features": 0,
-        "n_edge_features": 0,
-        "settings": {"epsilon": epsilon},
-        "n_targets": 4,
-    }
-    return SetInfo(**{**values, **changes})
-
-
 def mined(
-    *found: tuple[Program, str, list[int], int, int], epsilon: float = 0.1, **changes: Any
+    *found: tuple[Program, str, list[int], int, int], epsilon: float = 0.1, fingerprint: str = ""
 ) -> ProgramSet:
     """Return programs with a label, the rows they match, how many of these are right, and a target."""
     items = [
@@ -38,7 +23,8 @@ def mined(
         for program, label, rows, right, target in found
     ]
     supports = support_matrix([np.array(rows) for _, _, rows, _, _ in found], 4)
-    return ProgramSet(items, supports, info(epsilon, **changes))
+    counts, settings = (("no", 2), ("yes", 2)), {"epsilon": epsilon}
+    return ProgramSet(items, supports, SetInfo(4, counts, False, 0, 0, settings, 4, fingerprint=fingerprint))
 
 
 def test_one_column_per_program_with_the_label_of_the_higher_score() -> None:
