@@ -140,9 +140,8 @@ class PL4XGLClassifier(GraphClassifier):
         # As in the public program: first the factor, then the threshold, the last of equals.
         factor = max(reversed(FACTORS), key=lambda f: n_right(_Setting(0, default, penalised, f)))
         threshold = max(reversed(thresholds), key=lambda t: n_right(_Setting(t, default, penalised, factor)))
-        kept = table.sum(axis=0) >= threshold
-        chosen = [item for item, keep in zip(programs, kept.tolist(), strict=True) if keep]
-        return _with(programs, chosen), _Setting(threshold, default, penalised, factor)
+        chosen = programs.take(np.flatnonzero(table.sum(axis=0) >= threshold))
+        return chosen, _Setting(threshold, default, penalised, factor)
 
     def _match(self, programs: ProgramSet, graphs: list[Any]) -> BoolArray:
         if not graphs:
@@ -241,12 +240,8 @@ class PL4XGLClassifier(GraphClassifier):
 def filtered(programs: ProgramSet, min_support: int, min_lift: float) -> ProgramSet:
     """Return the programs that match enough graphs, with a score well above their label's share of graphs."""
     shares = {label: count / programs.info.n_graphs for label, count in programs.info.label_counts}
-    return _with(programs, [p for p in programs.filter(min_support) if p.score >= min_lift * shares[p.label]])
-
-
-def _with(programs: ProgramSet, chosen: list[MinedProgram]) -> ProgramSet:
-    """Return a set of some of its programs."""
-    return ProgramSet(chosen, programs.info, programs.stats, programs.stopped_by)
+    enough = programs.filter(min_support)
+    return enough.take([i for i, p in enumerate(enough) if p.score >= min_lift * shares[p.label]])
 
 
 def _best_scores(

@@ -13,6 +13,7 @@ import pytest
 
 from gdlnn import GDLNNClassifier, load_model
 from gdlnn.cli import options
+from gdlnn.mining.program_set import support_keys
 from gdlnn.model.model_folder import load_models
 from reference.command_line import refusal, rows_of, run, write_table
 
@@ -257,7 +258,7 @@ def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFi
     assert len(found) == 3
     assert {alert["label"] for alert in found} == {1}
     assert found[0]["held_out"] is None
-    supports = {item.support_key for item in load_model(model).programs_ if item.n_matched > 1}
+    supports = set(support_keys(load_model(model).programs_.filter(2).supports))
     assert len(rows) <= len(supports)
     assert "ends in .csv, .json, .smarts or .catalog" in refusal(
         capsys, "alerts", model, "-o", out.with_suffix(".txt")

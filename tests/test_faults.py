@@ -25,7 +25,7 @@ from gdlnn import (
 from gdlnn.cli import main
 from gdlnn.drawing import write_text
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.results import KIND, Checkpoint
+from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick

@@ -253,7 +253,7 @@ def test_a_set_of_programs_that_claims_too_much(monkeypatch: pytest.MonkeyPatch)
     assert huge != text
     with pytest.raises(MiningError, match="expected at most"):
         ProgramSet.from_text(huge, "p.gdl")
-    monkeypatch.setattr(program_text, "MAX_SUPPORTS", 11)
+    monkeypatch.setattr(program_text, "MAX_MATCHES", 11)
     with pytest.raises(MiningError, match="expected at most 11"):
         ProgramSet.from_text(text, "p.gdl")
 

@@ -169,10 +169,10 @@ def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
     alerts = find_alerts(model, most=None)
     assert all(alert.training is not None and alert.training.ratio > 1 for alert in alerts)
     first, second = (alert.column for alert in alerts[:2])
-    items = list(model.programs_)
-    items[second] = items[second].replace(_support=items[first]._support, n_matched=items[first].n_matched)
+    columns = list(range(len(model.programs_)))
+    columns[second] = first
     same = copy.copy(model)
-    same.programs_ = ProgramSet(items, model.programs_.info)
+    same.programs_ = ProgramSet(model.programs_, model.programs_.supports[:, columns], model.programs_.info)
     fewer = find_alerts(same, most=None)
     assert len(fewer) == len(alerts) - 1
     assert (fewer[0].column, fewer[0].programs) == (first, alerts[0].programs + 1)

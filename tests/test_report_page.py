@@ -146,7 +146,7 @@ def test_variants_are_in_one_card_and_no_program_in_two(
 ) -> None:
     model, test = fitted
     rows = {row["index"]: row for row in report["programs"]}
-    table = model.programs_.sparse_supports().toarray() > 0
+    table = model.programs_.supports.toarray() > 0
     named = [index for pattern in report["patterns"] for index in pattern["programs"]]
     assert len(named) == len(set(named))
     heads = [pattern["programs"][0] for pattern in report["patterns"]]

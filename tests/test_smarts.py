@@ -210,7 +210,7 @@ def test_programs_of_bbbp_without_what_smarts_has_no_words_for(data_dir: Path) -
     mined = mine(train, targets=range(40), ignore=NOT_IN_SMARTS, progress=False)
     assert share_said_exactly(mined, data) >= 0.8
     # What was hidden while mining makes no difference to what the programs match.
-    assert np.array_equal(match(mined.programs, train), mined.supports)
+    assert np.array_equal(match(mined.programs, train), mined.supports.toarray())
     assert mined.info.settings["ignore"] == list(NOT_IN_SMARTS)
 
 

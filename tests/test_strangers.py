@@ -24,7 +24,7 @@ from gdlnn.datasets.load import read_split
 from gdlnn.errors import GDLNNError, GraphError, require
 from gdlnn.explain import Explanation
 from gdlnn.graphs import Feature
-from gdlnn.mining.results import TaskResult
+from gdlnn.mining.descents import TaskResult
 from reference.mining_cases import random_trees
 
 if TYPE_CHECKING:

@@ -188,7 +188,11 @@ def answers(case: Case, model: Any, inputs: GraphDataset) -> dict[str, Any]:
         "labels": model.predict(inputs).tolist(),
         "probabilities": model.predict_proba(inputs).tolist(),
         "features": hashlib.sha256(np.ascontiguousarray(model.transform(inputs)).tobytes()).hexdigest(),
-        "programs": [str(program) for program in model.programs_][:50],
+        "programs": [
+            f"<MinedProgram {item.program!r}: label {item.label!r}, score {item.score:.4g}, "
+            f"{item.n_matched} of {model.programs_.info.n_graphs} graphs>"
+            for item in model.programs_[:50]
+        ],
         "explanations": [_explained(one) for one in explained],
         "smallest": [_explained(one) for one in explain(model, few, n_features="smallest")],
         "techniques": {

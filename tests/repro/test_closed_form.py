@@ -34,11 +34,11 @@ def test_closed_forms_match_the_same_graphs_and_cannot_grow() -> None:
     programs = motif_programs()
     closed = closed_forms(programs, TRAIN, range(6))
     for index, program in closed.items():
-        mined = programs[index]
-        assert [program.matches(g) for g in TRAIN.graphs] == mined.support.tolist()
+        mined, matched = programs[index], programs.supports.toarray()[:, index] > 0
+        assert [program.matches(g) for g in TRAIN.graphs] == matched.tolist()
         assert len(program.nodes) >= len(mined.program.nodes)
         target = TRAIN.graphs[int(mined.targets[0])]
-        support = [g for g, inside in zip(TRAIN.graphs, mined.support, strict=True) if inside]
+        support = [g for g, inside in zip(TRAIN.graphs, matched, strict=True) if inside]
         again = closed_form(program, target, support)
         assert len(again.nodes) == len(program.nodes)
         assert len(again.edges) == len(program.edges)

@@ -14,8 +14,6 @@ from gdlnn.cli.app import INTERRUPTED, echo
 if TYPE_CHECKING:
     from gdlnn.mining import ProgramSet
 
-SHOWN = 5
-"""How many of the best programs are printed."""
 
 
 def mine(
@@ -104,6 +102,4 @@ def _write(programs: ProgramSet, output: Path, *, as_json: bool, quiet: bool) ->
     elif not quiet:
         to_stderr = opt.is_stdout(output)
         echo(programs.summary(), err=to_stderr)
-        if programs:
-            Console(stderr=to_stderr).print(programs.table(SHOWN))
         echo(f"{output.name}: {len(programs)} programs", err=to_stderr)

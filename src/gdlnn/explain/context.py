@@ -139,7 +139,7 @@ def make_context(
     cache = model_cache(model)
     if "means" not in cache:
         exists = model.activation == "exists"
-        cache["means"] = model.programs_.supports.mean(axis=0) if exists else None
+        cache["means"] = model.programs_.frequencies if exists else None
         cache["split"] = SplitHead.of(model.head_, n_programs, model.calibration_)
 
     def predict(rows: FloatArray, graph: int) -> FloatArray:

@@ -319,9 +319,11 @@ class GDLNNClassifier(GraphClassifier):
             # Which training graphs each program matches is known already.
             table: Any
             if self.layer_.pooled_ is None and sparse:
-                table = self.programs_.sparse_supports()  # of thousands of columns few are not zero
+                table = self.programs_.supports.tocsr()  # of thousands of columns few are not zero
             else:
-                table = self.layer_.with_pooled(train.graphs, self.programs_.supports.astype(np.float64))
+                table = self.layer_.with_pooled(
+                    train.graphs, self.programs_.supports.toarray().astype(np.float64)
+                )
         else:
             table = self.layer_.transform(train)
         codes = self._codes(train.y)

@@ -302,7 +302,7 @@ class _TrainingMatches:
     """
 
     def __init__(self, programs: ProgramSet) -> None:
-        table = programs.sparse_supports()
+        table = programs.supports.tocsr()
         if table.shape[0] > MOST_REFERENCES:
             table = table[np.linspace(0, table.shape[0] - 1, MOST_REFERENCES).astype(np.int64)]
         self._table = table

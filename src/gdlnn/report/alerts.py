@@ -13,6 +13,7 @@ import numpy as np
 
 from gdlnn.errors import ExplanationError, require
 from gdlnn.explain.explanation import plain
+from gdlnn.mining.program_set import support_keys
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.model.scores import wilson
 from gdlnn.report.cards import shown_program
@@ -158,6 +159,7 @@ class _Group(NamedTuple):
 def _told_once(model: GDLNNClassifier, label: Any) -> Iterator[_Group]:
     """Give the strongest of the programs that say the same, with how many these are."""
     directed = model.programs_.info.directed
+    supports = support_keys(model.programs_.supports)
     place: dict[Any, int] = {}
     groups: list[tuple[StrongProgram, dict[str, Any]]] = []
     sizes: list[int] = []
@@ -166,7 +168,7 @@ def _told_once(model: GDLNNClassifier, label: Any) -> Iterator[_Group]:
         if strong.strength <= 0 or item.n_matched < MIN_SUPPORT or label not in (None, plain(strong.label)):
             continue
         shown = shown_program(item.program, model.schema_, directed)
-        keys = [("support", item.support_key), ("smarts", shown["smarts"])]
+        keys = [("support", supports[strong.column]), ("smarts", shown["smarts"])]
         known = next((place[key] for key in keys if key[1] is not None and key in place), None)
         if known is None:
             known = len(groups)
@@ -183,7 +185,8 @@ def _alert(model: GDLNNClassifier, group: _Group, held_out: GraphDataset | None,
     label = plain(strong.label)
     item = strong.mined
     assert model.schema_ is not None
-    training = _counts(item.support, model.training_labels_ == strong.label)
+    matched = model.programs_.supports[:, [strong.column]].toarray().ravel() > 0
+    training = _counts(matched, model.training_labels_ == strong.label)
     counts, examples = None, [] if item.example is None else [item.example.smiles]
     if held_out is not None:
         matched, own = matches[:, strong.column], np.asarray(held_out.y == strong.label)

@@ -31,9 +31,8 @@ def pattern_groups(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> li
 
     Variants speak for the same class and match nearly the same training graphs.
     """
-    table = model.programs_.sparse_supports()
     columns = [row["index"] for row in rows]
-    matched = table[:, columns].astype(np.float32)
+    matched = model.programs_.supports[:, columns]
     sizes = np.asarray(matched.sum(axis=0)).reshape(-1)
     shared = (matched.T @ matched).toarray()
     alike = shared / np.maximum(sizes[:, None] + sizes[None] - shared, 1) >= SAME
