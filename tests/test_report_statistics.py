@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import contingency
 
 from gdlnn.model.scores import wilson
-from gdlnn.report.alerts import Counts
-from gdlnn.report.statistics import (
+from gdlnn.report.alerts import _figures
+from gdlnn.report.performance import (
+    Counts,
     brier,
     calibration,
     confusion,
@@ -47,8 +48,8 @@ def test_odds_ratio_of_empty_cells_is_finite() -> None:
 
 def test_an_alert_that_matches_nothing_or_everything_has_no_odds_ratio() -> None:
     for own, others, known in ((0, 0, False), (5, 7, False), (4, 1, True)):
-        told = Counts(own, 5, others, 7).to_json()
-        assert (told["odds_ratio"] is not None, told["odds_interval"] is not None) == (known, known)
+        found = _figures(Counts(own, 5, others, 7)) or {}
+        assert (found["odds_ratio"] is not None, found["odds_interval"] is not None) == (known, known)
 
 
 def test_confusion_counts_rows_by_truth() -> None:

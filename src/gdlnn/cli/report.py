@@ -87,7 +87,7 @@ def report(
 def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, Path]:
     """Return the file of each report, by the label of its model."""
     from gdlnn.model.model_folder import read_manifest
-    from gdlnn.report.index import report_name
+    from gdlnn.report.build import report_name
 
     if not model.is_dir():
         return {"": output or Path("report.html")}
@@ -101,7 +101,7 @@ def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, P
 
 def _write_index(models: Path, folder: Path, title: str) -> None:
     from gdlnn.model.model_folder import read_manifest
-    from gdlnn.report.index import write_index
+    from gdlnn.report.build import write_index
 
     write_index(folder, read_manifest(models), title)
 

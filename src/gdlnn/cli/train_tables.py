@@ -218,7 +218,7 @@ def train_several(
 ) -> None:
     """Train a model for each label column into a folder, with one summary table and one index."""
     from gdlnn.model.model_folder import FolderEntry, write_manifest
-    from gdlnn.report.index import write_index
+    from gdlnn.report.build import write_index
 
     folder.mkdir(parents=True, exist_ok=True)
     names = file_names(list(sets))

@@ -45,7 +45,9 @@ def _placed(nx: Any, graph: Any) -> FloatArray:
     n_edges = graph.number_of_edges()
     if not n_edges:
         return np.zeros((1, 2))
-    found = nx.circular_layout(graph) if n_edges > _MOST_EDGES else nx.kamada_kawai_layout(graph)
+    if n_edges > _MOST_EDGES:
+        return np.array(list(nx.circular_layout(graph, scale=len(graph) / (2 * np.pi)).values()))
+    found = nx.kamada_kawai_layout(graph)
     lengths = [np.linalg.norm(found[u] - found[v]) for u, v in graph.edges]
     return np.array([found[node] for node in graph]) / np.mean(lengths)
 

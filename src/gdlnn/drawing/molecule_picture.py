@@ -176,7 +176,7 @@ def _canvas() -> Any:
     options = canvas.drawOptions()
     options.useBWAtomPalette()
     options.clearBackground = options.includeMetadata = options.prepareMolsBeforeDrawing = False
-    options.dummiesAreAttachments = options.atomLabelDeuteriumTritium = True
+    options.dummiesAreAttachments = True
     options.scalingFactor = BOND / 1.5  # RDKit's bonds are 1.5 long
     options.fixedFontSize = _FONT
     return canvas
