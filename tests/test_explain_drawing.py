@@ -132,7 +132,7 @@ def test_programs_as_diagrams() -> None:
 
 @pytest.mark.parametrize("n_features", [1, 2, 6])
 def test_a_name_of_many_lines_is_cut_off(n_features: int) -> None:
-    values = {1: "word " * 60, 2: "x" * 300}
+    values = {1.0: "word " * 60, 2.0: "x" * 300}
     features = tuple(Feature(f"feature {i}", "nominal", values) for i in range(n_features))
     for value in values:
         program = Program.parse(f"node x <{', '.join([f'[{value}, {value}]'] * n_features)}>")

@@ -49,7 +49,7 @@ def _placed(nx: Any, graph: Any) -> FloatArray:
         return np.array(list(nx.circular_layout(graph, scale=len(graph) / (2 * np.pi)).values()))
     found = nx.kamada_kawai_layout(graph)
     lengths = [np.linalg.norm(found[u] - found[v]) for u, v in graph.edges]
-    return np.array([found[node] for node in graph]) / np.mean(lengths)
+    return np.asarray(np.array([found[node] for node in graph]) / np.mean(lengths))
 
 
 def _upright(position: FloatArray) -> FloatArray:

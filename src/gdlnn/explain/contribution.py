@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 from gdlnn.explain.context import Attribution, make_context
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gdlnn.explain.context import Context, FloatArray, IntArray, SplitHead
     from gdlnn.model import GDLNNClassifier
@@ -180,24 +181,24 @@ def class_contributions(model: GDLNNClassifier, seen: Representation, n_first: i
             for code in range(1 if n_classes == 2 else n_classes)
         ]
         if n_classes == 2:  # what speaks for one class speaks against the other
-            found.append(Attribution(*(None if values is None else -values for values in found[0])))
+            found.append(_combined(lambda values: -values[0], found))
         for code, attribution in enumerate(found):
             rows, columns = np.nonzero(part.matches)
-            weights = attribution.weights[rows, columns]
-            by_class[code].append(csr_array((weights, (rows, columns)), shape=part.matches.shape))
-        predicted.append(_of_classes(found, part.codes[: max(0, n_first - start)]))
-    joined = (
-        np.concatenate(values) if values[0] is not None else None for values in zip(*predicted, strict=True)
-    )
-    return ClassContributions([vstack(parts, format="csr") for parts in by_class], Attribution(*joined))
+            present = attribution.weights[rows, columns]
+            by_class[code].append(csr_array((present, (rows, columns)), shape=part.matches.shape))
+        codes = part.codes[: max(0, n_first - start)]
+        predicted.append(_combined(partial(_of_classes, codes=codes), found))
+    weights = [vstack(parts, format="csr") for parts in by_class]
+    return ClassContributions(weights, _combined(np.concatenate, predicted))
 
 
-def _of_classes(found: Sequence[Attribution], codes: IntArray) -> Attribution:
-    """Return the attribution of one class of each graph, from those of all classes."""
+def _combined(change: Callable[[Any], FloatArray], found: Sequence[Attribution]) -> Attribution:
+    """Return an attribution each of whose parts is made of the same part of others."""
+    values: Any = (None if part[0] is None else change(part) for part in zip(*found, strict=True))
+    return Attribution(*values)
+
+
+def _of_classes(values: Sequence[FloatArray], codes: IntArray) -> FloatArray:
+    """Return the values of one class of each graph, from those of all classes."""
     rows = np.arange(len(codes))
-
-    def chosen(values: Sequence[FloatArray | None]) -> FloatArray | None:
-        known = [value[: len(rows)] for value in values if value is not None]
-        return np.asarray(np.stack(known)[codes, rows]) if known else None
-
-    return Attribution(*map(chosen, zip(*found, strict=True)))
+    return np.asarray(np.stack([value[: len(codes)] for value in values])[codes, rows])

@@ -42,7 +42,7 @@ class Alert:
     label, class_name
         The class it speaks for.
     training, held_out
-        Where it matches; None where it is not known.
+        Where it matches; None without held-out molecules.
     contribution
         By how much it raises the log odds of the class.
     programs
@@ -59,7 +59,7 @@ class Alert:
     exact: bool
     label: Any
     class_name: str
-    training: Counts | None
+    training: Counts
     held_out: Counts | None
     contribution: float
     programs: int
@@ -107,9 +107,7 @@ def find_alerts(
     matches = None if held_out is None else model.represent(held_out).matches
     alerts = (_alert(model, *group, held_out, matches) for group in _groups(model, label))
     # A program may speak for a class only together with others; alone it would be an alert for another one.
-    true_alone = (
-        alert for alert in alerts if alert.training is None or alert.training.odds()["odds_ratio"] > 1
-    )
+    true_alone = (alert for alert in alerts if alert.training.odds_ratio()[0] > 1)
     return list(islice(true_alone, most))
 
 

@@ -9,7 +9,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +115,7 @@ def build_report(
     say("computing what programs add")
     contributions = class_contributions(model, table, options.max_graphs)
     shown = table.take(range(min(len(table), options.max_graphs)))
-    gallery = _gallery(model, shown, held_out, contributions, options, say)
+    explained, pictures, cards = _gallery(model, shown, held_out, contributions, options, say)
     say("looking for the programs that cover each class")
     covered = _covered(model, table, truth, contributions)
     say("drawing programs")
@@ -142,19 +142,11 @@ def build_report(
         },
         "scorecard": _scorecard(model, rows),
         "programs": rows,
-        "patterns": pattern_cards(rows, model, gallery.explained, gallery.pictures, shown.matches, truth),
+        "patterns": pattern_cards(rows, model, explained, pictures, shown.matches, truth.tolist()),
         "global": covered,
-        "graphs": gallery.cards,
+        "graphs": cards,
     }
     return {**report, "summary": summary(report)}
-
-
-class _Gallery(NamedTuple):
-    """The graphs that a report shows one by one: explanations, pictures, and cards as plain JSON values."""
-
-    explained: list[Explanation]
-    pictures: list[Picture]
-    cards: list[dict[str, Any]]
 
 
 def _gallery(
@@ -164,8 +156,8 @@ def _gallery(
     contributions: ClassContributions,
     options: ReportOptions,
     say: Callable[[str], None],
-) -> _Gallery:
-    """Explain graphs, look for their smallest sufficient parts and counterfactuals, and draw them."""
+) -> tuple[list[Explanation], list[Picture], list[dict[str, Any]]]:
+    """Return the graphs that are shown one by one: explanations, pictures, and cards as plain values."""
     truth = [plain(label) for label in np.asarray(held_out.y)[: len(shown)]]
     technique = make_technique(options.technique)
     if isinstance(technique, Contribution):
@@ -199,7 +191,7 @@ def _gallery(
         }
         for row, one in enumerate(explained)
     ]
-    return _Gallery(explained, pictures, cards)
+    return explained, pictures, cards
 
 
 def write_report(
@@ -316,6 +308,7 @@ def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[s
 def _data(model: GDLNNClassifier, held_out: GraphDataset, n_known: int) -> dict[str, Any]:
     info = model.programs_.info
     twins = held_out.duplicates()
+    labels, counts = np.unique(np.asarray(held_out.y), return_counts=True)
     return {
         "training": {
             "name": info.dataset,
@@ -325,10 +318,7 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset, n_known: int) -> dict[
         },
         "held_out": {
             **held_out.describe().to_json(),
-            "classes": [
-                [plain(label), int((held_out.y == label).sum())]
-                for label in np.unique(np.asarray(held_out.y))
-            ],
+            "classes": [list(pair) for pair in zip(labels.tolist(), counts.tolist(), strict=True)],
             "split": held_out.split_source or "all graphs that were given",
             "left_out": n_known,
             "duplicates": twins.n_extra,
@@ -339,24 +329,15 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset, n_known: int) -> dict[
 
 
 def _model(model: GDLNNClassifier) -> dict[str, Any]:
-    parameters = {
-        name: _jsonable(value)
-        for name, value in model.get_params(deep=False).items()
-        if name not in ("checkpoint", "device", "progress", "n_jobs")
-    }
-    return {"parameters": parameters, "n_programs": len(model.programs_), "choice": _jsonable(model.choice_)}
+    left_out = ("checkpoint", "device", "progress", "n_jobs")
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
+    found = {"parameters": parameters, "n_programs": len(model.programs_), "choice": model.choice_}
+    values: dict[str, Any] = json.loads(json.dumps(found, default=_jsonable))
+    return values
 
 
 def _jsonable(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    return str(value)
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _covered(

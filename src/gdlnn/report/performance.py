@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.explain.explanation import plain
-from gdlnn.graphs.schema import label_codes
 from gdlnn.model.domain import DomainName
 from gdlnn.model.scores import Z, majority_scores, order_of, score_intervals, wilson
 
@@ -30,12 +29,15 @@ def performance(
     model: GDLNNClassifier, truth: npt.NDArray[Any], table: Representation, labels: list[Any]
 ) -> dict[str, Any]:
     """Return the figures of a model on held-out graphs; `labels` are the classes of model and data."""
+    from sklearn.metrics import confusion_matrix
+
     classes = [plain(label) for label in model.classes_]
     counts = model.programs_.info.label_counts
     right = np.asarray(table.labels == truth)
     most_probable = np.asarray(model.classes_[table.probabilities.argmax(axis=1)])
     own = score_intervals(truth, table.probabilities, model.classes_, table.labels, counts)
     majority = majority_scores(truth, model.classes_, counts)
+    wanted = truth[:, None] == model.classes_[None]
     n_majority = int((truth == majority["label"]).sum())
     return {
         "n": len(truth),
@@ -54,9 +56,9 @@ def performance(
             table.probabilities, classes, truth, own["rare_class"] if len(classes) == 2 else None
         ),
         "decision": model.choice_.get("decision"),
-        "confusion": confusion(truth.tolist(), table.labels.tolist(), labels),
+        "confusion": confusion_matrix(truth, table.labels, labels=labels).tolist(),
         "calibration": calibration(table.probabilities.max(axis=1), most_probable == truth),
-        "brier": brier(table.probabilities, classes, truth.tolist()),
+        "brier": float(((table.probabilities - wanted) ** 2).sum(axis=1).mean()),
     }
 
 
@@ -105,38 +107,21 @@ class Counts(NamedTuple):
         interval = wilson(self.own, self.matched)
         return {"precision": self.own / self.matched, "precision_interval": list(interval)}
 
+    def odds_ratio(self) -> tuple[float, float, float]:
+        """Return how much the odds of a match rise in the class, and the 95 % interval.
+
+        Haldane and Anscombe's half is added to each of the four counts, so that a zero does no harm.
+        """
+        others = self.n_others - self.others
+        cells = [count + 0.5 for count in (self.own, self.n_own - self.own, self.others, others)]
+        logarithm = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
+        reach = Z * math.sqrt(sum(1 / cell for cell in cells))
+        return math.exp(logarithm), math.exp(logarithm - reach), math.exp(logarithm + reach)
+
     def odds(self) -> dict[str, Any]:
-        """Return how much the odds of a match rise in the class, with the interval."""
-        ratio, *bounds = odds_ratio(*self)
+        """Return the odds ratio and its interval as plain JSON values."""
+        ratio, *bounds = self.odds_ratio()
         return {"odds_ratio": ratio, "odds_interval": bounds}
-
-
-def odds_ratio(own: int, n_own: int, others: int, n_others: int) -> tuple[float, float, float]:
-    """Return how much the odds of a match rise in a class, and the 95 % interval.
-
-    Parameters
-    ----------
-    own, n_own
-        Matched graphs of the class, and all of it.
-    others, n_others
-        The same of all other classes.
-
-    Notes
-    -----
-    Haldane and Anscombe's half is added to each of the four counts, so that a zero does no harm.
-    """
-    cells = [count + 0.5 for count in (own, n_own - own, others, n_others - others)]
-    logarithm = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
-    reach = Z * math.sqrt(sum(1 / cell for cell in cells))
-    return math.exp(logarithm), math.exp(logarithm - reach), math.exp(logarithm + reach)
-
-
-def confusion(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]) -> list[list[int]]:
-    """Return how many graphs of each class (rows) were predicted as each (columns)."""
-    table = np.zeros((len(labels), len(labels)), dtype=int)
-    np.add.at(table, (label_codes(truth, labels, known=True), label_codes(predicted, labels, known=True)), 1)
-    counts: list[list[int]] = table.tolist()
-    return counts
 
 
 def calibration(confidence: FloatArray, right: BoolArray) -> dict[str, Any]:
@@ -162,12 +147,6 @@ def calibration(confidence: FloatArray, right: BoolArray) -> dict[str, Any]:
         )
         error += n / len(at) * abs(predicted - share)
     return {"bins": bins, "error": error}
-
-
-def brier(proba: FloatArray, classes: Sequence[Any], truth: Sequence[Any]) -> float:
-    """Return the mean squared distance between probabilities and what was true: 0 at best, 2 at worst."""
-    wanted = np.array([[label == true for label in classes] for true in truth], dtype=np.float64)
-    return float(((proba - wanted) ** 2).sum(axis=1).mean())
 
 
 def learning_curve(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
