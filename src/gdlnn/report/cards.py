@@ -44,18 +44,10 @@ def program_rows(
     adds: npt.NDArray[np.float64],
     named: Collection[int] = (),
 ) -> list[dict[str, Any]]:
-    """Return a row per program, those that weigh most first; of very many the strongest.
+    """Return a row per program, those that weigh most first; of very many the strongest and the named ones.
 
-    Parameters
-    ----------
-    model
-        The fitted model.
-    truth, matched
-        Labels of the held-out graphs, and which programs (columns) match which of them.
-    adds
-        Classes × programs: what each adds to the log odds where it is present, as a mean.
-    named
-        Programs that must be among them, by column.
+    `matched` is held-out graphs × programs, and `adds` classes × programs: what each adds to the log odds
+    where it is present, as a mean.
     """
     weights = adds.max(axis=0) * matched.mean(axis=0)
     scores = model.programs_.scores
@@ -143,16 +135,7 @@ def pattern_cards(
 ) -> list[dict[str, Any]]:
     """Return the patterns: their programs, the strongest variant first, and where an example graph has it.
 
-    Parameters
-    ----------
-    rows
-        What `program_rows` gives.
-    model
-        The fitted model.
-    explained, pictures
-        Explanations of the graphs of the gallery, from which the example is, and their pictures.
-    matches, truth
-        Which programs (columns) match the graphs of the gallery, and the labels of these.
+    The example is one of the graphs that are explained and drawn; `matches` is these graphs × programs.
     """
     speaks_for = {row["index"]: row["speaks_for"] for row in rows}
 
@@ -242,18 +225,8 @@ def graph_card(
 ) -> dict[str, Any]:
     """Return the card of one graph: prediction, baseline, deciding programs with their places, picture.
 
-    Parameters
-    ----------
-    explanation
-        Why the model says so.
-    proba
-        The probability of every class.
-    picture
-        What `card_picture` gives.
-    name
-        What to call a graph that has no name.
-    enough, counterfactual
-        What `enough_cards` and `counterfactual_card` give.
+    `name` is for a graph that has none; the picture comes from `card_picture`, `enough` from `enough_cards`
+    and `counterfactual` from `counterfactual_card`.
     """
     title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation)}"
     return {
@@ -311,14 +284,9 @@ def _term_cards(explanation: Explanation) -> list[dict[str, Any]]:
 
 
 def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
-    """Return the smallest parts of which alone the model says the same, or that none was found.
+    """Return the smallest parts that alone get the same prediction, or that none was found.
 
-    Parameters
-    ----------
-    model
-        The model, which is asked about the parts.
-    explanations
-        Explanations of graphs by the smallest subgraph.
+    The explanations are by the smallest subgraph; the model is asked about each.
     """
     if not explanations:
         return []
