@@ -11,11 +11,7 @@ from scipy.stats import contingency
 
 from gdlnn.model.scores import wilson
 from gdlnn.report.alerts import _figures
-from gdlnn.report.performance import (
-    Counts,
-    calibration,
-    learning_curve,
-)
+from gdlnn.report.performance import Counts, calibration, learning_curve
 
 
 def test_wilson_is_that_of_scipy() -> None:

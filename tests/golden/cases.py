@@ -251,10 +251,6 @@ def made_on() -> dict[str, str]:
 TOLERANCE = 1e-9 if made_on() == json.loads((FOLDER / "made_on.json").read_text()) else 1e-5
 
 
-def _is_drawing(name: str, value: Any) -> bool:
-    return name in DRAWINGS and isinstance(value, str)
-
-
 def differences(found: Any, expected: Any, where: str = "") -> list[str]:
     """Return where plain values differ: floats by more than the tolerance, anything else at all."""
     if isinstance(found, float) and isinstance(expected, float | int):
@@ -264,7 +260,8 @@ def differences(found: Any, expected: Any, where: str = "") -> list[str]:
         return [f"{where}: {found!r:.80} {expected!r:.80}"]
     if isinstance(found, dict):
         lost = [f"{where}/{name}: only in one" for name in found.keys() ^ expected.keys()]
-        both = [name for name in found if name in expected and not _is_drawing(name, found[name])]
+        texts = {name for name, value in found.items() if name in DRAWINGS and isinstance(value, str)}
+        both = [name for name in found if name in expected and name not in texts]
         return [
             *lost,
             *(d for name in both for d in differences(found[name], expected[name], f"{where}/{name}")),
