@@ -167,7 +167,7 @@ def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
     from gdlnn import ProgramSet
 
     alerts = find_alerts(model, most=None)
-    assert all(alert.training is not None and alert.training.ratio > 1 for alert in alerts)
+    assert all(alert.training.odds_ratio()[0] > 1 for alert in alerts)
     first, second = (alert.column for alert in alerts[:2])
     columns = list(range(len(model.programs_)))
     columns[second] = first

@@ -93,7 +93,6 @@ def mine(
 
 
 def _write(programs: ProgramSet, output: Path, *, as_json: bool, quiet: bool) -> None:
-    from rich.console import Console
 
     with opt.opened(output) as write:
         write(programs.to_text().encode())

@@ -43,7 +43,7 @@ def report(
     """
     from gdlnn.model.model_folder import load_models, read_manifest
     from gdlnn.report import ReportOptions, write_report
-    from gdlnn.report.index import write_index
+    from gdlnn.report.build import write_index
 
     targets = _targets(model, output, label)
     for target in targets.values():
@@ -69,7 +69,7 @@ def report(
 def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, Path]:
     """Return the file of each report, by the label of its model."""
     from gdlnn.model.model_folder import read_manifest
-    from gdlnn.report.index import report_name
+    from gdlnn.report.build import report_name
 
     if not model.is_dir():
         return {"": output or Path("report.html")}

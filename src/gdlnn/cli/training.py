@@ -23,7 +23,7 @@ from gdlnn.model.metrics import METRICS, classification_scores
 from gdlnn.model.model_folder import MANIFEST, FolderEntry, write_manifest
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.model.scores import NAMES, majority_scores, score_intervals, score_lines
-from gdlnn.report.index import write_index
+from gdlnn.report.build import write_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

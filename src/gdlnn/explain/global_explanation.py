@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.contribution import mean_contributions
+from gdlnn.explain.contribution import ClassContributions, class_contributions
 from gdlnn.explain.cover import Covering, greedy_cover
 from gdlnn.explain.explainer import GraphsLike, represented
 from gdlnn.explain.explanation import plain
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.gdl.program import Program
-    from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
 MOST_PROGRAMS = 5
@@ -239,6 +238,21 @@ def explain_model(
     truth = np.asarray(seen.labels if y is None else y)
     if len(truth) != len(seen):
         raise ExplanationError(f"y: expected {len(seen)} labels, one per graph, got {len(truth)}")
+    contributions = None if isinstance(model, SelfExplaining) else class_contributions(model, seen)
+    classes = cover_classes(model, seen, truth, contributions, max_programs, n_examples)
+    directed = bool(len(seen)) and seen.graphs[0].directed
+    return GlobalExplanation(classes, len(seen), y is not None, model.schema_, directed)
+
+
+def cover_classes(
+    model: Any,
+    seen: Representation,
+    truth: npt.NDArray[Any],
+    contributions: ClassContributions | None,
+    max_programs: int = MOST_PROGRAMS,
+    n_examples: int = 3,
+) -> dict[Any, GlobalClass]:
+    """Return for each class the programs that cover it, see `explain_model`."""
     programs = [item.program for item in model.programs_]
     sizes = [len(program.nodes) + len(program.edges) for program in programs]
     found_for = [plain(item.label) for item in model.programs_]
@@ -246,7 +260,7 @@ def explain_model(
     classes = {}
     for code, label in enumerate(plain(label) for label in seen.classes):
         inside = np.asarray(truth == label)
-        adds = _mean_contributions(model, seen, inside, code)
+        adds = None if contributions is None else contributions.means(code, inside)
         speaks = np.array([own == label for own in found_for], dtype=bool)
         speaks &= True if adds is None else adds > 0
         cover = greedy_cover(seen.matches, inside, sizes, speaks, max_programs)
@@ -255,17 +269,7 @@ def explain_model(
         share = float(inside.mean()) if len(inside) else 0.0
         rows = tuple(np.flatnonzero(left).tolist())
         classes[label] = GlobalClass(label, int(inside.sum()), share, listed, rows)
-    directed = bool(len(seen)) and seen.graphs[0].directed
-    return GlobalExplanation(classes, len(seen), y is not None, names, directed)
-
-
-def _mean_contributions(
-    model: GDLNNClassifier, seen: Representation, inside: npt.NDArray[np.bool_], code: int
-) -> npt.NDArray[np.float64] | None:
-    """Return what each program adds to the log odds of a class, where a graph of the class has it."""
-    if isinstance(model, SelfExplaining):
-        return None
-    return mean_contributions(model, seen.take(np.flatnonzero(inside).tolist()), code)
+    return classes
 
 
 def _listed(

@@ -45,13 +45,13 @@ def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
     Without a baseline all of them have one.
     """
     outlines: list[Outline] = []
-    for told in explanation.told:
-        if told.witness is None:
+    for term in explanation.told:
+        if term.witness is None:
             continue
-        drawn = explanation.baseline_probability is None or (told.weight > 0 and bool(explanation.nodes))
+        drawn = explanation.baseline_probability is None or (term.weight > 0 and bool(explanation.nodes))
         drawn = drawn and sum(outline.drawn for outline in outlines) < MOST_OUTLINES
-        label = f"{told.short}, {signed(told.figure)}" if drawn else ""
-        outlines.append(program_outline(told.program, told.witness, told.number, label, drawn=drawn))
+        label = f"{term.short}, {signed(term.figure)}" if drawn else ""
+        outlines.append(program_outline(term.program, term.witness, term.number, label, drawn=drawn))
     return tuple(outlines)
 
 
@@ -86,14 +86,14 @@ def _list(explanation: Explanation) -> Picture:
         outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
     }
     body, y = [f"<path class='rule' d='M8 2H{_WIDTH - 8:.0f}'/>"], 8.0
-    for told in explanation.told:
-        if told.number in lines:
-            body.append(f"<path class='o o{lines[told.number]}' d='M8 {y + 8:.0f}h26'/>")
-        state = "absent, " if told.witness is None else "present, "
+    for term in explanation.told:
+        if term.number in lines:
+            body.append(f"<path class='o o{lines[term.number]}' d='M8 {y + 8:.0f}h26'/>")
+        state = "absent, " if term.witness is None else "present, "
         state = state if explanation.baseline_probability is None else ""  # else all are present
-        body.append(text(42, y + 12, f"P{told.number}", "small"))
-        body.append(text(104, y + 12, signed(told.figure), "small end"))
-        for words in wrapped(f"{state}{told.side}: {told.words}", _LETTERS):
+        body.append(text(42, y + 12, f"P{term.number}", "small"))
+        body.append(text(104, y + 12, signed(term.figure), "small end"))
+        for words in wrapped(f"{state}{term.side}: {term.words}", _LETTERS):
             body.append(text(112, y + 12, words, "small"))
             y += 14
         y += 3
@@ -161,21 +161,21 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "baseline": None if explanation.baseline_probability is None else spaced(explanation.baseline_line()),
         "further": further_lines(explanation, signed),
         "subgraph": explanation.subgraph_line(),
-        "programs": [_shown_told(explanation, told, lines.get(told.number, 0)) for told in explanation.told],
+        "programs": [_shown_term(explanation, term, lines.get(term.number, 0)) for term in explanation.told],
     }
 
 
-def _shown_told(explanation: Explanation, told: Told, line: int) -> dict[str, Any]:
+def _shown_term(explanation: Explanation, term: Told, line: int) -> dict[str, Any]:
     return {
-        "number": told.number,
+        "number": term.number,
         "line": line,
-        "side": told.side,
-        "absent": told.witness is None,
-        "weight": signed(told.weight),
-        "place": "" if told.place is None else signed(told.place),
-        "words": told.words,
-        "class_name": explanation.class_name(told.label),
-        "gdl": str(told.program),
+        "side": term.side,
+        "absent": term.witness is None,
+        "weight": signed(term.weight),
+        "place": "" if term.place is None else signed(term.place),
+        "words": term.words,
+        "class_name": explanation.class_name(term.label),
+        "gdl": str(term.program),
     }
 
 

@@ -332,7 +332,8 @@ def _encoded(rows: Attributes, features: Sequence[Feature]) -> FloatArray:
 
 def to_networkx(graph: Graph) -> Any:
     """Build a ``networkx.Graph`` or ``DiGraph``; attributes are named as in the schema, else x0, x1, …."""
-    nx = require("networkx", "networkx", "Converting a graph to NetworkX")
+    import networkx as nx
+
     node_names, edge_names = _names(graph)
     result = nx.DiGraph() if graph.directed else nx.Graph()
     for node, row in enumerate(graph.node_features.tolist()):

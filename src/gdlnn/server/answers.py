@@ -15,7 +15,14 @@ from gdlnn.graphs import Schema
 from gdlnn.model.prediction_columns import added_columns
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.build import MOST_REMOVED
-from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
+from gdlnn.report.cards import (
+    card_picture,
+    counterfactual_card,
+    diagram,
+    enough_cards,
+    graph_card,
+    shown_program,
+)
 from gdlnn.server.bodies import FileKind
 from gdlnn.server.reading import GRAPHS, OF_GRAPHS, Reader
 from gdlnn.version import package_version
@@ -95,7 +102,8 @@ class Answers:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
         explanation = replace(explanation, smiles=row.smiles)
-        answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
+        picture = card_picture(explanation, enough, other)
+        answer = graph_card(explanation, found.probabilities[0], picture, enough=enough, counterfactual=other)
         labels = dict(zip(explanation.indices, explanation.labels, strict=True))
         for item in answer["programs"]:
             item["matched"] = item["witness"] is not None
