@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
 from gdlnn.explain import Explanation, shrink
-from gdlnn.explain.explanation import plain
+from gdlnn.explain.explanation import Method, Term, plain
 from gdlnn.graphs.schema import label_codes
 from gdlnn.matching import match
 from gdlnn.mining import ProgramSet, mine
@@ -211,14 +211,12 @@ class PL4XGLClassifier(GraphClassifier):
                     probability=chance,
                     target=label,
                     target_probability=chance,
-                    programs=tuple(item.program for item in deciding),
-                    weights=tuple(float(item.score) for item in deciding),
-                    matched=left.matched,
-                    witnesses=left.witnesses,
-                    indices=columns,
-                    labels=tuple(plain(item.label) for item in deciding),
+                    terms=tuple(
+                        Term(item.program, float(item.score), (), column, plain(item.label)).at(witness)
+                        for item, column, witness in zip(deciding, columns, left.witnesses, strict=True)
+                    ),
                     nodes=left.nodes,
-                    technique="pl4xgl",
+                    method=Method("pl4xgl"),
                     complete=left.complete,
                 )
             )

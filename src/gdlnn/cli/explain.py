@@ -82,7 +82,7 @@ def explain(
 
     Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
     """
-    from gdlnn.explain.techniques import make_technique
+    from gdlnn.explain.explainer import make_technique
     from gdlnn.model import load_model
 
     if output is not None and output.suffix.lower() not in SUFFIXES:

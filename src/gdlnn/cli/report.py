@@ -48,7 +48,7 @@ def report(
     The training table is read and split as in training, so the report is about held-out graphs; of another
     dataset all graphs are used. For a folder of models, one report each and an index are written.
     """
-    from gdlnn.explain.techniques import make_technique
+    from gdlnn.explain.explainer import make_technique
     from gdlnn.model.model_folder import load_models
     from gdlnn.report import ReportOptions, write_report
 

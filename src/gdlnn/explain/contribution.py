@@ -123,15 +123,15 @@ def _log_odds(context: Context, table: FloatArray, row: int, target: int) -> Flo
     return np.asarray(np.log(chances) - np.log1p(-chances))
 
 
-def mean_contributions(model: GDLNNClassifier, seen: Representation, code: int) -> FloatArray:
+def mean_contributions(model: GDLNNClassifier, representation: Representation, code: int) -> FloatArray:
     """Return what each program adds to the log odds of a class, as a mean over the graphs that have it.
 
     Zero for a program that matches none of the graphs.
     """
     total = np.zeros(len(model.programs_))
-    for start in range(0, len(seen), _BATCH_GRAPHS):
-        part = seen.take(range(start, min(start + _BATCH_GRAPHS, len(seen))))
+    for start in range(0, len(representation), _BATCH_GRAPHS):
+        part = representation.take(range(start, min(start + _BATCH_GRAPHS, len(representation))))
         targets = np.full(len(part), code, dtype=np.int64)
         context = make_context(model, part, targets, n_features=1)
         total += np.where(part.matches, Contribution().attribute(context).weights, 0.0).sum(axis=0)
-    return np.asarray(total / np.maximum(seen.matches.sum(axis=0), 1))
+    return np.asarray(total / np.maximum(representation.matches.sum(axis=0), 1))

@@ -233,44 +233,46 @@ def explain_model(
     """
     if max_programs < 1:
         raise ExplanationError(f"max_programs: expected a whole number of at least 1, got {max_programs}")
-    seen = represented(model, graphs)
+    representation = represented(model, graphs)
     if y is None and isinstance(graphs, GraphDataset):
         y = graphs.y
-    truth = np.asarray(seen.labels if y is None else y)
-    if len(truth) != len(seen):
-        raise ExplanationError(f"y: expected {len(seen)} labels, one per graph, got {len(truth)}")
+    truth = np.asarray(representation.labels if y is None else y)
+    if len(truth) != len(representation):
+        raise ExplanationError(f"y: expected {len(representation)} labels, one per graph, got {len(truth)}")
     programs = [item.program for item in model.programs_]
     sizes = [len(program.nodes) + len(program.edges) for program in programs]
     found_for = [plain(item.label) for item in model.programs_]
     names = model.schema_
     classes = {}
-    for code, label in enumerate(plain(label) for label in seen.classes):
+    for code, label in enumerate(plain(label) for label in representation.classes):
         inside = np.asarray(truth == label)
-        adds = _mean_contributions(model, seen, inside, code)
+        adds = _mean_contributions(model, representation, inside, code)
         speaks = np.array([own == label for own in found_for], dtype=bool)
         speaks &= True if adds is None else adds > 0
-        cover = greedy_cover(seen.matches, inside, sizes, speaks, max_programs)
-        listed = tuple(_listed(programs, seen, inside, code, one, adds, n_examples, names) for one in cover)
-        left = inside & ~seen.matches[:, [one.column for one in cover]].any(axis=1)
+        cover = greedy_cover(representation.matches, inside, sizes, speaks, max_programs)
+        listed = tuple(
+            _listed(programs, representation, inside, code, one, adds, n_examples, names) for one in cover
+        )
+        left = inside & ~representation.matches[:, [one.column for one in cover]].any(axis=1)
         share = float(inside.mean()) if len(inside) else 0.0
         rows = tuple(np.flatnonzero(left).tolist())
         classes[label] = GlobalClass(label, int(inside.sum()), share, listed, rows)
-    directed = bool(len(seen)) and seen.graphs[0].directed
-    return GlobalExplanation(classes, len(seen), y is not None, names, directed)
+    directed = bool(len(representation)) and representation.graphs[0].directed
+    return GlobalExplanation(classes, len(representation), y is not None, names, directed)
 
 
 def _mean_contributions(
-    model: GDLNNClassifier, seen: Representation, inside: npt.NDArray[np.bool_], code: int
+    model: GDLNNClassifier, representation: Representation, inside: npt.NDArray[np.bool_], code: int
 ) -> npt.NDArray[np.float64] | None:
     """Return what each program adds to the log odds of a class, where a graph of the class has it."""
     if isinstance(model, SelfExplaining):
         return None
-    return mean_contributions(model, seen.take(np.flatnonzero(inside).tolist()), code)
+    return mean_contributions(model, representation.take(np.flatnonzero(inside).tolist()), code)
 
 
 def _listed(
     programs: Sequence[Program],
-    seen: Representation,
+    representation: Representation,
     inside: npt.NDArray[np.bool_],
     code: int,
     found: Covering,
@@ -279,11 +281,11 @@ def _listed(
     schema: Schema | None,
 ) -> GlobalProgram:
     """Return the figures of a chosen program, and graphs that show it."""
-    matched = seen.matches[:, found.column]
+    matched = representation.matches[:, found.column]
     n_matched, n_covered = int(matched.sum()), int((matched & inside).sum())
-    certain = np.argsort(-seen.probabilities[found.rows, code], kind="stable")[:n_examples]
+    certain = np.argsort(-representation.probabilities[found.rows, code], kind="stable")[:n_examples]
     rows = found.rows[certain].tolist()
-    graphs = [_named(seen.graphs[row], schema) for row in rows]
+    graphs = [_named(representation.graphs[row], schema) for row in rows]
     program = programs[found.column]
     places = shrink(graphs, [program], np.ones((len(graphs), 1), dtype=bool)) if graphs else []
     return GlobalProgram(

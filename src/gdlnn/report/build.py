@@ -22,9 +22,8 @@ from gdlnn.drawing.pages import render
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
 from gdlnn.explain.contribution import mean_contributions
-from gdlnn.explain.explainer import with_smiles
+from gdlnn.explain.explainer import make_technique, with_smiles
 from gdlnn.explain.explanation import log_odds, plain
-from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
 from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card, program_rows

@@ -96,7 +96,7 @@ class Answers:
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
         explanation = replace(explanation, smiles=row.smiles)
         answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
-        labels = dict(zip(explanation.indices, explanation.labels, strict=True))
+        labels = {term.column: term.label for term in explanation.terms}
         for item in answer["programs"]:
             item["matched"] = item["witness"] is not None
             item |= _program(model, model.programs_[item["index"]], labels[item["index"]])
@@ -105,8 +105,8 @@ class Answers:
             "smiles": row.smiles,
             "class_name": _class_name(model, explanation.prediction),
             "target": explanation.target,
-            "technique": explanation.technique,
-            "seed": explanation.seed,
+            "technique": explanation.method.technique,
+            "seed": explanation.method.seed,
             "complete": explanation.complete,
             "n_programs_matched": int(found.matches[0].sum()),
             "uncertainty": found.uncertainty[0],
