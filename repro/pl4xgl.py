@@ -17,8 +17,8 @@ from gdlnn.matching import match
 from gdlnn.mining import ProgramSet, mine
 from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon
 from gdlnn.model.base import GraphClassifier
-from gdlnn.model.conversion import Conversion
 from gdlnn.model.inputs import (
+    Conversion,
     GraphsLike,
     Validation,
     as_graphs,
@@ -173,7 +173,7 @@ class PL4XGLClassifier(GraphClassifier):
         calibrated.
         """
         check_is_fitted(self, "programs_")
-        graphs = as_graphs(X, alone=True, convert=Conversion.of_model(self))
+        graphs = as_graphs(X, convert=Conversion.of_model(self))
         matches = self._match(self.programs_, graphs)
         by_label, _ = self._decide(matches)
         nothing = by_label.max(axis=1, initial=0) == 0

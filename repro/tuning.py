@@ -12,8 +12,8 @@ from sklearn.base import clone
 from gdlnn.errors import ModelError
 from gdlnn.model.classifier import GDLNNClassifier
 from gdlnn.model.inputs import as_labelled
-from gdlnn.model.metrics import log_loss
 from gdlnn.model.vocabulary import Epsilon, Epsilons, RunOptions, listed_epsilons
+from repro.metrics import log_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -137,7 +137,7 @@ def _explanations(
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     """Parse a word as SMILES; return None for a dataset, a file or anything else."""
-    from gdlnn.model.conversion import Conversion
+    from gdlnn.model.inputs import Conversion
 
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
         return None

@@ -24,11 +24,11 @@ from gdlnn.io.atomic import atomic_write
 from gdlnn.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.model import GDLNNClassifier
-    from gdlnn.model.representation import BatchAnswer, Prediction
+    from gdlnn.model.representation import PredictedRow, Prediction
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
@@ -73,8 +73,8 @@ def predict(
         advance = stack.enter_context(_progress(not quiet and not as_json))
         write = stack.enter_context(_opened(output))
         write(table.header())
-        for answer in stream_predictions(list(models.values()), data.batches):
-            write(table.add(answer))
+        for rows in stream_predictions(list(models.values()), data.batches):
+            write(table.add(rows))
             advance(table.n_rows)
         if not table.n_graphs:
             raise DatasetError(
@@ -171,12 +171,12 @@ class PredictionTable:
     """
 
     def __init__(self, models: Mapping[str, GDLNNClassifier], data: BatchedInput, *, ending: str) -> None:
-        from gdlnn.model.prediction_columns import added_columns
+        from gdlnn.model.representation import added_columns
 
         self._models = models
         self._name, self.ending = data.name, ending
         classes = {label: model.classes_.tolist() for label, model in models.items()}
-        self._added, self._n_kept = added_columns(data, classes), len(data.columns)
+        self._added, self._n_cells = added_columns(data, classes), len(data.columns)
         self.columns = [*data.columns, *(column.name for column in self._added)]
         self.n_rows = self.n_graphs = self.not_read = 0
         self.seen = self.edge = self.outside = 0
@@ -186,35 +186,33 @@ class PredictionTable:
         """Return the first line of the table; JSON Lines have none."""
         return b"" if self.ending in LINES else self._text([self.columns])
 
-    def add(self, answer: BatchAnswer) -> bytes:
+    def add(self, rows: Sequence[PredictedRow]) -> bytes:
         """Return the lines of a batch, in the order of the input."""
-        predictions = list(zip(*answer.predictions, strict=True))
-        rest = iter(predictions)
         lines: list[list[Any]] = []
-        for row in answer.rows:
-            kept = [*row.cells, *[""] * (self._n_kept - len(row.cells))]
+        for row, predictions in rows:
+            cells = [*row.cells, *[""] * (self._n_cells - len(row.cells))]
             own: dict[str, Any] = {
                 "row": row.number,
                 "id": "",
                 "smiles": row.smiles or "",
                 "reason": row.reason,
             }
-            said: dict[str, Prediction] = {}
-            if row.has_graph:
+            by_model: dict[str, Prediction] = {}
+            if predictions:
                 own["id"] = f"{self._name}/{self.n_graphs}" if row.key is None else row.key
-                said = dict(zip(self._models, next(rest), strict=True))
-                self._tally(said)
-            lines.append([*kept, *(column.cell(own, said) for column in self._added)])
-        self.n_rows += len(answer.rows)
-        self.not_read += len(answer.rows) - len(predictions)
+                by_model = dict(zip(self._models, predictions, strict=True))
+                self._tally(by_model)
+            lines.append([*cells, *(column.cell(own, by_model) for column in self._added)])
+            self.not_read += not predictions
+        self.n_rows += len(rows)
         return self._text(lines)
 
-    def _tally(self, said: Mapping[str, Prediction]) -> None:
+    def _tally(self, by_model: Mapping[str, Prediction]) -> None:
         """Count the predictions of a graph."""
-        for label, one in said.items():
+        for label, one in by_model.items():
             self._labels[label][one.label] += 1
-        self.seen += any(one.seen for one in said.values())
-        domains = {one.domain for one in said.values()}
+        self.seen += any(one.seen for one in by_model.values())
+        domains = {one.domain for one in by_model.values()}
         self.outside += "outside" in domains
         self.edge += "edge" in domains and "outside" not in domains
         self.n_graphs += 1

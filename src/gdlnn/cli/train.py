@@ -244,7 +244,7 @@ def _scores(
             continue
         assert part.y is not None
         seen = model.represent(part)
-        twins = sum(map(bool, seen.seen)) if name == "test" else 0
+        twins = sum(map(bool, seen.in_training)) if name == "test" else 0
         told = f", {twins} of them also in the training set" if twins else ""
         title = f"{name}, {len(part)} graphs{told}"
         counts = model.programs_.info.label_counts

@@ -162,7 +162,7 @@ def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -
 
     Folds are stratified, with identical graphs in one fold. The deviation is over the scores of the folds.
     """
-    from gdlnn.model.metrics import METRICS, classification_scores
+    from gdlnn.model.scores import METRICS, classification_scores
 
     assert data.y is not None
     classes, sizes = np.unique(data.y, return_counts=True)
@@ -259,7 +259,7 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _summary(data: GraphDataset, model: GDLNNClassifier) -> dict[str, Any]:
-    from gdlnn.model.metrics import METRICS
+    from gdlnn.model.scores import METRICS
 
     missing = sum(row.reason.startswith("no label") for row in data.skipped)
     labels, counts = np.unique(np.asarray(data.y), return_counts=True)

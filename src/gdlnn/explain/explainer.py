@@ -31,8 +31,7 @@ from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.matching import as_graph_set
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.base import SelfExplaining
-from gdlnn.model.conversion import Conversion, is_alone
-from gdlnn.model.inputs import as_graphs
+from gdlnn.model.inputs import Conversion, as_graphs, is_alone
 from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ def represented(model: Any, graphs: GraphsLike) -> Representation:
     if isinstance(graphs, Representation):
         return graphs
     convert = Conversion.of_model(model) if hasattr(model, "programs_") else None
-    listed = as_graphs(graphs, alone=True, error=ExplanationError, convert=convert)
+    listed = as_graphs(graphs, error=ExplanationError, convert=convert)
     found: Representation = model.represent(listed)
     return found
 
@@ -271,7 +270,7 @@ class Explainer:
     def _removal_order(self, graph: Graph) -> npt.NDArray[np.int32]:
         """Return the nodes in an order that does not depend on how they are numbered."""
         schema = self.model.schema_
-        return canonical_order(_with_schema(graph, schema), hidden_by_default(schema))
+        return canonical_order(with_schema(graph, schema), hidden_by_default(schema))
 
     def assemble(
         self,
@@ -316,7 +315,7 @@ class Explainer:
                 found = {c: found.get(c) or self._where(scored[row], c) for c in columns}
             quality = None if attribution.quality is None else float(attribution.quality[row])
             explanation = Explanation(
-                graph=_with_schema(representation.graphs[row], self.model.schema_),
+                graph=with_schema(representation.graphs[row], self.model.schema_),
                 prediction=plain(representation.classes[predicted]),
                 probability=float(representation.probabilities[row, predicted]),
                 target=plain(representation.classes[target]),
@@ -401,7 +400,7 @@ def threshold_of(representation: Representation, target: int) -> float:
     )
 
 
-def _with_schema(graph: Graph, schema: Any) -> Graph:
+def with_schema(graph: Graph, schema: Any) -> Graph:
     """Return a graph with the feature names of the training graphs, if it has none and they fit."""
     widths = (graph.node_features.shape[1], graph.edge_features.shape[1])
     if graph.schema is not None or schema is None or (len(schema.node), len(schema.edge)) != widths:

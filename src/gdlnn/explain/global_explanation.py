@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.contribution import mean_contributions
 from gdlnn.explain.cover import Covering, greedy_cover
-from gdlnn.explain.explainer import GraphsLike, represented
+from gdlnn.explain.explainer import GraphsLike, represented, with_schema
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.subgraph import shrink
 from gdlnn.graphs import Graph, GraphDataset, Schema
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.gdl.program import Program
-    from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
 MOST_PROGRAMS = 5
@@ -246,8 +245,9 @@ def explain_model(
     classes = {}
     for code, label in enumerate(plain(label) for label in representation.classes):
         inside = np.asarray(truth == label)
-        adds = _mean_contributions(model, representation, inside, code)
-        speaks = np.array([own == label for own in found_for], dtype=bool)
+        own = representation.take(np.flatnonzero(inside).tolist())
+        adds = None if isinstance(model, SelfExplaining) else mean_contributions(model, own, code)
+        speaks = np.array([mined_for == label for mined_for in found_for], dtype=bool)
         speaks &= True if adds is None else adds > 0
         cover = greedy_cover(representation.matches, inside, sizes, speaks, max_programs)
         listed = tuple(
@@ -259,15 +259,6 @@ def explain_model(
         classes[label] = GlobalClass(label, int(inside.sum()), share, listed, rows)
     directed = bool(len(representation)) and representation.graphs[0].directed
     return GlobalExplanation(classes, len(representation), y is not None, names, directed)
-
-
-def _mean_contributions(
-    model: GDLNNClassifier, representation: Representation, inside: npt.NDArray[np.bool_], code: int
-) -> npt.NDArray[np.float64] | None:
-    """Return what each program adds to the log odds of a class, where a graph of the class has it."""
-    if isinstance(model, SelfExplaining):
-        return None
-    return mean_contributions(model, representation.take(np.flatnonzero(inside).tolist()), code)
 
 
 def _listed(
@@ -285,7 +276,7 @@ def _listed(
     n_matched, n_covered = int(matched.sum()), int((matched & inside).sum())
     certain = np.argsort(-representation.probabilities[found.rows, code], kind="stable")[:n_examples]
     rows = found.rows[certain].tolist()
-    graphs = [_named(representation.graphs[row], schema) for row in rows]
+    graphs = [with_schema(representation.graphs[row], schema) for row in rows]
     program = programs[found.column]
     places = shrink(graphs, [program], np.ones((len(graphs), 1), dtype=bool)) if graphs else []
     return GlobalProgram(
@@ -303,8 +294,3 @@ def _listed(
             for row, graph, place in zip(rows, graphs, places, strict=True)
         ),
     )
-
-
-def _named(graph: Graph, schema: Schema | None) -> Graph:
-    """Return a graph with feature names, if it has none."""
-    return graph if schema is None or graph.schema is not None else graph._relabelled(schema, graph.name)

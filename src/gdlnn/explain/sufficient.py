@@ -49,7 +49,7 @@ def moves(chance: float, whole: float, baseline: float | None, threshold: float 
 
 
 def explain_smallest(
-    explainer: Explainer, representation: Representation, targets: IntArray, candidates: int = CANDIDATES
+    explainer: Explainer, representation: Representation, targets: IntArray
 ) -> list[Explanation]:
     """Find for each graph the smallest subgraph of a program that alone gets the target class.
 
@@ -63,16 +63,14 @@ def explain_smallest(
         The model and the technique.
     representation, targets
         The graphs, and the class of each that is to be predicted.
-    candidates
-        How many programs of each graph are tried.
     """
-    context = explainer.context(representation, targets, candidates, matching_only=True)
+    context = explainer.context(representation, targets, CANDIDATES, matching_only=True)
     attribution = explainer.technique.attribute(context)
     baselines, scored = None, None
     if attribution.baseline is not None:
         baselines = 1 / (1 + np.exp(-attribution.baseline))
         scored = explainer.scored(representation, attribution)
-    tried = _candidates(attribution.weights, representation, candidates)
+    tried = _candidates(attribution.weights, representation)
     # Algorithm 2 must remove nodes in the order in which `assemble` does, which goes by their scores.
     scores = None if scored is None else [one.nodes for one in scored]
     search = _Search(explainer, representation, targets, tried, baselines, scores)
@@ -85,13 +83,13 @@ def explain_smallest(
     return explainer.assemble(representation, targets, attribution, named, scored, sufficient=enough.keys())
 
 
-def _candidates(weights: FloatArray, representation: Representation, most: int) -> list[list[int]]:
+def _candidates(weights: FloatArray, representation: Representation) -> list[list[int]]:
     """Return per graph its programs to look at, heaviest first."""
     found = []
     for row, matches in zip(weights, representation.matches, strict=True):
         matching = np.where(matches, row, 0.0)
-        speaking = important(np.maximum(matching, 0.0), most).tolist()
-        found.append(speaking or important(matching, most).tolist())
+        speaking = important(np.maximum(matching, 0.0), CANDIDATES).tolist()
+        found.append(speaking or important(matching, CANDIDATES).tolist())
     return found
 
 
@@ -149,12 +147,12 @@ class _Search:
         several = self.programs[row]
         for n in _lengths(len(several)):
             if self._are_enough(row, several[:n]):
-                kept = several[:n]
+                needed = several[:n]
                 for column in reversed(several[:n]):
-                    fewer = [c for c in kept if c != column]
+                    fewer = [c for c in needed if c != column]
                     if fewer and self._are_enough(row, fewer):
-                        kept = fewer
-                return kept
+                        needed = fewer
+                return needed
         return []
 
     def _are_enough(self, row: int, columns: list[int]) -> bool:
@@ -173,17 +171,17 @@ class _Search:
         parts = [
             self.representation.graphs[row].subgraph(np.array(nodes, dtype=np.int64)) for row, nodes in asked
         ]
-        said = self.explainer.model.represent(parts)
+        predicted = self.explainer.model.represent(parts)
         enough = []
         for i, (row, _) in enumerate(asked):
             target = int(self.targets[row])
             baseline = None if self.baselines is None else float(self.baselines[row])
             chance, whole = (
-                float(said.probabilities[i, target]),
+                float(predicted.probabilities[i, target]),
                 float(self.representation.probabilities[row, target]),
             )
             limit = threshold_of(self.representation, target)
-            enough.append(bool(said.codes[i] == target and moves(chance, whole, baseline, limit)))
+            enough.append(bool(predicted.codes[i] == target and moves(chance, whole, baseline, limit)))
         return enough
 
 

@@ -25,10 +25,9 @@ from gdlnn.mining import program_text
 from gdlnn.model.calibration import Calibration, Decision
 from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead
-from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
 from gdlnn.model.scorecard import ScorecardHead
-from gdlnn.model.seen import SeenGraphs
+from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
 from gdlnn.model.vocabulary import Mined, Neighbourhoods
 from gdlnn.version import package_version
 
@@ -90,8 +89,8 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "reading": None if model.reading_ is None else model.reading_.to_json(),
         "provenance": _plain(model.provenance_),
         "training_labels": _codes_text(model),
-        "seen_values": model.seen_values_.to_json(),
-        "seen": model.seen_.to_json(),
+        "seen_values": model.training_values_.to_json(),
+        "seen": model.training_graphs_.to_json(),
         "domain": model.domain_.to_json(),
         "pooled": None if pooled is None else pooled.to_json(),
         "dataset": model.programs_.info.dataset,
@@ -216,11 +215,11 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model.reading_ = None if reading is None else MoleculeReader.from_json(reading)
     model.provenance_ = dict(description["provenance"])
     model.training_labels_ = _training_labels(description["training_labels"], model)
-    model.seen_values_ = SeenValues.from_json(description["seen_values"], model.schema_)
+    model.training_values_ = TrainingValues.from_json(description["seen_values"], model.schema_)
     widths = (model.programs_.info.n_node_features, model.programs_.info.n_edge_features)
-    model.seen_ = SeenGraphs.from_json(description["seen"], model.schema_, widths)
+    model.training_graphs_ = TrainingGraphs.from_json(description["seen"], model.schema_, widths)
     model.domain_ = Domain.from_json(
-        description["domain"], model.programs_, model.seen_values_, model.schema_
+        description["domain"], model.programs_, model.training_values_, model.schema_
     )
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
     model.calibration_ = _read_calibration(description["calibration"])

@@ -133,16 +133,16 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
         self.network_ = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), [perceptron]).eval()
         self.n_features_in_ = n_features
 
-    def keep_selected(self) -> IntArray:
+    def drop_unselected(self) -> IntArray:
         """Drop the features that were not chosen; return the previous indices of the others.
 
         If none was chosen, the first one stays, without weight: tables need a column.
         """
         chosen = self.selected_
-        kept = chosen if len(chosen) else np.zeros(1, dtype=np.int64)
-        self._set(self.coef_[:, kept], self.intercept_)
+        columns = chosen if len(chosen) else np.zeros(1, dtype=np.int64)
+        self._set(self.coef_[:, columns], self.intercept_)
         self.selected_ = np.arange(len(chosen))
-        return kept
+        return columns
 
     def restore(self) -> None:
         """Take the coefficients from a network that was read from a file."""
@@ -337,8 +337,8 @@ def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None)
         console.print(table)
     constants = scorecard_constants(model)
     names = [printable(schema.class_name(label)) for label in model.classes_[-len(constants) :]]
-    told = ", ".join(f"{value:+.2f} for {name}" for name, value in zip(names, constants, strict=True))
-    return f"{capture.get()}constant: {told}\n"
+    words = ", ".join(f"{value:+.2f} for {name}" for name, value in zip(names, constants, strict=True))
+    return f"{capture.get()}constant: {words}\n"
 
 
 def scorecard_constants(model: GDLNNClassifier) -> list[float]:

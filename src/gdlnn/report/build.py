@@ -220,7 +220,7 @@ def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:
 
 def _only_unseen(held_out: GraphDataset, found: Representation) -> tuple[GraphDataset, Representation, int]:
     """Leave out graphs that the model was trained on; also return how many."""
-    rows = [row for row, seen in enumerate(found.seen) if not seen]
+    rows = [row for row, seen in enumerate(found.in_training) if not seen]
     n_seen = len(found) - len(rows)
     if not rows:
         raise DatasetError(
