@@ -22,7 +22,7 @@ from gdlnn.model.inputs import (
     GraphsLike,
     Validation,
     as_graphs,
-    as_labelled,
+    as_labeled,
     check_fits,
     training_and_validation,
 )
@@ -90,7 +90,7 @@ class PL4XGLClassifier(GraphClassifier):
         Programs that are given were mined from exactly these graphs. The validation set is a fraction of the
         training graphs, ``(graphs, y)`` or a dataset.
         """
-        data = as_labelled(X, y)
+        data = as_labeled(X, y)
         self.reading_ = data.reading
         fraction = 0.0 if programs is not None else self.validation_fraction
         train, val = training_and_validation(data, validation, fraction, self.seed)

@@ -172,7 +172,7 @@ def test_global_explanations() -> None:
 def test_a_global_explanation_without_labels_counts_predictions() -> None:
     model = motif_model()
     found = explain_model(model, TEST.graphs)
-    assert not found.labelled
+    assert not found.labeled
     assert "predicted graphs (" in found.describe()
     counts = {label: item.n_graphs for label, item in found.classes.items()}
     said = model.predict(TEST).tolist()

@@ -110,7 +110,7 @@ class GlobalExplanation:
         One entry per class.
     n_graphs
         Number of held-out graphs.
-    labelled
+    labeled
         Whether graphs were counted by their labels; False: by their predicted classes.
     schema
         The names of features and classes, or None.
@@ -120,7 +120,7 @@ class GlobalExplanation:
 
     classes: dict[Any, GlobalClass]
     n_graphs: int
-    labelled: bool
+    labeled: bool
     schema: Schema | None
     directed: bool = False
 
@@ -136,7 +136,7 @@ class GlobalExplanation:
     def headline(self, item: GlobalClass) -> str:
         """Say how many graphs a class has, and how many of them are covered."""
         name = (self.schema or Schema()).class_name(item.label)
-        how = "" if self.labelled else " predicted"
+        how = "" if self.labeled else " predicted"
         covered = item.n_graphs - len(item.uncovered)
         return (
             f"{name}: {item.n_graphs}{how} graphs ({item.share:.0%} of all), of which the programs below "
@@ -175,7 +175,7 @@ class GlobalExplanation:
         """Return programs and figures per class as plain JSON values."""
         return {
             "n_graphs": self.n_graphs,
-            "labelled": self.labelled,
+            "labelled": self.labeled,
             "classes": [
                 {
                     "label": plain(item.label),

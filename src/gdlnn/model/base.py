@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-from gdlnn.model.inputs import Conversion, as_labelled
+from gdlnn.model.inputs import Conversion, as_labeled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):
         from sklearn.metrics import accuracy_score
 
         convert = Conversion.of_model(self) if hasattr(self, "programs_") else None
-        data = as_labelled(X, y, "score", convert)
+        data = as_labeled(X, y, "score", convert)
         return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:

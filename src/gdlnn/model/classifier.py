@@ -37,7 +37,7 @@ from gdlnn.model.inputs import (
     GraphsLike,
     Validation,
     as_graphs,
-    as_labelled,
+    as_labeled,
     as_weights,
     check_direction,
     check_schemas,
@@ -209,7 +209,7 @@ class GDLNNClassifier(GraphClassifier):
         sample_weight
             The weight of each graph when the head is trained; not used for finding programs.
         """
-        data = as_labelled(X, y)
+        data = as_labeled(X, y)
         weights = as_weights(sample_weight, len(data))
         if programs is not None and not isinstance(validation, GraphDataset | tuple | None):
             raise ModelError(
@@ -507,8 +507,8 @@ def _described(source: Source) -> str:
     """Return in words where programs come from."""
     if isinstance(source, Neighbourhoods):
         return f"neighbourhoods up to radius {source.radius}"
-    several = isinstance(source.epsilon, list | tuple)
-    epsilon = ", ".join(map(str, source.epsilon)) if several else source.epsilon
+    given: Any = source.epsilon
+    epsilon = ", ".join(map(str, given)) if isinstance(given, list | tuple) else given
     return f"mined with ε = {epsilon}{' in bags' if source.bags is not None else ''}"
 
 

@@ -12,6 +12,7 @@ The limits come from the training graphs themselves, each compared with all othe
 from __future__ import annotations
 
 import base64
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -118,7 +119,6 @@ class Domain:
         self._programs, self._training_values, self._schema = programs, training_values, schema
         self._surroundings, self._columns = surroundings, columns
         self.coverage, self.similarity = coverage, similarity
-        self._neighbours: _TrainingMatches | None = None
 
     @classmethod
     def of(cls, train: GraphDataset, programs: ProgramSet, training_values: TrainingValues) -> Domain:
@@ -208,7 +208,7 @@ class Domain:
         if similarity is None or limits is None or limits.judge(similarity) == "inside":
             return []
         verdict = limits.judge(similarity)
-        limit = _limit(limits, verdict)
+        limit = getattr(limits, verdict)
         # As many decimals as tell the two apart: "35 %, where 35 % is usual" would explain nothing.
         digits = next((d for d in range(3) if _percent(similarity, d) != _percent(limit, d)), 3)
         words = (
@@ -227,7 +227,7 @@ class Domain:
         words = (
             f"{strange} of {n_nodes} {what}{'s' if n_nodes != 1 else ''} "
             f"{'have' if strange != 1 else 'has'} surroundings that no {self._one} has; in "
-            f"{self._most_graphs(verdict)} at most {_percent(1 - _limit(limits, verdict))} of the {what}s "
+            f"{self._most_graphs(verdict)} at most {_percent(1 - getattr(limits, verdict))} of the {what}s "
             "are such"
         )
         return [(verdict, words)]
@@ -251,14 +251,12 @@ class Domain:
         colours, offsets = refined_colours(graphs, 1, self._columns)
         return _means(among(colours, known), offsets) if len(known) else np.zeros(len(graphs))
 
-    @property
+    @cached_property
     def _training(self) -> _TrainingMatches:
-        if self._neighbours is None:
-            self._neighbours = _TrainingMatches(self._programs)
-        return self._neighbours
+        return _TrainingMatches(self._programs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_neighbours": None}  # it is made again where it is first used
+        return {name: value for name, value in vars(self).items() if name != "_training"}
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -354,10 +352,6 @@ def _means(flags: BoolArray, offsets: IntArray) -> FloatArray:
     sums = np.concatenate([[0], np.cumsum(flags)])
     counts = np.diff(offsets)
     return np.where(counts > 0, (sums[offsets[1:]] - sums[offsets[:-1]]) / np.maximum(counts, 1), 1.0)
-
-
-def _limit(limits: Limits, verdict: DomainName) -> float:
-    return limits.edge if verdict == "edge" else limits.outside
 
 
 def _percent(share: float, digits: int = 0) -> str:

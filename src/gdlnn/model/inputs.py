@@ -167,7 +167,7 @@ def _converted(
     return found
 
 
-def as_labelled(
+def as_labeled(
     graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit", convert: Conversion | None = None
 ) -> GraphDataset:
     """Return graphs and labels as a dataset; without `y` the labels are those of the dataset."""
@@ -318,12 +318,12 @@ def training_and_validation(
         Seed of the held-out sample.
     """
     if isinstance(validation, GraphDataset):
-        return data, as_labelled(validation, None, "fit: validation")
+        return data, as_labeled(validation, None, "fit: validation")
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise ModelError(f"fit: validation: expected (graphs, y), got a tuple of {len(validation)}")
         convert = Conversion() if data.reading is None else Conversion(data.reading)
-        return data, as_labelled(validation[0], validation[1], "fit: validation", convert)
+        return data, as_labeled(validation[0], validation[1], "fit: validation", convert)
     if validation is None:
         if fraction * len(data) < MIN_VALIDATION:
             return data, None

@@ -146,11 +146,10 @@ class Representation:
     def predictions(self) -> list[Prediction]:
         """Return the prediction for every graph, as plain values."""
         own = self.probabilities[np.arange(len(self)), self.codes]
-        values = (column.tolist() for column in (self.labels, own, self.probabilities))
-        return [
-            Prediction(*row, where.domain, where.reason)
-            for *row, where in zip(*values, self.uncertainty, self.in_training, self.domains, strict=True)
-        ]
+        columns = (column.tolist() for column in (self.labels, own, self.probabilities))
+        where = ([answer.domain for answer in self.domains], [answer.reason for answer in self.domains])
+        rows = zip(*columns, self.uncertainty, self.in_training, *where, strict=True)
+        return list(map(Prediction._make, rows))
 
     def columns(self) -> Columns:
         """Return a column for each value of the predictions, a row per graph."""

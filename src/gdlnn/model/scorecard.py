@@ -309,36 +309,21 @@ def scorecard_rows(model: GDLNNClassifier, held_out: GraphDataset | None = None)
 
 
 def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None) -> str:
-    """Return a scorecard as the text of a table: program, class, log odds, and held-out counts."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+    """Return a scorecard as lines of text: log odds, class, program, and held-out counts."""
     from gdlnn.graphs import Schema
 
-    schema = model.schema_ or Schema()
+    names = (model.schema_ or Schema()).class_name
     rows = scorecard_rows(model, held_out)
-    table = Table(title=f"{len(rows)} programs", title_justify="left")
-    table.add_column("log odds", justify="right")
-    table.add_column("for")
-    table.add_column("program", ratio=1)
-    if held_out is not None:
-        table.add_column("held out", justify="right")
-        table.add_column("precision", justify="right")
+    lines = [f"{len(rows)} programs, in log odds:"]
     for row in rows:
-        words = (Text(printable(text)) for text in (schema.class_name(row.label), row.words))
-        shown: list[Any] = [f"{row.contribution:+.2f}", *words]
+        line = f"{row.contribution:+.2f} for {names(row.label)}: {row.words}"
         if row.matched is not None:
-            precision = "–" if not row.matched else f"{(row.right or 0) / row.matched:.0%}"
-            shown += [str(row.matched), precision]
-        table.add_row(*shown)
-    console = Console(width=120, color_system=None, force_terminal=False, force_jupyter=False)
-    with console.capture() as capture:
-        console.print(table)
+            line += f" Held out: {row.right} of {row.matched}."
+        lines.append(line)
     constants = scorecard_constants(model)
-    names = [printable(schema.class_name(label)) for label in model.classes_[-len(constants) :]]
-    words = ", ".join(f"{value:+.2f} for {name}" for name, value in zip(names, constants, strict=True))
-    return f"{capture.get()}constant: {words}\n"
+    labels = model.classes_[-len(constants) :]
+    words = (f"{value:+.2f} for {names(label)}" for label, value in zip(labels, constants, strict=True))
+    return "\n".join(map(printable, [*lines, f"constant: {', '.join(words)}"])) + "\n"
 
 
 def scorecard_constants(model: GDLNNClassifier) -> list[float]:
