@@ -197,20 +197,16 @@ def with_closed_forms(explanations: Sequence[Explanation], closed: dict[int, Pro
     for explanation in explanations:
         graph = explanation.graph
         programs = [
-            closed[i] if found and i in closed and closed[i].matches(graph) else program
-            for i, program, found in zip(
-                explanation.indices, explanation.programs, explanation.matched, strict=True
-            )
+            closed[term.column]
+            if term.places and term.column in closed and closed[term.column].matches(graph)
+            else term.program
+            for term in explanation.terms
         ]
-        use = np.array([explanation.matched], dtype=bool)
+        use = np.array([[bool(term.places) for term in explanation.terms]], dtype=bool)
         (left,) = shrink([graph], programs, use)
-        results.append(
-            replace(
-                explanation,
-                programs=tuple(programs),
-                witnesses=left.witnesses,
-                nodes=left.nodes,
-                complete=left.complete,
-            )
+        terms = tuple(
+            term._replace(program=program).at(witness)
+            for term, program, witness in zip(explanation.terms, programs, left.witnesses, strict=True)
         )
+        results.append(replace(explanation, terms=terms, nodes=left.nodes, complete=left.complete))
     return results

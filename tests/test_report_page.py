@@ -186,16 +186,12 @@ def test_sure_is_three_times_the_odds_of_the_threshold(
     probability: float, threshold: float, domain: Any, truth: int, group: str
 ) -> None:
     from gdlnn import Graph
-    from gdlnn.explain import Explanation
+    from gdlnn.explain.explanation import Explanation, Method
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.report.build import group_of
 
-    none: tuple[Any, ...] = ()
-    e = Explanation(
-        *(Graph([[1.0]], []), 1, probability, 1, probability, none, none, none, none, none, none, none),
-        technique="none",
-        threshold=threshold,
-    )
+    graph, method = Graph([[1.0]], []), Method("none")
+    e = Explanation(graph, 1, probability, 1, probability, (), (), method, threshold=threshold)
     assert group_of(e, truth, DomainAnswer(domain, "", None, None)) == group
 
 

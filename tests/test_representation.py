@@ -98,4 +98,4 @@ def test_techniques_have_one_registry_and_one_default() -> None:
     named = option.help.rstrip(".").replace(" or ", ", ").split(", ")
     assert set(named) == set(TECHNIQUES)
     made = motif_model().explain(TEST.graphs[0])
-    assert made.technique == DEFAULT_TECHNIQUE
+    assert made.method.technique == DEFAULT_TECHNIQUE

@@ -145,8 +145,10 @@ def test_an_explanation_is_that_of_the_model(
         expected = model.explain(data.graphs[row], n_features=4)
         assert answer["prediction"] == expected.prediction
         assert answer["probability"] == pytest.approx(expected.probability)
-        assert [p["index"] for p in answer["programs"]] == list(expected.indices)
-        assert [p["weight"] for p in answer["programs"]] == pytest.approx(list(expected.weights))
+        assert [p["index"] for p in answer["programs"]] == [term.column for term in expected.terms]
+        assert [p["weight"] for p in answer["programs"]] == pytest.approx(
+            [term.weight for term in expected.terms]
+        )
         assert answer["nodes"] == list(expected.nodes)
         assert answer["n_nodes"] == answer["n_shown"] == data.graphs[row].n_nodes
         assert "class='pic molecule'" in answer["picture"]

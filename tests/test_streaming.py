@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.resolve import Batch
     from gdlnn.datasets.tables import Row
-    from gdlnn.model.representation import BatchAnswer
+    from gdlnn.model.representation import PredictedRow
 
 MOTIFS = make_ba_2motifs(24, seed=8)
 
@@ -60,12 +60,12 @@ def test_predictions_on_workers_are_those_of_here(
     monkeypatch.setattr(representation, "FEW_BATCHES", 2)
     MOTIFS.save(tmp_path / "d.gdlds")
 
-    def answers() -> list[BatchAnswer]:
+    def answers() -> list[list[PredictedRow]]:
         return list(stream_predictions([model], batched_dataset(str(tmp_path / "d.gdlds"), 5).batches))
 
     here = answers()
-    assert [len(answer.rows) for answer in here] == [5, 5, 5, 5, 4]
-    labels = [one.label for answer in here for one in answer.predictions[0]]
+    assert [len(rows) for rows in here] == [5, 5, 5, 5, 4]
+    labels = [one.label for rows in here for _, (one,) in rows]
     assert labels == model.predict(MOTIFS).tolist()
     with joblib.parallel_config("loky", n_jobs=2):
         assert answers() == here
@@ -86,7 +86,7 @@ def test_batches_are_drawn_as_needed(model: GDLNNClassifier, tmp_path: Path, n_j
     with joblib.parallel_config("threading", n_jobs=n_jobs):
         answers = stream_predictions([model], endless())
         for _ in range(3):
-            assert len(next(answers).rows) == 24
+            assert len(next(answers)) == 24
             time.sleep(0.3)
         answers.close()  # type: ignore[attr-defined]
     assert len(drawn) <= max(representation.FEW_BATCHES, jobs.WINDOW * n_jobs)

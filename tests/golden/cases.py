@@ -214,7 +214,7 @@ def answers(case: Case, model: Any, inputs: GraphDataset) -> dict[str, Any]:
 def _explained(explanation: Any) -> dict[str, Any]:
     values = explanation.to_json()
     values.pop("graph", None)
-    scores = None if explanation.scores is None else list(explanation.scores)
+    scores = values["node_scores"]
     return {**values, "text": explanation.describe(), "node scores": scores}
 
 

@@ -20,14 +20,14 @@ def test_closed_forms_show_more_of_the_motif() -> None:
     right = TEST[np.flatnonzero(model.predict(TEST) == TEST.y)]
     assert right.node_masks is not None
     found = model.explain(right.graphs, n_features=1, technique="lime")
-    used = [i for e in found for i, matched in zip(e.indices, e.matched, strict=True) if matched]
+    used = [term.column for e in found for term in e.terms if term.places]
     closed = with_closed_forms(found, closed_forms(model.programs_, TRAIN, used))
     plain = overlap([e.node_mask for e in found], right.node_masks)
     whole = overlap([e.node_mask for e in closed], right.node_masks)
     assert whole.jaccard > plain.jaccard
     assert whole.recall > plain.recall
     for e in closed:
-        assert all(p.matches(e.subgraph) for p, m in zip(e.programs, e.matched, strict=True) if m)
+        assert all(term.program.matches(e.subgraph) for term in e.terms if term.places)
 
 
 def test_closed_forms_match_the_same_graphs_and_cannot_grow() -> None:

@@ -147,8 +147,8 @@ def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:
         if decided is None:
             assert e.is_empty
             continue
-        assert e.programs == (decided.program,)
-        assert e.weights == (decided.score,)
+        (term,) = e.terms
+        assert (term.program, term.weight) == (decided.program, decided.score)
         assert len(e.nodes) == len(decided.program.nodes)
     assert TEST.y is not None
     assert model.predict([e.subgraph for e in found]).tolist() == model.predict(TEST).tolist()

@@ -77,7 +77,7 @@ def explain(
     Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
     """
     from gdlnn.drawing import write_text
-    from gdlnn.explain.techniques import make_technique
+    from gdlnn.explain.explainer import make_technique
     from gdlnn.model import load_model
 
     wanted = _n_features(n_features)
@@ -162,7 +162,7 @@ def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     from gdlnn.datasets.molecules import parse_smiles
     from gdlnn.datasets.registry import REGISTRY, canonical_name
     from gdlnn.graphs import GraphDataset, Origin, Table
-    from gdlnn.model.conversion import Conversion
+    from gdlnn.model.inputs import Conversion
 
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
         return None

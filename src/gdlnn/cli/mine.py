@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gdlnn.mining import ProgramSet
 
 
-
 def mine(
     dataset: opt.Dataset,
     output: Annotated[Path, opt.output("The .gdl file to write; - writes to standard output.")],

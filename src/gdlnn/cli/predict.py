@@ -16,11 +16,11 @@ from gdlnn.cli.app import counted, echo, were
 from gdlnn.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.model import GDLNNClassifier
-    from gdlnn.model.representation import BatchAnswer, Prediction
+    from gdlnn.model.representation import PredictedRow, Prediction
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
@@ -68,9 +68,9 @@ def predict(
         update = stack.enter_context(bar)
         write = stack.enter_context(opt.opened(output))
         write(table.header())
-        for answer in stream_predictions(list(models.values()), data.batches):
-            write(table.add(answer))
-            update(says=f"{table.n_rows:,} rows")
+        for rows in stream_predictions(list(models.values()), data.batches):
+            write(table.add(rows))
+            update(text=f"{table.n_rows:,} rows")
         if not table.n_graphs:
             raise DatasetError(
                 f"{dataset}: expected at least one row that parses, got none of {table.n_rows}"
@@ -101,7 +101,7 @@ class PredictionTable:
     """
 
     def __init__(self, models: Mapping[str, GDLNNClassifier], data: BatchedInput, *, ending: str) -> None:
-        from gdlnn.model.prediction_columns import added_columns
+        from gdlnn.model.representation import added_columns
 
         self._models = models
         self._name, self.ending = data.name, ending
@@ -116,24 +116,23 @@ class PredictionTable:
         """Return the first line of the table; JSON Lines have none."""
         return b"" if self.ending in LINES else self._text([self.columns])
 
-    def add(self, answer: BatchAnswer) -> bytes:
+    def add(self, rows: Sequence[PredictedRow]) -> bytes:
         """Return the lines of a batch, in the order of the input."""
-        from gdlnn.model.prediction_columns import reason_of
+        from gdlnn.model.representation import reason_of
 
-        rest = iter(list(zip(*answer.predictions, strict=True)))
         lines: list[list[Any]] = []
-        for row in answer.rows:
+        for row, predictions in rows:
             cells = [*row.cells, *[""] * (self._n_own - len(row.cells))]
             own: dict[str, Any] = {"row": row.number, "id": "", "smiles": row.smiles or ""}
             own["reason"] = row.reason
-            predictions: dict[str, Prediction] = {}
-            if row.has_graph:
-                predictions = dict(zip(self._models, next(rest), strict=True))
+            by_model: dict[str, Prediction] = {}
+            if predictions:
+                by_model = dict(zip(self._models, predictions, strict=True))
                 own["id"] = f"{self._name}/{self.n_graphs}" if row.key is None else row.key
-                own["reason"] = reason_of(predictions.values())
-                self._count(predictions)
-            lines.append([*cells, *(column.cell(own, predictions) for column in self._added)])
-        self.n_rows += len(answer.rows)
+                own["reason"] = reason_of(predictions)
+                self._count(by_model)
+            lines.append([*cells, *(column.cell(own, by_model) for column in self._added)])
+        self.n_rows += len(rows)
         self.not_read = self.n_rows - self.n_graphs
         return self._text(lines)
 

@@ -19,10 +19,16 @@ from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.io.atomic import atomic_write
 from gdlnn.model import scorecard_text
-from gdlnn.model.metrics import METRICS, classification_scores
 from gdlnn.model.model_folder import MANIFEST, FolderEntry, write_manifest
 from gdlnn.model.program_effects import strongest_programs
-from gdlnn.model.scores import NAMES, majority_scores, score_intervals, score_lines
+from gdlnn.model.scores import (
+    METRICS,
+    NAMES,
+    classification_scores,
+    majority_scores,
+    score_intervals,
+    score_lines,
+)
 from gdlnn.report.build import write_index
 
 if TYPE_CHECKING:
@@ -164,7 +170,7 @@ def _scores(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) ->
             continue
         assert part.y is not None
         answers = model.represent(part)
-        twins = sum(map(bool, answers.seen)) if name == "test" else 0
+        twins = sum(map(bool, answers.in_training)) if name == "test" else 0
         overlap = f", {twins} of them also in the training set" if twins else ""
         counts = model.programs_.info.label_counts
         printed = say if is_verbose() or name == "test" or "test" not in parts else None

@@ -159,14 +159,16 @@ class ClassContributions(NamedTuple):
         return np.asarray(chosen.sum(axis=0) / np.maximum(counts, 1))
 
 
-def class_contributions(model: GDLNNClassifier, seen: Representation, n_first: int = 0) -> ClassContributions:
+def class_contributions(
+    model: GDLNNClassifier, representation: Representation, n_first: int = 0
+) -> ClassContributions:
     """Compute what programs add to the log odds of each class, in one pass over the graphs.
 
     Parameters
     ----------
     model
         The classifier.
-    seen
+    representation
         The graphs as the model represents them.
     n_first
         For how many of the first graphs the whole attribution of the predicted class is returned.
@@ -174,8 +176,8 @@ def class_contributions(model: GDLNNClassifier, seen: Representation, n_first: i
     n_classes = len(model.classes_)
     by_class: list[list[csr_array]] = [[] for _ in range(n_classes)]
     predicted = []
-    for start in range(0, max(1, len(seen)), _BATCH_GRAPHS):
-        part = seen.take(range(start, min(start + _BATCH_GRAPHS, len(seen))))
+    for start in range(0, max(1, len(representation)), _BATCH_GRAPHS):
+        part = representation.take(range(start, min(start + _BATCH_GRAPHS, len(representation))))
         found = [
             Contribution().attribute(make_context(model, part, np.full(len(part), code), n_features=1))
             for code in range(1 if n_classes == 2 else n_classes)

@@ -22,10 +22,9 @@ from gdlnn.drawing.pages import render
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain
 from gdlnn.explain.contribution import Contribution, class_contributions
-from gdlnn.explain.explainer import with_smiles
+from gdlnn.explain.explainer import make_technique, with_smiles
 from gdlnn.explain.explanation import log_odds, plain
 from gdlnn.explain.global_explanation import cover_classes
-from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
 from gdlnn.report.cards import (
@@ -259,7 +258,7 @@ def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:
 
 def _only_unknown(held_out: GraphDataset, found: Representation) -> tuple[GraphDataset, Representation, int]:
     """Leave out graphs that the model was trained on; also return how many."""
-    rows = [row for row, is_known in enumerate(found.seen) if not is_known]
+    rows = [row for row, is_known in enumerate(found.in_training) if not is_known]
     n_known = len(found) - len(rows)
     if not rows:
         raise DatasetError(

@@ -12,8 +12,8 @@ from gdlnn.drawing import Marks, outline_path, program_picture
 from gdlnn.drawing.marks import signed
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
-from gdlnn.explain.pictures import explanation_outlines, explanation_picture, program_outline
-from gdlnn.explain.telling import chance_text, further_lines, nodes_word, spaced, words_of
+from gdlnn.explain.pictures import explanation_outlines, explanation_picture, largest_score, program_outline
+from gdlnn.explain.words import baseline_line, chance_text, further_lines, nodes_word, spaced, words_of
 from gdlnn.report.performance import Counts
 
 if TYPE_CHECKING:
@@ -236,27 +236,25 @@ def graph_card(
         "said": spaced(chance_text(explanation)),
         "target": explanation.target,
         "threshold": explanation.threshold,
-        "baseline": explanation.baseline_probability,
-        "baseline_line": None
-        if explanation.baseline_probability is None
-        else spaced(explanation.baseline_line()),
+        "baseline": None if explanation.contributions is None else explanation.contributions.baseline,
+        "baseline_line": spaced(baseline_line(explanation)) or None,
         "has_reason": explanation.has_reason,
         "further": further_lines(explanation, signed),
-        "programs": _term_cards(explanation),
+        "programs": term_cards(explanation),
         "nodes": list(explanation.nodes),
         "nodes_word": nodes_word(explanation),
-        "quality": explanation.quality,
+        "quality": explanation.method.quality,
         "n_nodes": explanation.graph.n_nodes,
         "n_edges": explanation.graph.n_edges,
         "n_shown": picture.n_shown,
-        "largest": max((abs(score) for score in explanation.scores or ()), default=0.0),
+        "largest": largest_score(explanation),
         "picture": picture.svg(title),
         "enough": enough,
         "counterfactual": counterfactual,
     }
 
 
-def _term_cards(explanation: Explanation) -> list[dict[str, Any]]:
+def term_cards(explanation: Explanation) -> list[dict[str, Any]]:
     """Return the programs of an explanation in the order of its texts.
 
     `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
@@ -267,18 +265,18 @@ def _term_cards(explanation: Explanation) -> list[dict[str, Any]]:
     }
     return [
         {
-            "number": term.number,
-            "line": drawn.get(term.number, 0),
+            "number": number,
+            "line": drawn.get(number, 0),
             "index": term.column,
-            "words": term.words,
+            "words": words_of(explanation, term.program),
             "weight": term.weight,
-            "place": term.place,
-            "witness": None if term.witness is None else list(term.witness.values()),
+            "place": explanation.place_score(term),
+            "witness": list(term.places[0]) if term.places else None,
             "edges": None
             if term.witness is None
             else [[term.witness[edge.source], term.witness[edge.target]] for edge in term.program.edges],
         }
-        for term in explanation.told
+        for number, term in enumerate(explanation.listed, start=1)
     ]
 
 
@@ -295,8 +293,8 @@ def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) ->
         if explanation.is_empty or label != explanation.prediction
         else {
             "nodes": list(explanation.nodes),
-            "programs": list(explanation.indices),
-            "words": [words_of(explanation, program) for program in explanation.programs],
+            "programs": [term.column for term in explanation.terms],
+            "words": [words_of(explanation, term.program) for term in explanation.terms],
             "found": True,
         }
         for explanation, label in zip(explanations, predicted, strict=True)

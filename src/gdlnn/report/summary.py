@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.explain.telling import what_it_contains
+from gdlnn.explain.words import what_it_contains
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,8 @@ from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
-from gdlnn.model.prediction_columns import added_columns
 from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.representation import added_columns, predict_rows
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import (
     card_picture,
@@ -104,7 +104,7 @@ class Answers:
         explanation = replace(explanation, smiles=row.smiles)
         picture = card_picture(explanation, enough, other)
         answer = graph_card(explanation, found.probabilities[0], picture, enough=enough, counterfactual=other)
-        labels = dict(zip(explanation.indices, explanation.labels, strict=True))
+        labels = {term.column: term.label for term in explanation.terms}
         for item in answer["programs"]:
             item["matched"] = item["witness"] is not None
             item |= _program(model, model.programs_[item["index"]], labels[item["index"]])
@@ -113,12 +113,12 @@ class Answers:
             "smiles": row.smiles,
             "class_name": _class_name(model, explanation.prediction),
             "target": explanation.target,
-            "technique": explanation.technique,
-            "seed": explanation.seed,
+            "technique": explanation.method.technique,
+            "seed": explanation.method.seed,
             "complete": explanation.complete,
             "n_programs_matched": int(found.matches[0].sum()),
             "uncertainty": found.uncertainty[0],
-            "seen": found.seen[0],
+            "seen": found.in_training[0],
             "domain": where.domain,
             "domain_reason": where.reason,
             "warning": WARNINGS[where.domain].format(where.reason) if where.domain in WARNINGS else None,
@@ -139,16 +139,14 @@ class Answers:
     # --- parts --------------------------------------------------------------------------------------------
 
     def _predictions(self, rows: list[Row], source: BatchedInput) -> dict[str, Any]:
-        graphs = [row.graph for row in rows if row.graph is not None]
-        each = [model.represent(graphs).predictions() for model in self.models.values()]
-        predictions = zip(*each, strict=True)
+        predicted = predict_rows(list(self.models.values()), rows)
         labels = [{"model": label, "classes": _classes(model)} for label, model in self.models.items()]
         classes = {label: model.classes_.tolist() for label, model in self.models.items()}
         return {
             **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
             "columns": list(source.columns),
             "added": [column._asdict() for column in added_columns(source, classes)],
-            "rows": [self._row(row, source, () if row.graph is None else next(predictions)) for row in rows],
+            "rows": [self._row(row, source, predictions) for row, predictions in predicted],
         }
 
     def _row(self, row: Row, source: BatchedInput, predictions: Sequence[Prediction]) -> dict[str, Any]:

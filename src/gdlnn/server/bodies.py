@@ -18,7 +18,7 @@ Finite = Annotated[float, Field(allow_inf_nan=False, ge=-MAX_FEATURE, le=MAX_FEA
 NodeIndex = Annotated[StrictInt, Field(ge=0, le=2**31)]
 Text = Annotated[StrictStr, Field(max_length=200_000)]
 Label = StrictInt | StrictStr | StrictBool | float
-# The names of the techniques and their default, as in `gdlnn.explain.techniques`, which takes long to import.
+# The names of the techniques and their default, as in `gdlnn.explain.explainer`, which takes long to import.
 TechniqueName = Literal["contribution", "lime", "kernel_shap"]
 
 
