@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gdlnn.drawing.molecule_picture import draw_molecule, with_coordinates
 from gdlnn.errors import GraphError, ProgramError
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, read_pattern
-from gdlnn.gdl.phrases import is_exact
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, is_exact, read_pattern
 from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.molecule_limits import smiles_problem
 
@@ -127,7 +126,7 @@ def _built(rd: Any, program: Program, schema: Schema) -> Any:
         molecule.AddAtom(new)
     _join(rd, molecule, pattern)
     for v, ranges in enumerate(known):  # neighbours outside the program
-        for _ in range(int(ranges["degree"][0]) - len(pattern.neighbours[v])):
+        for _ in range(int(ranges["degree"][0]) - len(pattern.neighbors[v])):
             molecule.AddBond(v, molecule.AddAtom(rd.Atom(0)), rd.BondType.SINGLE)
     with without_messages(_PURPOSE):
         try:

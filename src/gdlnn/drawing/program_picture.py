@@ -12,7 +12,7 @@ from gdlnn.drawing.fragment_picture import fragment_picture
 from gdlnn.drawing.layout import layout
 from gdlnn.drawing.svg import Picture, num, polyline, text, wrapped
 from gdlnn.errors import GraphError, MissingExtraError
-from gdlnn.gdl.phrases import telling
+from gdlnn.gdl.conditions import without_empty_bound
 from gdlnn.gdl.program import ANY
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, em
     """Return the conditions of a node or an edge, one feature per line."""
     said = []
     for number, given in enumerate(intervals or ()):
-        interval = telling(given, features[number]) if features else given
+        interval = without_empty_bound(given, features[number]) if features else given
         if interval != ANY and not _says_nothing(interval, features[number] if features else None):
             said.append(
                 _condition(interval, features[number] if features else None, number, len(intervals or ()))
