@@ -280,7 +280,7 @@ def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
     told = [
         (told.number, told.words, told.side) for told in e.told
     ]  # not the absent one, nor that next to nothing
-    assert told == [(1, "a nitro group.", "for"), (2, "a methyl group.", "against")]
+    assert told == [(1, "a nitro group.", "for"), (2, "CH3.", "against")]
     text = e.describe()
     assert text.index("P1 for +0.90, its atoms +1.40: a nitro group.") < text.index("P2 against -0.40")
     none = nitro_explanation(
