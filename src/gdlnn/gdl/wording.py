@@ -452,7 +452,8 @@ def _element_nouns(atom: Atom) -> tuple[str, str]:
     inside = [ELEMENTS[n - 1] for n in sorted(atom.elements - {0})] or ["dummy atom"]
     outside = [name for name in ELEMENTS if name not in inside]
     if len(inside) <= _MAX_NAMED:
-        return ("/".join(inside),) * 2
+        names = "/".join(inside)
+        return names, names
     words = (
         f"other than {listed(outside)}"
         if len(outside) <= _MAX_NAMED
