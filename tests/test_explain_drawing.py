@@ -286,7 +286,7 @@ def nitro_explanation(
 def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
     e = nitro_explanation()
     listed = [(words_of(e, term.program), term.side) for term in e.listed]  # not absent or tiny ones
-    assert listed == [("a nitro group.", "for"), ("a methyl group.", "against")]
+    assert listed == [("a nitro group.", "for"), ("CH3.", "against")]
     text = e.describe()
     assert text.index("P1 for +0.90, its atoms +1.40: a nitro group.") < text.index("P2 against -0.40")
     none = nitro_explanation((-0.4, 0.2, 0.3, 0.001), (), baseline=0.9, added=0.1, scores=(0.0,) * 10)

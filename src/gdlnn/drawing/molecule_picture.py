@@ -12,8 +12,7 @@ from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses, score_map
 from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Box, Picture, num, text
 from gdlnn.errors import GraphError, ProgramError, require
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, read_pattern
-from gdlnn.gdl.phrases import is_exact
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, is_exact, read_pattern
 from gdlnn.graphs.chem import chem, smiles_problem, without_messages
 from gdlnn.graphs.molecules import graph_molecule
 
@@ -289,7 +288,7 @@ def _built(rd: Any, program: Program, schema: Schema) -> Any:
         molecule.AddAtom(new)
     _join(rd, molecule, pattern)
     for v, ranges in enumerate(known):  # neighbors outside the program
-        for _ in range(int(ranges["degree"][0]) - len(pattern.neighbours[v])):
+        for _ in range(int(ranges["degree"][0]) - len(pattern.neighbors[v])):
             molecule.AddBond(v, molecule.AddAtom(rd.Atom(0)), rd.BondType.SINGLE)
     with without_messages(_PURPOSE):
         try:

@@ -12,7 +12,7 @@ from gdlnn.drawing.layout import layout
 from gdlnn.drawing.molecule_picture import draw_matched_part
 from gdlnn.drawing.svg import Picture, num, polyline, text, wrapped
 from gdlnn.errors import GraphError, MissingExtraError
-from gdlnn.gdl.phrases import telling
+from gdlnn.gdl.conditions import without_empty_bound
 from gdlnn.gdl.program import ANY
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, em
     conditions = []
     for number, given in enumerate(intervals or ()):
         feature = features[number] if features else None
-        interval = telling(given, feature) if feature else given
+        interval = without_empty_bound(given, feature) if feature else given
         if interval != ANY and not _holds_all(interval, feature):
             name = (
                 feature.name

@@ -80,17 +80,17 @@ def is_variable(name: object) -> bool:
 
 
 def checked_intervals(intervals: Iterable[tuple[float, float]] | None, where: str) -> Intervals | None:
-    """Check intervals and normalise them, so that a vector of open intervals becomes None."""
+    """Check intervals and normalize them, so that a vector of open intervals becomes None."""
     if intervals is None:
         return None
     try:
-        return _normalised(tuple(pair if type(pair) is Interval else tuple(pair) for pair in intervals))
+        return _normalized(tuple(pair if type(pair) is Interval else tuple(pair) for pair in intervals))
     except ProgramError as error:
         raise ProgramError(f"{where}: {error}") from None
 
 
 @lru_cache(maxsize=4096)  # the programs of a model have few different vectors
-def _normalised(intervals: tuple[tuple[float, ...], ...]) -> Intervals | None:
+def _normalized(intervals: tuple[tuple[float, ...], ...]) -> Intervals | None:
     checked = []
     for number, (lower, upper) in enumerate(intervals):
         low, high = float(lower) + 0.0, float(upper) + 0.0
@@ -268,11 +268,11 @@ class Program:
     def arrays(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
         """Return the program in the core's encoding, for graphs with these numbers of features."""
         shape = (n_node_features, n_edge_features)
-        kept: tuple[tuple[int, int], ProgramArrays] | None = self.__dict__.get("_packed")
-        if kept is None or kept[0] != shape:  # a model uses the same ones for every prediction
-            kept = (shape, self._pack(n_node_features, n_edge_features))
-            self.__dict__["_packed"] = kept
-        return kept[1]
+        cached: tuple[tuple[int, int], ProgramArrays] | None = self.__dict__.get("_packed")
+        if cached is None or cached[0] != shape:  # a model uses the same ones for every prediction
+            cached = (shape, self._pack(n_node_features, n_edge_features))
+            self.__dict__["_packed"] = cached
+        return cached[1]
 
     def check_widths(self, n_node_features: int, n_edge_features: int) -> None:
         """Refuse graphs with other numbers of features than the program has."""
