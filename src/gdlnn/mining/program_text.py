@@ -289,8 +289,7 @@ def _read_item(item: NamedProgram, info: SetInfo, labels: frozenset[Any], where:
 
 
 def _target_rows(targets: list[Any], n_graphs: int, where: str) -> IntArray:
-    inside = all(type(row) is int and 0 <= row < n_graphs for row in targets)
-    if not targets or not inside:
+    if set(map(type, targets)) != {int} or min(targets) < 0 or max(targets) >= n_graphs:
         raise MiningError(f"{where}: targets: expected rows from 0 to {n_graphs - 1}")
     return np.array(targets, dtype=np.int64)
 

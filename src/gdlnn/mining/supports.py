@@ -99,15 +99,18 @@ def parse_runs(text: str, n_rows: int) -> npt.NDArray[np.int32]:
     """Return the first and last rows of runs, in time and memory proportional to the text."""
     ends = array("i")
     at, least = 0, 0
-    while at < len(text):
-        run = _RUN.match(text, at)
-        first, last = (int(run[1]), int(run[2] or run[1])) if run else (-1, -1)
-        if run is None or not least <= first <= last < n_rows:
-            got = (run[0] if run else text[at : at + 40]).rstrip(",")
-            order = "increasing " if run is not None and last < n_rows else ""
-            raise ValueError(f"expected {order}rows from 0 to {n_rows - 1}, got {got!r}")
-        ends.extend((first, last))
+    for run in _RUN.finditer(text):
+        first, last = int(run[1]), int(run[2] or run[1])
+        if run.start() != at or not least <= first <= last < n_rows:
+            break
+        ends.append(first)
+        ends.append(last)
         least, at = last + 1, run.end()
+    if at < len(text):
+        run = _RUN.match(text, at)
+        got = (run[0] if run else text[at : at + 40]).rstrip(",")
+        order = "increasing " if run is not None and int(run[2] or run[1]) < n_rows else ""
+        raise ValueError(f"expected {order}rows from 0 to {n_rows - 1}, got {got!r}")
     if text.endswith(","):
         raise ValueError(f"expected rows from 0 to {n_rows - 1}, got a comma at the end")
     return np.array(ends, dtype=np.int32).reshape(-1, 2)
