@@ -27,9 +27,7 @@ def serve(
         typer.Option(metavar="DATASET", help="A dataset whose first graphs the page offers as examples."),
     ] = None,
     smiles: opt.Smiles = None,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Worker processes; each handles one request at a time.")
-    ] = 2,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes that hold the model.")] = 2,
     max_nodes: Annotated[
         int, typer.Option(min=1, help="Maximum nodes (atoms) per graph; ten times as many edges.")
     ] = 500,
