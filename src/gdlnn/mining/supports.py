@@ -107,9 +107,9 @@ def parse_runs(text: str, n_rows: int) -> npt.NDArray[np.int32]:
         ends.append(last)
         least, at = last + 1, run.end()
     if at < len(text):
-        run = _RUN.match(text, at)
-        got = (run[0] if run else text[at : at + 40]).rstrip(",")
-        order = "increasing " if run is not None and int(run[2] or run[1]) < n_rows else ""
+        bad = _RUN.match(text, at)
+        got = (bad[0] if bad else text[at : at + 40]).rstrip(",")
+        order = "increasing " if bad and int(bad[2] or bad[1]) < n_rows else ""
         raise ValueError(f"expected {order}rows from 0 to {n_rows - 1}, got {got!r}")
     if text.endswith(","):
         raise ValueError(f"expected rows from 0 to {n_rows - 1}, got a comma at the end")
