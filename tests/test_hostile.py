@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz.targets import CUT, TARGETS, WORDS, seeds
+from fuzz.readers import CUT, PIECES, TARGETS, seeds
 from gdlnn import (
     DatasetError,
     GDLNNError,
@@ -294,7 +294,7 @@ edits = st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 40), st.binary(
 def damaged(target: str) -> st.SearchStrategy[bytes]:
     """Draw sound inputs with pieces replaced, and now and then mere bytes."""
     sound = seeds(target)
-    words = st.sampled_from([word.encode() for word in WORDS[target]])
+    words = st.sampled_from(PIECES)
 
     def change(seed: bytes, where: list[tuple[int, int, bytes]], word: bytes) -> bytes:
         for place, length, new in where:

@@ -246,11 +246,7 @@ def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
     with atomic_write(Path(path)) as file:
         file.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
         for i, graph in enumerate(dataset.graphs):
-            row: dict[str, Any] = {"nodes": _as_lists(graph.node_features), "edges": graph.edges.tolist()}
-            if graph.edge_features.shape[1]:
-                row["edge_features"] = _as_lists(graph.edge_features)
-            if graph.directed:
-                row["directed"] = True
+            row = graph_json(graph)
             for key, column in (("label", y), ("id", dataset.ids), ("smiles", dataset.smiles)):
                 if column is not None:
                     row[key] = column[i]
@@ -259,7 +255,17 @@ def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
             file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
 
 
-def _as_lists(matrix: np.ndarray) -> list[Any]:
+def graph_json(graph: Graph) -> dict[str, Any]:
+    """Return the nodes and edges of a graph as on a line of JSON Lines."""
+    row: dict[str, Any] = {"nodes": _numbers(graph.node_features), "edges": graph.edges.tolist()}
+    if graph.edge_features.shape[1]:
+        row["edge_features"] = _numbers(graph.edge_features)
+    if graph.directed:
+        row["directed"] = True
+    return row
+
+
+def _numbers(matrix: np.ndarray) -> list[Any]:
     """Write whole numbers without a point: shorter, and easier to read."""
     whole = bool((matrix == np.floor(matrix)).all()) and bool((np.abs(matrix) < 2**53).all())
     values: list[Any] = (matrix.astype(np.int64) if whole else matrix).tolist()
