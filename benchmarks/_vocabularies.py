@@ -124,7 +124,7 @@ def smarts_rates(case: VocabularyCase) -> SmartsRates:
 
     theirs = least(ask, 2)
     plan = ProgramPlan(programs, case.graphs)
-    found = [len(rows) for rows in plan.match(case.graphs).by_program()]
+    found = plan.match(case.graphs).table().sum(axis=0).tolist()
     ours = least(lambda: plan.match(case.graphs), 9)
     pairs = len(programs) * len(case.graphs)
     different = sum(a != b for a, b in zip(counts, found, strict=True))

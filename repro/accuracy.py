@@ -11,12 +11,13 @@ import numpy as np
 import typer
 
 from gdlnn.errors import GDLNNError
-from gdlnn.model.metrics import METRICS, classification_scores, log_loss
+from gdlnn.model.scores import METRICS, classification_scores
 from repro import options as opt
 from repro.accuracy_tables import write_accuracy
 from repro.cells import NOT_APPLICABLE, Study, Task, described, failure, read_cells
 from repro.inputs import load_split, plan_splits
 from repro.methods import METHODS, find_method, fit_model
+from repro.metrics import log_loss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,13 +16,14 @@ from gdlnn.errors import ExplanationError
 from gdlnn.explain.subgraph import shrink
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NodeDescription, Program
 from gdlnn.matching import GraphSet, match
+from gdlnn.mining.program_set import matched_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.explain.explanation import Explanation
     from gdlnn.graphs import Graph, GraphDataset
-    from gdlnn.mining import MinedProgram, ProgramSet
+    from gdlnn.mining import ProgramSet
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -162,7 +163,7 @@ def _exact(values: FloatArray) -> tuple[Interval, ...] | None:
 
 
 def closed_forms(
-    programs: ProgramSet | Sequence[MinedProgram],
+    programs: ProgramSet,
     train: GraphDataset,
     indices: Sequence[int] | None = None,
 ) -> dict[int, Program]:
@@ -172,16 +173,16 @@ def closed_forms(
     """
     chosen = range(len(programs)) if indices is None else sorted(set(indices))
     closed: dict[int, Program] = {}
+    rows = matched_rows(programs.supports)
     for index in chosen:
         mined = programs[index]
-        if mined.n_graphs != len(train):
+        if programs.info.n_graphs != len(train):
             raise ExplanationError(
-                f"closed_forms: train: expected the {mined.n_graphs} graphs the programs were mined "
+                f"closed_forms: train: expected the {programs.info.n_graphs} graphs the programs were mined "
                 f"from, got {len(train)}"
             )
-        rows = np.flatnonzero(mined.support)
         target = train.graphs[int(mined.targets[0])]
-        support = [train.graphs[row] for row in rows.tolist()]
+        support = [train.graphs[row] for row in rows[index].tolist()]
         closed[index] = closed_form(mined.program, target, support)
     return closed
 
@@ -196,20 +197,16 @@ def with_closed_forms(explanations: Sequence[Explanation], closed: dict[int, Pro
     for explanation in explanations:
         graph = explanation.graph
         programs = [
-            closed[i] if found and i in closed and closed[i].matches(graph) else program
-            for i, program, found in zip(
-                explanation.indices, explanation.programs, explanation.matched, strict=True
-            )
+            closed[term.column]
+            if term.places and term.column in closed and closed[term.column].matches(graph)
+            else term.program
+            for term in explanation.terms
         ]
-        use = np.array([explanation.matched], dtype=bool)
+        use = np.array([[bool(term.places) for term in explanation.terms]], dtype=bool)
         (left,) = shrink([graph], programs, use)
-        results.append(
-            replace(
-                explanation,
-                programs=tuple(programs),
-                witnesses=left.witnesses,
-                nodes=left.nodes,
-                complete=left.complete,
-            )
+        terms = tuple(
+            term._replace(program=program).at(witness)
+            for term, program, witness in zip(explanation.terms, programs, left.witnesses, strict=True)
         )
+        results.append(replace(explanation, terms=terms, nodes=left.nodes, complete=left.complete))
     return results

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 from gdlnn import GDLNNClassifier, GraphDataset, load_smiles
 from gdlnn.model.domain import DomainName
-from gdlnn.model.metrics import classification_scores
+from gdlnn.model.scores import classification_scores
 
 TABLES = {"BBBP": ("BBBP/BBBP.csv", "p_np"), "BACE": ("BACE/bace.csv", "Class")}
 """Files in the folder of GDLNN_DATA, and their columns of labels."""

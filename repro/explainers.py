@@ -285,7 +285,7 @@ def _sides(explanation: Any) -> Result:
 
     Explanations by nodes and by techniques without a baseline have none of it.
     """
-    if getattr(explanation, "baseline_probability", None) is None:
+    if getattr(explanation, "contributions", None) is None:
         return {}
     return {
         "n_supporting": len(explanation.supporting),

@@ -16,7 +16,8 @@ import typer
 from sklearn.ensemble import RandomForestClassifier
 
 from gdlnn import GDLNNClassifier, load_dataset
-from gdlnn.model.metrics import classification_scores, log_loss
+from gdlnn.model.scores import classification_scores
+from repro.metrics import log_loss
 from repro.paired import DATASETS, paired_table
 from repro.rows import OUT, measure_all
 

@@ -16,10 +16,11 @@ import numpy.typing as npt
 import typer
 
 from gdlnn import GDLNNClassifier, GraphDataset
-from gdlnn.model.metrics import classification_scores, log_loss
+from gdlnn.model.scores import classification_scores
 from repro.baselines.base import FingerprintForestClassifier
 from repro.domain import load_table
 from repro.inputs import FIRST_SPLIT
+from repro.metrics import log_loss
 from repro.paired import paired_table
 from repro.rows import OUT, measure_all
 

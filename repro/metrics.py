@@ -1,14 +1,15 @@
-"""How explanations agree with a known truth; docs/explanations-metrics.md has all metrics with formulas."""
+"""How explanations agree with a known truth; docs/explanations-metrics.md has the formulas. The log loss."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from gdlnn.errors import ExplanationError
+from gdlnn.graphs.schema import label_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,3 +94,10 @@ def jaccard(first: Sequence[int] | set[int], second: Sequence[int] | set[int]) -
     """Return ``|A ∩ B| / |A ∪ B|``; 1 if both are empty."""
     a, b = set(first), set(second)
     return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def log_loss(y: npt.NDArray[Any], probabilities: npt.NDArray[np.float64], classes: npt.NDArray[Any]) -> float:
+    """Return the mean negative log probability of the true labels; a label not trained on has none."""
+    codes = label_codes(y, classes)
+    own = np.where(codes < 0, 0.0, probabilities[np.arange(len(codes)), codes])
+    return float(-np.log(np.maximum(own, 1e-12)).mean())

@@ -11,18 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
 from gdlnn.explain import Explanation, shrink
-from gdlnn.explain.explanation import plain
+from gdlnn.explain.explanation import Method, Term, plain
 from gdlnn.graphs.schema import label_codes
 from gdlnn.matching import match
 from gdlnn.mining import ProgramSet, mine
 from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon
 from gdlnn.model.base import GraphClassifier
-from gdlnn.model.conversion import Conversion
 from gdlnn.model.inputs import (
+    Conversion,
     GraphsLike,
     Validation,
     as_graphs,
-    as_labelled,
+    as_labeled,
     check_fits,
     training_and_validation,
 )
@@ -90,7 +90,7 @@ class PL4XGLClassifier(GraphClassifier):
         Programs that are given were mined from exactly these graphs. The validation set is a fraction of the
         training graphs, ``(graphs, y)`` or a dataset.
         """
-        data = as_labelled(X, y)
+        data = as_labeled(X, y)
         self.reading_ = data.reading
         fraction = 0.0 if programs is not None else self.validation_fraction
         train, val = training_and_validation(data, validation, fraction, self.seed)
@@ -140,9 +140,8 @@ class PL4XGLClassifier(GraphClassifier):
         # As in the public program: first the factor, then the threshold, the last of equals.
         factor = max(reversed(FACTORS), key=lambda f: n_right(_Setting(0, default, penalised, f)))
         threshold = max(reversed(thresholds), key=lambda t: n_right(_Setting(t, default, penalised, factor)))
-        kept = table.sum(axis=0) >= threshold
-        chosen = [item for item, keep in zip(programs, kept.tolist(), strict=True) if keep]
-        return _with(programs, chosen), _Setting(threshold, default, penalised, factor)
+        chosen = programs.take(np.flatnonzero(table.sum(axis=0) >= threshold))
+        return chosen, _Setting(threshold, default, penalised, factor)
 
     def _match(self, programs: ProgramSet, graphs: list[Any]) -> BoolArray:
         if not graphs:
@@ -173,7 +172,7 @@ class PL4XGLClassifier(GraphClassifier):
         calibrated.
         """
         check_is_fitted(self, "programs_")
-        graphs = as_graphs(X, alone=True, convert=Conversion.of_model(self))
+        graphs = as_graphs(X, convert=Conversion.of_model(self))
         matches = self._match(self.programs_, graphs)
         by_label, _ = self._decide(matches)
         nothing = by_label.max(axis=1, initial=0) == 0
@@ -211,14 +210,12 @@ class PL4XGLClassifier(GraphClassifier):
                     probability=chance,
                     target=label,
                     target_probability=chance,
-                    programs=tuple(item.program for item in deciding),
-                    weights=tuple(float(item.score) for item in deciding),
-                    matched=left.matched,
-                    witnesses=left.witnesses,
-                    indices=columns,
-                    labels=tuple(plain(item.label) for item in deciding),
+                    terms=tuple(
+                        Term(item.program, float(item.score), (), column, plain(item.label)).at(witness)
+                        for item, column, witness in zip(deciding, columns, left.witnesses, strict=True)
+                    ),
                     nodes=left.nodes,
-                    technique="pl4xgl",
+                    method=Method("pl4xgl"),
                     complete=left.complete,
                 )
             )
@@ -241,12 +238,8 @@ class PL4XGLClassifier(GraphClassifier):
 def filtered(programs: ProgramSet, min_support: int, min_lift: float) -> ProgramSet:
     """Return the programs that match enough graphs, with a score well above their label's share of graphs."""
     shares = {label: count / programs.info.n_graphs for label, count in programs.info.label_counts}
-    return _with(programs, [p for p in programs.filter(min_support) if p.score >= min_lift * shares[p.label]])
-
-
-def _with(programs: ProgramSet, chosen: list[MinedProgram]) -> ProgramSet:
-    """Return a set of some of its programs."""
-    return ProgramSet(chosen, programs.info, programs.stats, programs.stopped_by)
+    enough = programs.filter(min_support)
+    return enough.take([i for i, p in enumerate(enough) if p.score >= min_lift * shares[p.label]])
 
 
 def _best_scores(

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from gdlnn.model.metrics import METRICS
+from gdlnn.model.scores import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from gdlnn.errors import ModelError
 from gdlnn.model.classifier import GDLNNClassifier
-from gdlnn.model.inputs import as_labelled
-from gdlnn.model.metrics import log_loss
+from gdlnn.model.inputs import as_labeled
 from gdlnn.model.vocabulary import Epsilon, Epsilons, RunOptions, listed_epsilons
+from repro.metrics import log_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ def tune(
     All other parameters are those of the estimator, by default `GDLNNClassifier.paper()`; `report` is called
     with a line on every combination.
     """
-    train, val = as_labelled(train, None, "tune: train"), as_labelled(val, None, "tune: val")
+    train, val = as_labeled(train, None, "tune: train"), as_labeled(val, None, "tune: val")
     if not len(val):
         raise ModelError("tune: val: expected at least one graph, got none")
     base: GDLNNClassifier = GDLNNClassifier.paper() if estimator is None else clone(estimator)

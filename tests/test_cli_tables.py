@@ -13,6 +13,7 @@ import pytest
 
 from gdlnn import GDLNNClassifier, load_model
 from gdlnn.cli import options
+from gdlnn.mining.program_set import support_keys
 from gdlnn.model.model_folder import load_models
 from reference.command_line import refusal, rows_of, run, write_table
 
@@ -42,7 +43,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "structure": [*CHAINS, "C("],
         "pIC50": [*value, "7"],
         "year": [str(1990 + i) for i in range(37)],
-        "label": [f"m{i}" for i in range(37)],
+        "prediction": [f"m{i}" for i in range(37)],
     }
     mine = write_table(folder / "mine.csv", columns)
     words = ("--smiles", "structure", "--label", "pIC50", "--threshold", "6", "--missing", "n.d.,x")
@@ -74,13 +75,14 @@ def test_predictions_keep_the_columns_of_the_input(model: Path) -> None:
     run("predict", model, model.with_name("mine.csv"), "-o", out, "-j", 1, "-q")
     rows = rows_of(out)
     assert list(rows[0]) == [
-        *("structure", "pIC50", "year", "label"),
-        *("row", "smiles", "gdlnn_label", "probability", "p(0)", "p(1)"),
-        *("uncertainty", "seen", "domain", "domain_reason", "reason"),
+        *("structure", "pIC50", "year", "prediction"),
+        *("row", "smiles", "gdlnn_prediction", "probability", "p(0)", "p(1)", "domain", "reason"),
     ]
-    assert [row["label"] for row in rows] == [f"m{i}" for i in range(37)]
-    said = [int(row["gdlnn_label"]) for row in rows[:36]]
-    assert np.mean(np.array(said) == has("O")) > 0.8
+    assert [row["prediction"] for row in rows] == [f"m{i}" for i in range(37)]
+    predicted = [int(row["gdlnn_prediction"]) for row in rows[:36]]
+    assert np.mean(np.array(predicted) == has("O")) > 0.8
+    assert all(len(row["probability"].lstrip("0.")) <= 4 for row in rows[:36])
+    assert "in the training set" in rows[0]["reason"]
     assert rows[36]["reason"] == "not a SMILES"
     run("predict", model, model.with_name("mine.csv"), "-o", out.with_suffix(".tsv"), "-j", 1, "-q")
     assert out.with_suffix(".tsv").read_text().splitlines()[0].split("\t")[:2] == ["structure", "pIC50"]
@@ -93,7 +95,7 @@ def test_standard_input_and_output(
     run("predict", model, "-", "-o", "-", "-j", 1)
     out, err = capfdbinary.readouterr()
     rows = list(csv.DictReader(io.StringIO(out.decode())))
-    assert [row["label"] for row in rows] == ["1", "0"]
+    assert [row["prediction"] for row in rows] == ["1", "0"]
     assert b"2 rows" in err
 
 
@@ -147,9 +149,9 @@ def test_several_labels_give_a_folder(folder: Path, capsys: pytest.CaptureFixtur
     run("predict", folder, folder.with_name("mine.csv"), "-o", out, "-j", 1)
     assert "out.csv: N/a: " in capsys.readouterr().out
     rows = rows_of(out)
-    assert [name for name in rows[0] if name.endswith("label")] == ["has O_label", "N/a_label"]
+    assert [name for name in rows[0] if name.endswith("prediction")] == ["has O_prediction", "N/a_prediction"]
     alone = load_model(folder / "N_a.gdlnn").predict(CHAINS)
-    assert [int(row["N/a_label"]) for row in rows] == alone.tolist()
+    assert [int(row["N/a_prediction"]) for row in rows] == alone.tolist()
 
 
 def test_a_folder_of_models_has_a_report_for_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,17 +198,16 @@ def test_a_column_says_what_is_held_out_and_another_how_much_rows_weigh(
     columns: dict[str, list[Any]] = {"smiles": CHAINS, "y": has("O"), "part": parts, "w": [1.5] * 36}
     mine, out = write_table(tmp_path / "mine.csv", columns), tmp_path / "m.gdlnn"
     words = ("train", mine, "--label", "y", "-o", out)
-    run(*words, "--split-column", "part", "--weight-column", "w", "-j", 1, "--head", "linear")
+    run(*words, "--split", "column:part", "--weight-column", "w", "-j", 1, "--head", "linear")
     assert "split by column part: train 30, test 6" in capsys.readouterr().out
     kept = out.read_bytes()
     columns["w"][4], columns["part"][7] = "heavy", "trial"
     write_table(mine, columns)
     error = refusal(capsys, *words, "--weight-column", "w")
     assert "mine, row 5, column 'w': expected a weight of at least 0, got 'heavy'" in error
-    error = refusal(capsys, *words, "--split-column", "part")
+    error = refusal(capsys, *words, "--split", "column:part")
     assert "mine, row 8, column 'part': expected train, val or test, got 'trial'" in error
     assert "expected a column 'v'" in refusal(capsys, *words, "--weight-column", "v")
-    assert "not both" in refusal(capsys, *words, "--split-column", "part", "--split", "random")
     assert out.read_bytes() == kept
 
 
@@ -218,7 +219,7 @@ def test_twins_with_different_labels_are_told_and_dropped(
     common = ("train", mine, "--label", "y", "-o", out, "--split", "none", "-j", 1, "--head", "linear")
     run(*common, "--duplicates", "drop-conflicting")
     told = capsys.readouterr().out
-    assert "1 groups of identical graphs have different labels" in told
+    assert "1 group of identical graphs with different labels" in told
     assert "row 1 (1), row 37 (0), row 39 (1): CCO" in told
     assert "4 of 39 graphs are dropped as duplicates" in told
     assert load_model(out).programs_.info.n_graphs == 35
@@ -252,14 +253,16 @@ def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFi
     assert float(best["training_odds_low"]) < float(best["training_odds_ratio"])
     assert int(best["held_out_matched"]) >= int(best["training_matched"])  # all of the table
     assert best["examples"]
-    run("alerts", model, "-o", out.with_suffix(".json"), "--target", "6 or more", "-n", 3, "-j", 1, "-q")
+    run("alerts", model, "-o", out.with_suffix(".json"), "--target", "6 or more", "-n", 3, "-j", 1)
     found = json.loads(out.with_suffix(".json").read_text())
     assert len(found) == 3
     assert {alert["label"] for alert in found} == {1}
     assert found[0]["held_out"] is None
-    supports = {item.support_key for item in load_model(model).programs_ if item.n_matched > 1}
+    supports = set(support_keys(load_model(model).programs_.filter(2).supports))
     assert len(rows) <= len(supports)
-    assert "ends in .csv, .json or .smarts" in refusal(capsys, "alerts", model, "-o", out.with_suffix(".txt"))
+    assert "ends in .csv, .json, .smarts or .catalog" in refusal(
+        capsys, "alerts", model, "-o", out.with_suffix(".txt")
+    )
 
 
 def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_other_molecules(
@@ -271,14 +274,14 @@ def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_othe
     other.write_text("\n".join([*lines[:25], *lines[5:15]]) + "\n")
 
     def counts(table: Path, *part: str) -> list[str]:
-        run("alerts", model, "--data", table, *part, "-o", out, "-n", 0, "-j", 1, "-q")
+        run("alerts", model, "--data", table, *part, "-o", out, "-n", 0, "-j", 1)
         return [row["held_out_matched"] for row in rows_of(out)]
 
     assert counts(mine) == counts(mine, "--part", "test") != counts(mine, "--part", "all")
     assert counts(other) == counts(other, "--part", "all")
     fitted = load_model(model)
     fitted.provenance_["duplicates"] = "drop-conflicting"
-    read = options.read_as_trained(str(other), fitted, split=None, seed=None, part=None)
+    read = options.read_as_trained(str(other), fitted, part=None)
     assert len(read) == 24 - 1 + 10  # one value is missing; duplicates are dropped for training only
 
 
@@ -287,7 +290,8 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
     from rdkit.Chem import FilterCatalog
 
     out, file = model.with_name("a.smarts"), model.with_name("a.catalog")
-    run("alerts", model, "-o", out, "--catalog", file, "-n", 0, "-j", 1, "-q")
+    for target in (out, file):
+        run("alerts", model, "-o", target, "-n", 0, "-j", 1)
     catalog = FilterCatalog.FilterCatalog(file.read_bytes())
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert catalog.GetNumEntries() == len(lines) > 5

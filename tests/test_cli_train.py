@@ -61,12 +61,15 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     rows = rows_of(out)
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 13)]
     assert [row["id"] for row in rows if row["id"]] == list("abcdefghijl")
-    assert f"{sum(row['seen'] == 'yes' for row in rows)} graphs were in the training data" in told
-    assert all((row["domain"] == "inside") == (row["domain_reason"] == "") for row in rows if row["label"])
-    assert rows[10]["label"] == ""
+    trained_on = sum("in the training set" in row["reason"] for row in rows)
+    assert f"{trained_on} graphs were in the training data" in told
+    for row in rows:
+        if row["prediction"]:
+            assert (row["domain"] == "inside") == (row["reason"] in ("", "in the training set"))
+    assert rows[10]["prediction"] == ""
     assert rows[10]["reason"]
     assert [rows[10][name] for name in ("key", "SMILES", "verdict")] == ["k", "C(", "good"]
-    right = sum(row["label"] == verdict for row, (_, _, verdict) in zip(rows, SMILES, strict=False))
+    right = sum(row["prediction"] == verdict for row, (_, _, verdict) in zip(rows, SMILES, strict=False))
     assert right >= 8
     for row in rows[:10]:
         assert float(row["probability"]) == max(float(row["p(bad)"]), float(row["p(good)"]))
@@ -78,10 +81,15 @@ def test_training_tells_scores_beside_the_majority(
     model, again = tmp_path / "m.gdlnn", tmp_path / "again.gdlnn"
     words = ("train", "synthetic:ba-2motifs:40:1", "--split", "random", "--epsilon", "0.1", "-o")
     run(*words, model)
-    told = capsys.readouterr().out
-    assert "split random, seed 0: train 32, val 4, test 4" in told
+    printed = capsys.readouterr().out
+    assert "split random, seed 0: train 32, val 4, test 4" in printed
     for name in ("accuracy", "balanced accuracy", "ROC-AUC", "MCC", "majority"):
-        assert name in told
+        assert name in printed
+    assert len(printed.splitlines()) <= 15
+    run(*words, model, "--verbose")
+    in_full = capsys.readouterr().out.splitlines()
+    assert set(printed.splitlines()) < set(in_full)
+    assert any(line.startswith("val, 4 graphs") for line in in_full)
     metrics = load_model(model).metrics_
     assert set(metrics) == {"val", "test"}
     assert metrics["test"]["model"]["n"] == 4

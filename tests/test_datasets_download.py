@@ -80,8 +80,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with Server() as server:
+        monkeypatch.setenv("GDLNN_MIRROR", server.base)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server
@@ -107,10 +108,10 @@ def test_a_full_disk_is_no_fault_of_the_network(server: Server, cache: Path, roo
     """Neither while it is fetched nor while it is unpacked."""
     server.files["TOY.zip"] = tu_zip(node_labels="1\n2\n3\n4\n" + " " * 20_000)
     with little_room(room), pytest.raises(WriteError, match="cannot be written: File too large"):
-        fetch(source_of("TOY"), base=server.base)
+        fetch(source_of("TOY"))
     assert len(server.requests) == 1
     assert left(cache) == []
-    assert fetch(source_of("TOY"), base=server.base).is_dir()
+    assert fetch(source_of("TOY")).is_dir()
 
 
 def test_a_download_ends_in_the_cache(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,17 +133,19 @@ def test_not_found(server: Server, cache: Path) -> None:
     with pytest.raises(
         DownloadError, match=r"/MUTAG\.zip cannot be downloaded: the server answered 404 Not Found"
     ):
-        fetch(source_of("MUTAG"), base=server.base)
+        fetch(source_of("MUTAG"))
     assert left(cache) == []
 
 
-def test_no_server_at_all(cache: Path) -> None:
+def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GDLNN_MIRROR", "http://127.0.0.1:9")
     with pytest.raises(
         DownloadError, match=r"put BBBP\.csv into a folder BBBP inside the folder named by GDLNN_DATA"
     ):
-        fetch(source_of("BBBP"), base="http://127.0.0.1:9")
+        fetch(source_of("BBBP"))
+    monkeypatch.setenv("GDLNN_MIRROR", "file:///etc")
     with pytest.raises(DownloadError, match="expected an http or https address"):
-        fetch(source_of("BBBP"), base="file:///etc")
+        fetch(source_of("BBBP"))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +189,7 @@ def test_wrong_bytes_leave_nothing(
 ) -> None:
     server.files[file] = data
     with pytest.raises(DownloadError, match=message) as caught:
-        fetch(source_of(name), base=server.base)
+        fetch(source_of(name))
     assert str(cache) not in str(caught.value)
     assert left(cache) == []
     assert not list((cache / "raw").iterdir())
@@ -195,14 +198,14 @@ def test_wrong_bytes_leave_nothing(
 @pytest.mark.parametrize("prefix", ["../../TOY", "/TOY"])
 def test_names_that_point_elsewhere_are_not_followed(server: Server, cache: Path, prefix: str) -> None:
     server.files["TOY.zip"] = tu_zip(prefix=prefix)
-    fetch(source_of("TOY"), base=server.base)
+    fetch(source_of("TOY"))
     assert all(name.startswith("raw/TOY/TOY_") for name in left(cache))
 
 
 def test_an_archive_that_unpacks_to_far_more_is_refused(server: Server, cache: Path) -> None:
     server.files["TOY.zip"] = tu_zip(node_labels="1\n" * (50 << 20))
     with pytest.raises(DownloadError, match=r"claims [\d,]+ bytes of content"):
-        fetch(source_of("TOY"), base=server.base)
+        fetch(source_of("TOY"))
     assert left(cache) == []
 
 
@@ -213,7 +216,7 @@ def test_the_real_files_pass_the_check(server: Server, data_dir: Path) -> None:
         for path in (data_dir / "PTC_MR").iterdir():
             archive.write(path, f"PTC_MR/{path.name}")
     server.files["PTC_MR.zip"] = buffer.getvalue()
-    fetch(source_of("PTC"), base=server.base)
+    fetch(source_of("PTC"))
     assert len(load_dataset("PTC_MR", download=False)) == 344
 
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gdlnn.cli import main
-from gdlnn.cli.datasets import app
+from gdlnn.cli import app, main
 from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_jsonl
 from gdlnn.errors import DatasetError, GDLNNError, GraphError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Schema, SkippedRow
+from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from reference.tu_folders import write_tu
 
 if TYPE_CHECKING:
@@ -48,18 +47,11 @@ def full() -> GraphDataset:
         Graph(np.zeros((0, 2)), [], np.zeros((0, 1)), directed=True, schema=schema),
         Graph([[1, 1e-300]], [[0, 0]], [[1]], directed=True, schema=schema, name="é"),
     ]
-    return GraphDataset(
-        graphs,
-        ["a", "b", "a"],
-        schema,
-        "full",
-        node_masks=[np.array([True, False]), None, np.array([True])],
-        edge_masks=[None, None, np.array([True])],
-        ids=["1", "2", "ü"],
-        smiles=["C", "", "N"],
-        published_splits={"train": np.array([0]), "val": np.array([1]), "test": np.array([2])},
-        skipped=[SkippedRow(4, "x", "bad")],
-    )
+    masks = [np.array([True, False]), None, np.array([True])], [None, None, np.array([True])]
+    splits = {"train": np.array([0]), "val": np.array([1]), "test": np.array([2])}
+    table = Table(["1", "2", "ü"], ["C", "", "N"], {}, *masks)
+    origin = Origin(splits, [SkippedRow(4, "x", "bad")])
+    return GraphDataset(graphs, ["a", "b", "a"], schema, "full", table=table, origin=origin)
 
 
 def assert_same(first: GraphDataset, second: GraphDataset) -> None:
@@ -269,7 +261,7 @@ def test_a_table_needs_no_column_name_where_it_is_plain(tmp_path: Path) -> None:
 
 
 def run(*words: str) -> str:
-    result = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    result = CliRunner().invoke(app, ["datasets", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -283,27 +275,27 @@ def test_the_list_says_what_is_at_hand(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("GDLNN_DATA", str(tmp_path))
     (tmp_path / "BBBP").mkdir()
     (tmp_path / "BBBP" / "BBBP.csv").write_text("")
-    rows = json.loads(run("list", "--json"))
+    rows = json.loads(run("--json"))
     assert [row["name"] for row in rows if row["at_hand"]] == ["BBBP"]
 
 
 def test_info_and_convert(tmp_path: Path) -> None:
-    out = run("convert", "synthetic:ba-2motifs:30:1", str(tmp_path / "toy.jsonl"))
+    out = run("synthetic:ba-2motifs:30:1", "-o", str(tmp_path / "toy.jsonl"))
     assert out == "toy.jsonl: 30 graphs\n"
-    run("convert", str(tmp_path / "toy.jsonl"), str(tmp_path / "toy.gdlds"), "--drop-duplicates")
-    data = json.loads(run("info", "synthetic:ba-2motifs:30:1", "--json"))
+    run(str(tmp_path / "toy.jsonl"), "-o", str(tmp_path / "toy.gdlds"), "--duplicates", "first")
+    data = json.loads(run("synthetic:ba-2motifs:30:1", "--json"))
     assert data["graphs"] == 30
     expected = {"groups": 0, "extra": 0, "conflicting": 0, "conflicting_rows": []}
     assert data["duplicates"] == expected
-    assert "cycle: 15, house: 15" in run("info", str(tmp_path / "toy.gdlds"))
-    with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected a name that ends in \.gdlds or \.jsonl"):
-        run("convert", "synthetic:ba-2motifs:30:1", str(tmp_path / "toy.xlsx"))
+    assert "cycle: 15, house: 15" in run(str(tmp_path / "toy.gdlds"))
+    with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected a name that ends in \.gdlds, \.jsonl"):
+        run("synthetic:ba-2motifs:30:1", "-o", str(tmp_path / "toy.xlsx"))
 
 
 def test_a_bad_word_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
-        ["datasets", "info", "none.csv"],
-        ["datasets", "convert", "synthetic:ba-2motifs:9:1", "x.xlsx"],
+        ["datasets", "none.csv"],
+        ["datasets", "synthetic:ba-2motifs:9:1", "-o", "x.xlsx"],
     ):
         with pytest.raises(SystemExit) as stopped:
             main(words)
@@ -315,7 +307,7 @@ def test_a_bad_word_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.data
 def test_info_of_a_real_one(data_dir: Path) -> None:
-    text = run("info", "mutag", "--root", str(data_dir))
+    text = run("mutag", "--data-dir", str(data_dir))
     assert "node feature atom (nominal): C, N, O, F, I, Cl, Br" in text
     assert "classes: non-mutagenic: 63, mutagenic: 125" in text
     assert "published split: train 150, val 18, test 20" in text

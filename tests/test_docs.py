@@ -169,7 +169,7 @@ def test_the_program_of_the_readme_is_gdl() -> None:
     (code,) = re.findall(r"`(node [^`]+)`", README.read_text(encoding="utf-8"))
     (named,) = gdlnn.parse_programs(code, schema=MOLECULE_SCHEMA)
     said = named.program.describe(MOLECULE_SCHEMA)
-    assert said == "Molecules that contain an aromatic atom next to a nitrogen."
+    assert said == "Molecules that contain N next to an aromatic atom."
 
 
 def test_the_worked_molecules_say_what_the_page_shows(

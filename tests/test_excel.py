@@ -143,7 +143,7 @@ print(n_read, n_refused)
 def test_a_flipped_bit_of_a_parquet_footer_is_an_error_or_a_table(tmp_path: Path) -> None:
     """In a process of its own: pyarrow ends it if asked about columns whose statistics are damaged."""
     pytest.importorskip("pyarrow")
-    from fuzz.targets import seeds
+    from fuzz.readers import seeds
 
     (tmp_path / "t.parquet").write_bytes(seeds("parquet")[1])
     command = [sys.executable, "-c", FLIPS, str(tmp_path / "t.parquet")]

@@ -38,19 +38,18 @@ def test_contributions_add_up_to_the_log_odds_beyond_the_baseline(head: str) -> 
     found = model.explain(TEST.graphs[:8], n_features=10_000)
     zero = np.zeros((1, len(model.programs_)))
     for e in found:
-        assert e.baseline_probability is not None
-        assert e.added is not None
+        assert e.contributions is not None
         target = model.classes_.tolist().index(e.target)
         chance = float(np.clip(model.head_probabilities(zero)[0, target], 1e-3, 1 - 1e-3))
         if head == "forest":  # says 0 and 1, which are taken as a thousandth
             expected = log_odds(float(np.clip(e.target_probability, 1e-3, 1 - 1e-3))) - log_odds(chance)
         else:
-            assert e.baseline_probability == pytest.approx(
+            assert e.contributions.baseline == pytest.approx(
                 model.head_probabilities(zero)[0, target], abs=1e-5
             )
-            expected = log_odds(e.target_probability) - log_odds(e.baseline_probability)
+            expected = log_odds(e.target_probability) - log_odds(e.contributions.baseline)
         within = 1e-4 if head == "linear" else 0.015 * max(1, abs(expected))
-        assert e.added == pytest.approx(expected, abs=within)
+        assert e.contributions.added == pytest.approx(expected, abs=within)
 
 
 def test_a_linear_head_is_explained_exactly() -> None:
@@ -58,15 +57,16 @@ def test_a_linear_head_is_explained_exactly() -> None:
     for e in model.explain(TEST.graphs, n_features=10_000):
         coef = model.calibration_.scale * model.head_.coef_
         target = model.classes_.tolist().index(e.target)
-        for column, weight in zip(e.indices, e.weights, strict=True):
-            assert weight == pytest.approx(coef[target, column] - coef[1 - target, column], abs=1e-6)
+        for term in e.terms:
+            expected = coef[target, term.column] - coef[1 - target, term.column]
+            assert term.weight == pytest.approx(expected, abs=1e-6)
 
 
 def test_scores_of_nodes_and_edges_add_up() -> None:
     for e in model_with("mlp").explain(TEST.graphs):
-        assert e.added is not None
-        assert e.node_scores.sum() == pytest.approx(e.added)
-        assert len(e.edge_scores or ()) == e.graph.n_edges
+        assert e.contributions is not None
+        assert e.node_scores.sum() == pytest.approx(e.contributions.added)
+        assert len(e.contributions.edge_scores) == e.graph.n_edges
 
 
 def test_pooled_features_are_an_entry_of_their_own() -> None:
@@ -74,18 +74,19 @@ def test_pooled_features_are_an_entry_of_their_own() -> None:
         TRAIN
     )
     for e in model.explain(TEST.graphs):
-        assert e.baseline_probability is not None
-        assert e.added is not None
-        expected = log_odds(e.target_probability) - log_odds(e.baseline_probability)
-        assert e.added + e.others == pytest.approx(expected, abs=0.015 * max(1, abs(expected)))
+        assert e.contributions is not None
+        expected = log_odds(e.target_probability) - log_odds(e.contributions.baseline)
+        assert e.contributions.added + e.contributions.others == pytest.approx(
+            expected, abs=0.015 * max(1, abs(expected))
+        )
 
 
 def test_for_and_against_and_nothing_else_is_highlighted() -> None:
     for e in motif_model().explain(TEST.graphs):
-        assert all(e.matched)
-        assert all(reason.contribution > 0 for reason in e.supporting)
-        assert all(reason.contribution < 0 for reason in e.opposing)
-        assert len(e.supporting) + len(e.opposing) == len(e.programs)
+        assert all(term.places for term in e.terms)
+        assert all(reason.weight > 0 for reason in e.supporting)
+        assert all(reason.weight < 0 for reason in e.opposing)
+        assert len(e.supporting) + len(e.opposing) == len(e.terms)
         needed = {node for reason in e.supporting for node in reason.witness.values()}
         if e.has_reason:
             assert set(e.nodes) <= needed
@@ -126,10 +127,10 @@ def test_a_part_is_not_enough_only_because_everything_is() -> None:
     assert moves(0.97, 0.99, 0.8)
     model = model_with("mlp")
     for e in model.explain(TEST.graphs, n_features="smallest"):
-        assert e.baseline_probability is not None
-        if e.baseline_probability > 0.5 and e.nodes:
+        assert e.contributions is not None
+        if e.contributions.baseline > 0.5 and e.nodes:
             part = float(model.predict_proba([e.subgraph])[0].max())
-            assert log_odds(part) - log_odds(e.baseline_probability) >= 0.5
+            assert log_odds(part) - log_odds(e.contributions.baseline) >= 0.5
 
 
 def test_a_shared_reason_is_told_once_where_it_is() -> None:
@@ -137,7 +138,9 @@ def test_a_shared_reason_is_told_once_where_it_is() -> None:
         places = [frozenset(reason.witness.values()) for reason in e.supporting]
         assert len(set(places)) == len(places)
         for reason in e.supporting:
-            assert reason.place == pytest.approx(sum(e.node_scores[list(set(reason.witness.values()))]))
+            assert e.place_score(reason) == pytest.approx(
+                sum(e.node_scores[list(set(reason.witness.values()))])
+            )
             assert set(reason.witness.values()) <= set(e.nodes) or not e.has_reason
 
 
@@ -145,10 +148,10 @@ def test_absent_programs_are_told_apart_where_they_weigh_as_much() -> None:
     model = model_with("linear")
     found = model.explain(TEST.graphs, n_features=10_000)
     for e in found:
-        strongest = max([abs(w) for w in e.weights], default=0.0)
-        assert all(abs(item.contribution) >= max(0.5, strongest) - 1e-9 for item in e.absent)
-        assert not {item.column for item in e.absent} & set(e.indices)
-        assert Explanation.from_json(e.to_json()).absent == e.absent
+        strongest = max([abs(term.weight) for term in e.terms], default=0.0)
+        assert all(abs(item.weight) >= max(0.5, strongest) - 1e-9 for item in e.contributions.absent)
+        assert not {item.column for item in e.contributions.absent} & {term.column for term in e.terms}
+        assert Explanation.from_json(e.to_json()).contributions == e.contributions
     # A program that half of the training graphs have, and that decides, is told in words where it is missing.
     ring = [Graph([[1.0]] * 6, [(i, (i + 1) % 6) for i in range(6)]) for _ in range(30)]
     chain = [Graph([[1.0]] * 6, [(i, i + 1) for i in range(5)]) for _ in range(30)]
@@ -156,14 +159,14 @@ def test_absent_programs_are_told_apart_where_they_weigh_as_much() -> None:
     model.fit(GraphDataset([*ring, *chain], [0] * 30 + [1] * 30))
     e = model.explain(Graph([[1.0]] * 2, []), target=1)
     assert "absent, which speaks for it" in e.describe()
-    assert e.absent[0].contribution > 0.5
+    assert e.contributions.absent[0].weight > 0.5
 
 
 def test_a_sum_that_is_off_is_shown() -> None:
     for head in ("mlp", "linear"):
         assert all(e.missed is None for e in model_with(head).explain(TEST.graphs))
     e = model_with("mlp").explain(TEST.graphs[0])
-    assert e.added is not None
-    off = replace(e, added=e.added + 0.5)
+    assert e.contributions is not None
+    off = replace(e, contributions=e.contributions._replace(added=e.contributions.added + 0.5))
     assert off.missed == pytest.approx(-0.5, abs=0.05)
     assert "The contributions miss what the model says by -0.5" in off.describe()

@@ -15,11 +15,13 @@ from rdkit import Chem
 
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
 from gdlnn.drawing import Marks, draw_graph, draw_program, layout
-from gdlnn.drawing.contour import contour
+from gdlnn.drawing.layers import contour
 from gdlnn.drawing.marks import LEVELS, signed
-from gdlnn.drawing.style import palettes
-from gdlnn.explain import Explanation
+from gdlnn.drawing.svg import palettes
+from gdlnn.explain import Explanation, Term
+from gdlnn.explain.explanation import Contributions, Method
 from gdlnn.explain.pictures import draw_explanation, explanation_page
+from gdlnn.explain.words import words_of
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from reference.explain_models import motif_data, motif_model
 
@@ -34,20 +36,19 @@ def parsed(svg: str) -> ElementTree.Element:
 def explanation_of(graph: Graph, program: Program, label: str = "active") -> Explanation:
     """Return an explanation that one program gives."""
     witness = program.find(graph)
+    absent = Program.parse("node x <[99, 99]>" if program.n_node_features == 1 else "node x")
     return Explanation(
         graph=graph,
         prediction=label,
         probability=0.9,
         target=label,
         target_probability=0.9,
-        programs=(program, Program.parse("node x <[99, 99]>" if program.n_node_features == 1 else "node x")),
-        weights=(0.5, -0.25),
-        matched=(witness is not None, False),
-        witnesses=(witness, None),
-        indices=(0, 1),
-        labels=(label, label),
+        terms=(
+            Term(program, 0.5, (), 0, label).at(witness),
+            Term(absent, -0.25, (), 1, label),
+        ),
         nodes=tuple(sorted((witness or {}).values())),
-        technique="by hand",
+        method=Method("by hand"),
     )
 
 
@@ -59,7 +60,7 @@ def path_data(svg: str, look: str) -> str:
 @pytest.mark.parametrize("legend", [True, False])
 def test_pictures_are_well_formed_and_the_same_every_time(legend: bool) -> None:
     found = motif_model().explain(motif_data()[1].graphs, technique="lime")
-    shown = [e for e in found if e.matched[0]][:4]
+    shown = [e for e in found if e.terms[0].places][:4]
     assert shown
     for e in shown:
         svg = draw_explanation(e, legend=legend)
@@ -100,12 +101,10 @@ def test_graphs_of_every_kind_can_be_drawn() -> None:
     svg = draw_explanation(explanation_of(loop, program))
     assert "class='a arrow'" in svg
     plain = Graph(np.zeros((3, 0)), [(0, 1), (1, 2)])
-    assert (
-        parsed(draw_explanation(explanation_of(plain, Program.parse("node x node y edge (x, y)"))))
-        is not None
-    )
-    big = Graph(np.zeros((450, 1)), [(i, i + 1) for i in range(449)])
-    assert parsed(draw_explanation(explanation_of(big, Program.parse("node x <[0, 0]>")))) is not None
+    big = Graph(np.zeros((450, 0)), [(i, i + 1) for i in range(449)])
+    dense = Graph(np.zeros((200, 0)), [(i, j) for i in range(200) for j in range(i)])
+    for graph in (plain, big, dense):
+        assert parsed(draw_explanation(explanation_of(graph, Program.parse("node x")))) is not None
 
 
 def test_programs_as_diagrams() -> None:
@@ -128,6 +127,18 @@ def test_programs_as_diagrams() -> None:
     assert "arrow" in draw_program(Program.parse("node x node y edge (x, y)"), directed=True)
     assert parsed(draw_program(Program.parse("node x edge (x, x)"))) is not None
     assert "and 2 more" in draw_program(Program.parse(f"node x <{', '.join(['[1, 1]'] * 5)}>"))
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 6])
+def test_a_name_of_many_lines_is_cut_off(n_features: int) -> None:
+    values = {1.0: "word " * 60, 2.0: "x" * 300}
+    features = tuple(Feature(f"feature {i}", "nominal", values) for i in range(n_features))
+    for value in values:
+        program = Program.parse(f"node x <{', '.join([f'[{value}, {value}]'] * n_features)}>")
+        svg = draw_program(program, Schema(features, ()))
+        lines = [e.text or "" for e in parsed(svg).iterfind(".//{*}text")]
+        assert len(lines) == 4
+        assert lines[-1] == f"and {n_features - 1} more" if n_features > 1 else lines[-1].endswith("…")
 
 
 def test_pages_hold_everything_themselves(tmp_path: Path) -> None:
@@ -168,21 +179,18 @@ def molecule(smiles: str) -> Graph:
 @pytest.mark.parametrize(
     ("smiles", "labels"),
     [
-        ("OC(=O)CN", {"O", "OH", "H₂N"}),
-        ("[NH3+]CC(=O)[O-]", {"⁺H₃N", "O", "O⁻"}),
-        ("[13CH4]", {"¹³CH₄"}),
-        ("[2H]O", {"H₂O"}),
-        ("[Fe+3]", {"Fe³⁺"}),
-        ("c1cc[nH]c1", {"HN"}),
-        ("c1ccc2[nH]ccc2c1", {"N", "H"}),
-        ("C=C=O", {"C", "O"}),
-        ("CCC", set()),
+        ("OC(=O)CN", "OHOH2N"),
+        ("[NH3+]CC(=O)[O-]", "H3N+OO−"),
+        ("[13CH4]", "13CH4"),
+        ("[Fe+3]", "Fe3+"),
+        ("c1cc[nH]c1", "HN"),
+        ("CCC", ""),
     ],
 )
-def test_atoms_are_labelled_as_chemists_do(smiles: str, labels: set[str]) -> None:
-    svg = draw_graph(molecule(smiles)).document("")
-    found = {e.text for e in parsed(svg).iter() if e.tag.endswith("text")}
-    assert found == labels
+def test_atoms_are_labelled_as_chemists_do(smiles: str, labels: str) -> None:
+    svg = draw_graph(molecule(smiles)).svg("")
+    assert "".join(e.text or "" for e in parsed(svg).iter() if e.tag.endswith("text")) == labels
+    assert "class='w'" not in svg  # no dots of radicals
 
 
 def test_stereo_is_drawn_where_the_smiles_has_it() -> None:
@@ -253,7 +261,9 @@ NITRO = (
 )
 
 
-def nitro_explanation(**changes: Any) -> Explanation:
+def nitro_explanation(
+    weights: tuple[float, ...] = (-0.4, 0.9, 0.3, 0.001), nodes: tuple[int, ...] = (7, 8, 9), **changes: Any
+) -> Explanation:
     """Return an explanation of nitrotoluene: its nitro group speaks for it, its methyl group against it."""
     graph = molecule("Cc1ccc(cc1)[N+](=O)[O-]")
     texts = (
@@ -262,31 +272,25 @@ def nitro_explanation(**changes: Any) -> Explanation:
         "node x <atom = F>",
         "node x <atom = O, charge = -1>",
     )
-    programs = tuple(Program.parse(text, MOLECULE_SCHEMA) for text in texts)
-    witnesses = tuple(program.find(graph) for program in programs)
-    values: dict[str, Any] = {
-        "graph": graph, "prediction": 1, "probability": 0.394, "target": 1, "target_probability": 0.394,
-        "programs": programs, "weights": (-0.4, 0.9, 0.3, 0.001), "witnesses": witnesses,
-        "matched": tuple(found is not None for found in witnesses), "indices": (4, 7, 8, 9),
-        "labels": (0, 1, 1, 1), "nodes": (7, 8, 9), "technique": "contribution", "threshold": 0.31,
-        "baseline_probability": 0.12, "prior": 0.2, "added": 1.3,
-        "scores": (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2),
-    }  # fmt: skip
-    return Explanation(**{**values, **changes})
+    programs = [Program.parse(text, MOLECULE_SCHEMA) for text in texts]
+    terms = tuple(
+        Term(program, weight, (), column, int(column > 4)).at(program.find(graph))
+        for program, weight, column in zip(programs, weights, (4, 7, 8, 9), strict=True)
+    )
+    scores = (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2)
+    found = Contributions(0.12, 0.2, 1.3, 0.0, scores, (0.0,) * graph.n_edges)._replace(**changes)
+    method = Method("contribution")
+    return Explanation(graph, 1, 0.394, 1, 0.394, terms, nodes, method, found, threshold=0.31)
 
 
 def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
     e = nitro_explanation()
-    told = [
-        (told.number, told.words, told.side) for told in e.told
-    ]  # not the absent one, nor that next to nothing
-    assert told == [(1, "a nitro group.", "for"), (2, "a methyl group.", "against")]
+    listed = [(words_of(e, term.program), term.side) for term in e.listed]  # not absent or tiny ones
+    assert listed == [("a nitro group.", "for"), ("CH3.", "against")]
     text = e.describe()
     assert text.index("P1 for +0.90, its atoms +1.40: a nitro group.") < text.index("P2 against -0.40")
-    none = nitro_explanation(
-        baseline_probability=0.9, added=0.1, weights=(-0.4, 0.2, 0.3, 0.001), nodes=(), scores=(0.0,) * 10
-    )
-    assert [told.side for told in none.told] == ["for", "against"]  # also what adds too little
+    none = nitro_explanation((-0.4, 0.2, 0.3, 0.001), (), baseline=0.9, added=0.1, scores=(0.0,) * 10)
+    assert [term.side for term in none.listed] == ["for", "against"]  # also what adds too little
     assert "No pattern speaks strongly for it" in none.describe()
 
 
@@ -308,9 +312,8 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
 
 
 def test_pages_allow_nothing_inline() -> None:
-    page = explanation_page(
-        [nitro_explanation(graph=nitro_explanation().graph._relabelled(MOLECULE_SCHEMA, "<b>"))]
-    )
+    e = nitro_explanation()
+    page = explanation_page([replace(e, graph=e.graph._renamed(MOLECULE_SCHEMA, "<b>"))])
     assert not re.search(r"<[^>]*\sstyle\s*=", page)
     allowed = re.findall(r"'sha256-([^']+)'", page)
     (sheet,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
@@ -324,7 +327,7 @@ def test_pages_allow_nothing_inline() -> None:
 
 def test_a_program_without_an_example_is_drawn_from_its_conditions() -> None:
     whole = Program.from_graph(molecule_graph(Chem.MolFromSmiles("CC(=O)[O-]")))
-    assert "O⁻" in draw_program(whole, MOLECULE_SCHEMA)
+    assert ">−</text>" in draw_program(whole, MOLECULE_SCHEMA)
     vague = Program.parse("node x <atom = N> node y edge (x, y)", MOLECULE_SCHEMA)
     assert "rx='8'" in draw_program(vague, MOLECULE_SCHEMA)
     wrong = draw_program(vague, MOLECULE_SCHEMA, example=("CC", (0,)))  # an atom is missing

@@ -20,6 +20,7 @@ from gdlnn.explain import (
     explain_model,
 )
 from gdlnn.explain.cover import greedy_cover
+from gdlnn.explain.words import subgraph_line
 from gdlnn.model.calibration import Decision
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs
 
@@ -38,17 +39,15 @@ def test_the_subgraph_keeps_every_important_program_and_no_node_too_many(
     for row, e in enumerate(found):
         assert e.prediction == e.target == predicted[row]
         assert e.probability == pytest.approx(chances[row].max())
-        assert len(e.programs) <= 5
-        assert list(map(abs, e.weights)) == sorted(map(abs, e.weights), reverse=True)
-        for program, matched, witness, index in zip(
-            e.programs, e.matched, e.witnesses, e.indices, strict=True
-        ):
-            assert program == model.programs_[index].program
-            assert matched == program.matches(e.graph)
-            assert not matched or program.matches(e.subgraph)
-            assert (witness is not None) == matched
-            assert set((witness or {}).values()) <= set(e.nodes)
-        held = [p for p, matched in zip(e.programs, e.matched, strict=True) if matched]
+        assert len(e.terms) <= 5
+        weights = [abs(term.weight) for term in e.terms]
+        assert weights == sorted(weights, reverse=True)
+        for term in e.terms:
+            assert term.program == model.programs_[term.column].program
+            assert bool(term.places) == term.program.matches(e.graph)
+            assert not term.places or term.program.matches(e.subgraph)
+            assert set((term.witness or {}).values()) <= set(e.nodes)
+        held = [term.program for term in e.terms if term.places]
         for node in e.nodes:
             rest = e.graph.subgraph([v for v in e.nodes if v != node])
             assert not all(p.matches(rest) for p in held)
@@ -64,8 +63,9 @@ def test_one_graph_and_a_list_and_again() -> None:
     alone = model.explain(TEST.graphs[2], seed=1)
     assert isinstance(alone, Explanation)
     assert alone.nodes == together[2].nodes
-    assert alone.indices == together[2].indices
-    assert alone.weights == pytest.approx(together[2].weights, rel=1e-9)
+    assert [term.column for term in alone.terms] == [term.column for term in together[2].terms]
+    weights = [term.weight for term in together[2].terms]
+    assert [term.weight for term in alone.terms] == pytest.approx(weights, rel=1e-9)
     assert model.explain(TEST.graphs[:4], seed=1) == together
     assert model.explain([]) == []
     assert explain(model, TEST[:2]) == explain(model, TEST.graphs[:2])
@@ -76,7 +76,7 @@ def test_a_model_that_is_fitted_again_is_explained_anew() -> None:
     before = model.explain(TEST.graphs[0])
     model.set_params(seed=5)
     model.fit(TRAIN, programs=motif_programs())
-    assert model.explain(TEST.graphs[0]).weights != before.weights
+    assert model.explain(TEST.graphs[0]).terms != before.terms
 
 
 def test_counterfactuals_flip_and_are_minimal() -> None:
@@ -172,7 +172,7 @@ def test_global_explanations() -> None:
 def test_a_global_explanation_without_labels_counts_predictions() -> None:
     model = motif_model()
     found = explain_model(model, TEST.graphs)
-    assert not found.labelled
+    assert not found.labeled
     assert "predicted graphs (" in found.describe()
     counts = {label: item.n_graphs for label, item in found.classes.items()}
     said = model.predict(TEST).tolist()
@@ -207,9 +207,9 @@ def test_a_cover_has_no_variants_and_nothing_that_is_not_needed() -> None:
 def test_models_that_count_are_explained_by_contributions_alone() -> None:
     model = motif_model(activation="count")
     found = model.explain(TEST.graphs[0])
-    assert found.added is not None
-    assert found.node_scores.sum() == pytest.approx(found.added)
-    assert found.absent == ()
+    assert found.contributions is not None
+    assert found.node_scores.sum() == pytest.approx(found.contributions.added)
+    assert found.contributions.absent == ()
     for technique in ("lime", "kernel_shap"):
         with pytest.raises(ExplanationError, match=f"technique '{technique}': .* counts matches"):
             model.explain(TEST.graphs[0], technique)
@@ -228,7 +228,7 @@ def test_to_json_and_back() -> None:
         ("[]", "expected an object of the format"),
         ("nonsense", "expected what to_json gives"),
         (json.dumps({**e.to_json(), "version": 1}), "expected version 2, got 1"),
-        (json.dumps({"format": "gdlnn-explanation", "version": 2}), "got no 'programs'"),
+        (json.dumps({"format": "gdlnn-explanation", "version": 2}), "got no 'quality'"),
         (json.dumps({**e.to_json(), "graph": 3}), "expected what to_json gives"),
     ):
         with pytest.raises(ExplanationError, match=message):
@@ -242,8 +242,8 @@ def test_graphs_that_are_out_of_the_ordinary() -> None:
     assert "No pattern speaks strongly for it" in empty.describe()
     assert empty.draw().startswith("<svg")
     many = model.explain(TEST.graphs[0], "lime", n_features=10_000)
-    assert len(many.programs) <= len(model.programs_)
-    assert len(many.programs) > 5
+    assert len(many.terms) <= len(model.programs_)
+    assert len(many.terms) > 5
     unnamed = Graph(TEST.graphs[0].node_features, TEST.graphs[0].edges)
     assert model.explain(unnamed).schema == model.schema_
 
@@ -266,5 +266,5 @@ def test_bad_input() -> None:
 
 def test_without_programs_there_is_no_subgraph() -> None:
     (found,) = motif_model().explain(TEST.graphs[:1], technique="lime")
-    empty = replace(found, programs=(), weights=(), matched=(), witnesses=(), indices=(), labels=(), nodes=())
-    assert empty.subgraph_line() == "No program matters here, so there is no subgraph."
+    empty = replace(found, terms=(), nodes=())
+    assert subgraph_line(empty) == "No program matters here, so there is no subgraph."

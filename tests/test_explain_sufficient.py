@@ -12,9 +12,8 @@ from gdlnn import Graph, load_model
 from gdlnn.errors import ExplanationError
 from gdlnn.explain import Lime, explain
 from gdlnn.explain.context import Attribution
-from gdlnn.explain.explainer import Explainer
+from gdlnn.explain.explainer import Explainer, make_technique
 from gdlnn.explain.subgraph import shrink
-from gdlnn.explain.techniques import make_technique
 from gdlnn.graphs.identity import canonical_order
 from golden.cases import model_file
 from reference.explain_models import motif_data, motif_model
@@ -52,18 +51,19 @@ def test_the_smallest_is_the_smallest_of_all_programs_that_are_enough(technique:
     n_single = 0
     for e, graph in zip(model.explain(TEST.graphs, technique, "smallest"), TEST.graphs, strict=True):
         alone = model.explain(graph, technique, "smallest")
-        assert (alone.indices, alone.nodes) == (e.indices, e.nodes)
-        assert all(e.matched)
+        assert alone.nodes == e.nodes
+        assert [term.column for term in alone.terms] == [term.column for term in e.terms]
+        assert all(term.places for term in e.terms)
         # Slow and obvious: every program that matches and speaks for the class, by itself.
         speaking = [column for column, weight in weights_of(model, graph, technique).items() if weight > 0]
         parts = [nodes_of(model, graph, [column]) for column in speaking]
         sizes = [len(nodes) for nodes in parts if says(model, graph, nodes) == e.prediction]
         if sizes:
             n_single += 1
-            assert len(e.programs) == 1
+            assert len(e.terms) == 1
             assert len(e.nodes) == min(sizes)
             assert says(model, graph, e.nodes) == e.prediction
-            assert e.nodes == nodes_of(model, graph, list(e.indices))
+            assert e.nodes == nodes_of(model, graph, [term.column for term in e.terms])
     assert n_single >= 10
 
 
@@ -84,7 +84,8 @@ def test_candidates_speak_for_the_class_however_heavy_the_others() -> None:
     matching = np.flatnonzero(model.transform([graph])[0]).tolist()
     weights = np.full(len(model.programs_), -1.0)
     weights[matching[-1]] = 0.5
-    assert explain(model, graph, Given(weights), "smallest").indices == (matching[-1],)
+    (term,) = explain(model, graph, Given(weights), "smallest").terms
+    assert term.column == matching[-1]
 
 
 def test_the_subgraph_that_is_returned_is_one_that_was_found_sufficient(
@@ -162,8 +163,9 @@ def test_programs_that_are_enough_only_together_are_named_together() -> None:
     assert says(model, graph, found.nodes) == found.prediction == model.classes_[1]
     table = model.transform([graph.subgraph(list(found.nodes))])[0]
     assert table[list(pair)].all()
-    for left_out in found.indices:  # each of them is needed
-        fewer = [c for c in found.indices if c != left_out]
+    columns = [term.column for term in found.terms]
+    for left_out in columns:  # each of them is needed
+        fewer = [c for c in columns if c != left_out]
         assert not fewer or says(model, graph, nodes_of(model, graph, fewer)) != found.prediction
 
 
@@ -172,14 +174,14 @@ def test_where_nothing_is_enough_the_heaviest_are_named() -> None:
     model.head_ = Both((0, 1))
     graph = next(g for g in TEST.graphs if not model.transform([g])[0, :2].all())
     found = explain(model, graph, "lime", "smallest", target=model.classes_[1])
-    assert 1 <= len(found.programs) <= 10
-    assert all(found.matched)
+    assert 1 <= len(found.terms) <= 10
+    assert all(term.places for term in found.terms)
 
 
 def test_a_graph_without_nodes_has_an_empty_explanation() -> None:
     found = explain(motif_model(), TEST.graphs[0].subgraph([]), n_features="smallest")
     assert found.is_empty
-    assert found.programs == ()
+    assert found.terms == ()
 
 
 @pytest.mark.parametrize("wrong", [0, 1.5, float("nan"), float("inf"), "few", None])

@@ -14,7 +14,7 @@ from gdlnn.errors import ExplanationError
 from gdlnn.explain import KernelShap, Lime
 from gdlnn.explain.context import Context
 from gdlnn.explain.contribution import Contribution
-from gdlnn.explain.techniques import make_technique
+from gdlnn.explain.explainer import make_technique
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from gdlnn import (
 from gdlnn.cli import main
 from gdlnn.drawing import write_text
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.results import KIND, Checkpoint
+from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
@@ -188,7 +188,7 @@ def test_converting_does_not_write_over_what_it_reads(
     ):
         before = (tmp_path / out).read_bytes()
         with pytest.raises(SystemExit) as end:
-            main(["datasets", "convert", str(tmp_path / data), str(tmp_path / out)])
+            main(["datasets", str(tmp_path / data), "-o", str(tmp_path / out)])
         assert end.value.code == code
         told = "would overwrite the input" in capsys.readouterr().err
         assert told == (code == 2) == ((tmp_path / out).read_bytes() == before)
@@ -255,7 +255,7 @@ COMMANDS = {
     ),
     "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),
     "explain": ("gdlnn.explain.explain", ["explain", "m.gdlnn", "d.gdlds", "--all"]),
-    "load": ("gdlnn.cli.mine.resolve_dataset", ["mine", "d.gdlds"]),
+    "load": ("gdlnn.datasets.resolve.resolve_dataset", ["mine", "d.gdlds"]),
 }
 
 
@@ -295,7 +295,7 @@ def test_a_signal_ends_a_command_in_order(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-CONVERT = ["datasets", "convert", "d.gdlds", "OUT"]
+CONVERT = ["datasets", "d.gdlds", "-o", "OUT"]
 EXPLAIN = ["explain", "m.gdlnn", "d.gdlds", "-o", "OUT"]
 OUTPUTS = [
     ("model.gdlnn", ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
@@ -309,9 +309,11 @@ OUTPUTS = [
     *((f"all{ending}", [*EXPLAIN, "--all"]) for ending in (".html", ".json")),
     *((f"global{ending}", [*EXPLAIN, "--global"]) for ending in (".html", ".json")),
     *((f"set{ending}", CONVERT) for ending in (".gdlds", ".jsonl")),
-    *((f"alerts{ending}", ["alerts", "t.gdlnn", "-o", "OUT"]) for ending in (".csv", ".json", ".smarts")),
-    ("alerts.pkl", ["alerts", "t.gdlnn", "-o", "null.csv", "--catalog", "OUT"]),
-    ("demo.html", ["demo", "--graphs", "40", "-q", "-o", "OUT"]),
+    *(
+        (f"alerts{ending}", ["alerts", "t.gdlnn", "-o", "OUT"])
+        for ending in (".csv", ".json", ".smarts", ".catalog")
+    ),
+    ("demo.html", ["demo", "synthetic:ba-2motifs:40", "-q", "-o", "OUT"]),
 ]
 
 
@@ -354,7 +356,7 @@ def test_mining_does_not_begin_where_nothing_can_be_written(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setattr("gdlnn.cli.mine.mine_programs", lambda *_, **__: pytest.fail("it began"))
+    monkeypatch.setattr("gdlnn.mining.mine", lambda *_, **__: pytest.fail("it began"))
     with pytest.raises(SystemExit) as end:
         main(["mine", str(files / "d.gdlds"), "-o", str(files / "p.gdl")])
     assert end.value.code == 2

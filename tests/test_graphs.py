@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, GraphError, Schema
+from gdlnn.graphs import Table
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.schema import label_codes
 
@@ -134,7 +135,7 @@ def test_subgraph_of_missing_nodes() -> None:
 def test_what_a_data_set_holds() -> None:
     schema = Schema((Feature("a"),))
     graphs = [Graph([[float(i)]], [], schema=schema) for i in range(4)]
-    data = GraphDataset(graphs, ["u", "v", "u", "v"], name="d", ids=list("abcd"))
+    data = GraphDataset(graphs, ["u", "v", "u", "v"], name="d", table=Table(ids=list("abcd")))
     assert len(data) == 4
     assert data.schema == schema
     assert data[1] is graphs[1]
@@ -154,10 +155,10 @@ def test_what_a_data_set_holds() -> None:
     ("graphs", "arguments", "message"),
     [
         ([PATH], {"y": [1, 2]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (2,)"),
-        ([PATH], {"ids": []}, "dataset 'd': ids: expected 1 entries, one per graph, got 0"),
+        ([PATH], {"table": Table(ids=[])}, "dataset 'd': ids: expected 1 entries, one per graph, got 0"),
         (
             [PATH],
-            {"node_masks": [np.ones(2, bool)]},
+            {"table": Table(node_masks=[np.ones(2, bool)])},
             "dataset 'd': graph 0: node_masks: expected 3 values, one per node, got 2",
         ),
         (

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz.targets import CUT, TARGETS, WORDS, seeds
+from fuzz.readers import CUT, PIECES, TARGETS, seeds
 from gdlnn import (
     DatasetError,
     GDLNNError,
@@ -28,8 +28,8 @@ from gdlnn import (
     make_ba_2motifs,
     mine,
 )
-from gdlnn.io import bounded_zip
-from gdlnn.io.bounded_zip import BadArchiveError, checked_archive, read_array, read_members
+from gdlnn.io import bounded
+from gdlnn.io.bounded import BadArchiveError, checked_archive, read_array, read_members
 from gdlnn.mining import program_text
 from reference.mining_cases import random_trees
 
@@ -90,7 +90,7 @@ def zipped(path: Path, content: dict[str, bytes], method: int = zipfile.ZIP_DEFL
 
 
 def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
+    monkeypatch.setattr(bounded, "FREE_BYTES", MB)
     bomb = zipped(tmp_path / "bomb", {"model.json": b"{}", "programs.json": bytes(60 * MB)})
     assert bomb.stat().st_size < MB // 4
     tracemalloc.start()
@@ -106,7 +106,7 @@ def test_bombs_are_refused_before_they_go_off(tmp_path: Path, monkeypatch: pytes
 def test_archives_that_are_read_bit_by_bit_are_checked_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_zip, "FREE_BYTES", MB)
+    monkeypatch.setattr(bounded, "FREE_BYTES", MB)
     with checked_archive(zipped(tmp_path / "fine", {"a": b"1" * 1000}), 2000) as archive:
         assert archive.read("a") == b"1" * 1000
     for content, most in (({"a": b"1" * 3000}, 2000), ({"a": bytes(20 * MB)}, 100 * MB)):
@@ -253,7 +253,7 @@ def test_a_set_of_programs_that_claims_too_much(monkeypatch: pytest.MonkeyPatch)
     assert huge != text
     with pytest.raises(MiningError, match="expected at most"):
         ProgramSet.from_text(huge, "p.gdl")
-    monkeypatch.setattr(program_text, "MAX_SUPPORTS", 11)
+    monkeypatch.setattr(program_text, "MAX_MATCHES", 11)
     with pytest.raises(MiningError, match="expected at most 11"):
         ProgramSet.from_text(text, "p.gdl")
 
@@ -294,7 +294,7 @@ edits = st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 40), st.binary(
 def damaged(target: str) -> st.SearchStrategy[bytes]:
     """Draw sound inputs with pieces replaced, and now and then mere bytes."""
     sound = seeds(target)
-    words = st.sampled_from([word.encode() for word in WORDS[target]])
+    words = st.sampled_from(PIECES)
 
     def change(seed: bytes, where: list[tuple[int, int, bytes]], word: bytes) -> bytes:
         for place, length, new in where:

@@ -21,7 +21,7 @@ from gdlnn import (
     neighbourhoods,
 )
 from gdlnn.mining.bags import bag_rows, n_bags
-from gdlnn.mining.neighbourhood_programs import smallest_of_equals
+from gdlnn.mining.program_set import matched_rows, smallest_of_equals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,23 +63,23 @@ def test_other_numbers_of_bags_are_refused(bags: Any) -> None:
 
 def test_supports_and_scores_are_counted_over_all_graphs() -> None:
     programs = mined(bags=3)
-    assert np.array_equal(programs.supports, match(programs.programs, MOTIFS))
+    assert np.array_equal(programs.supports.toarray(), match(programs.programs, MOTIFS))
     assert programs.info.n_graphs == len(MOTIFS)
     assert MOTIFS.y is not None
-    for item in programs:
-        right = int((item.support & (MOTIFS.y == item.label)).sum())
+    for item, rows in zip(programs, matched_rows(programs.supports), strict=True):
+        right = int((MOTIFS.y[rows] == item.label).sum())
         assert item.score == right / (item.n_matched + 0.1)
 
 
 def test_a_held_out_score_is_that_outside_the_bags_a_program_was_found_in() -> None:
     programs, bags = mined(bags=3), bag_rows(MOTIFS, 3, seed=0)
     assert MOTIFS.y is not None
-    for item in programs:
+    for item, column in zip(programs, programs.supports.toarray().T > 0, strict=True):
         scores = []
         for rows in bags:
             if not set(rows.tolist()) & set(item.targets.tolist()):
                 continue
-            outside = item.support.copy()
+            outside = column.copy()
             outside[rows] = False
             scores.append((outside & (MOTIFS.y == item.label)).sum() / (outside.sum() + 0.1))
         assert item.held_out_score == pytest.approx(np.mean(scores))
@@ -126,7 +126,7 @@ def test_wrong_parameters_of_neighbourhoods_are_named(options: dict[str, Any], w
 
 def test_of_programs_that_match_the_same_graphs_the_smallest_takes_the_place_of_the_first() -> None:
     found = neighbourhoods(MOTIFS, radius=2)
-    small = found[0]
-    large = small.replace(program=max(found.programs, key=lambda program: len(program.nodes)))
-    kept = smallest_of_equals([large, found[1], small])
-    assert [item.program for item in kept] == [small.program, found[1].program]
+    large = max(found.programs, key=lambda program: len(program.nodes))
+    programs = [large, *found.programs[:2]]
+    assert smallest_of_equals(programs, found.supports[:, [0, 1, 0]]) == [2, 1]
+    assert smallest_of_equals(programs, found.supports[:, [0, 1, 2]]) == [0, 1, 2]

@@ -106,7 +106,7 @@ def test_an_early_end_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> Non
     found = mine(MANY)
     assert found.stopped_by == "time limit"
     assert 0 < found.stats.tasks < 400
-    assert np.array_equal(match(found.programs, MANY), found.supports)
+    assert np.array_equal(match(found.programs, MANY), found.supports.toarray())
     monkeypatch.undo()
     rows = np.unique(np.concatenate([item.targets for item in found]))
     assert list(found) == list(mine(MANY, targets=rows))
@@ -220,7 +220,7 @@ def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as
     found = mine(data, ignore=("noise", "stereo"), progress=False)
     assert {i.intervals[1] for p in found.programs for i in p.nodes if i.intervals} <= {(-np.inf, np.inf)}
     assert {i.intervals[1] for p in found.programs for i in p.edges if i.intervals} <= {(-np.inf, np.inf)}
-    assert np.array_equal(match(found.programs, data), found.supports)
+    assert np.array_equal(match(found.programs, data), found.supports.toarray())
     assert all(found.programs[i] == found.programs[i].canonical() for i in range(len(found)))
     assert found.info.fingerprint == mine(data, progress=False).info.fingerprint
     with pytest.raises(MiningError, match=r"ignore: expected features out of kind, noise, .*, got 'colour'"):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gdlnn import GraphDataset, MiningError, mine
-from gdlnn.mining.results import KIND, Checkpoint
+from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.mining_cases import random_trees
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ def mutag(data_dir: Path) -> GraphDataset:
 def recount(programs: ProgramSet, dataset: GraphDataset) -> None:
     y, epsilon = np.asarray(dataset.y), programs.info.settings["epsilon"]
     table = match(programs.programs, dataset)
-    assert np.array_equal(table, programs.supports)
+    assert np.array_equal(table, programs.supports.toarray())
     for item, column in zip(programs, table.T, strict=True):
         assert item.complete
         assert item.score == (column & (y == item.label)).sum() / (column.sum() + epsilon)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from gdlnn import Graph, GraphDataset, Program, mine
 from gdlnn.matching import GraphSet, match
-from gdlnn.mining.descents import LocalRun, MiningData
+from gdlnn.mining.descents import MiningData, Task, run_here
+from gdlnn.mining.program_text import format_rows
 from gdlnn.mining.settings import Nominal, Settings, Strategy
-from gdlnn.mining.supports import parse_rows
-from gdlnn.mining.tasks import Task
 from reference import mining as reference
 from reference.mining_cases import MiningCase, large_case, mining_case
 
 if TYPE_CHECKING:
-    from gdlnn.mining.results import TaskResult
+    from gdlnn.mining.descents import TaskResult
 
 BATCHES = 10
 CASES = 15
@@ -37,8 +37,8 @@ def mined(case: MiningCase, tasks: list[Task], strategy: Strategy, nominal: Nomi
     settings = Settings(case.epsilon, strategy, case.connected, nominal=nominal)
     schema = None if nominal == "interval" else case.schema
     data = MiningData(case.graphs, case.dataset.y.astype("int32"), max(case.y) + 1, schema)  # type: ignore[union-attr]
-    run = LocalRun(data, settings, tasks, range(len(tasks)), 1)
-    return {result.task: result for batch in run.results() for result in batch}
+    batches = run_here(data, settings, dict(enumerate(tasks)), 1)
+    return {result.task: result for batch in batches for result in batch}
 
 
 def check(case: MiningCase, strategy: Strategy, data: reference.Data, target: int | None = None) -> None:
@@ -56,7 +56,7 @@ def check(case: MiningCase, strategy: Strategy, data: reference.Data, target: in
         where = f"{strategy}, {nominal}, target {task.graph}, nodes {nodes}\n{case}"
         assert got.program == expected.program.canonical(directed=directed), where
         assert got.score == expected.score, where
-        assert tuple(parse_rows(got.support, len(case.graphs)).tolist()) == expected.support, where
+        assert got.support == format_rows(np.flatnonzero(expected.support)), where
         assert got.mutations == expected.steps, where
 
 
@@ -127,9 +127,10 @@ def test_the_running_example(
 ) -> None:
     programs = mine(figure_1(), epsilon=1, connected=connected, targets=[2])
     assert len(programs) == 1
-    (found,) = programs.for_target(2)
+    (found,) = programs
+    assert found.targets.tolist() == [2]
     assert found.program == Program.parse(text).canonical(directed=True)
     assert found.label == 1
     assert found.score == score
-    assert found.support.tolist() == support
+    assert (programs.supports.toarray()[:, 0] > 0).tolist() == support
     assert found.steps == steps

@@ -10,9 +10,9 @@ import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, MinedProgram, MiningError, Program, ProgramSet, Schema, mine
 from gdlnn.matching import match
-from gdlnn.mining.program_set import SetInfo
+from gdlnn.mining.descents import choose_targets
+from gdlnn.mining.program_set import SetInfo, support_matrix
 from gdlnn.mining.settings import MOST_TARGETS
-from gdlnn.mining.tasks import choose_targets
 from reference.mining_cases import random_trees
 from reference.random_cases import renumbered
 
@@ -30,10 +30,17 @@ def programs() -> ProgramSet:
 def recount(programs: ProgramSet, dataset: GraphDataset, epsilon: float = 0.1) -> None:
     """Check every score and support against `match`."""
     y = np.asarray(dataset.y)
-    for item, column in zip(programs, match(programs.programs, dataset).T, strict=True):
+    table = match(programs.programs, dataset)
+    assert np.array_equal(programs.supports.toarray(), table)
+    for item, column in zip(programs, table.T, strict=True):
         assert item.complete
-        assert np.array_equal(item.support, column)
+        assert item.n_matched == column.sum()
         assert item.score == (column & (y == item.label)).sum() / (column.sum() + epsilon)
+
+
+def for_target(programs: ProgramSet, row: int) -> list[int]:
+    """Return the columns of the programs mined from a graph."""
+    return [column for column, item in enumerate(programs) if row in item.targets]
 
 
 def test_scores_and_supports_are_what_match_counts(programs: ProgramSet) -> None:
@@ -44,12 +51,9 @@ def test_every_target_has_its_program(programs: ProgramSet) -> None:
     assert programs.complete
     assert {int(row) for item in programs for row in item.targets} == set(range(len(TREES)))
     for row in range(len(TREES)):
-        (item,) = programs.for_target(row)
-        assert item.label == np.asarray(TREES.y)[row]
-        assert item.support[row]
-    assert programs.for_target(-1) == programs.for_target(39)
-    with pytest.raises(IndexError, match="expected a row from 0 to 39, got 40"):
-        programs.for_target(40)
+        (column,) = for_target(programs, row)
+        assert programs[column].label == np.asarray(TREES.y)[row]
+        assert programs.supports[row, column]
 
 
 def test_programs_are_canonical_and_merged(programs: ProgramSet) -> None:
@@ -103,11 +107,11 @@ def test_each_component_of_a_target_gives_a_program() -> None:
     empty = Graph(np.zeros((0, 1)), [])
     dataset = GraphDataset([ions, other, empty], [0, 1, 0])
     found = mine(dataset)
-    assert len(found.for_target(0)) == 2
-    assert found.for_target(2) == []  # nothing to start from
+    assert len(for_target(found, 0)) == 2
+    assert for_target(found, 2) == []  # nothing to start from
     assert found.complete
     whole = mine(dataset, connected=False)
-    assert len(whole.for_target(0)) == 1
+    assert len(for_target(whole, 0)) == 1
 
 
 def test_isomorphic_targets_of_one_label_are_mined_once() -> None:
@@ -127,12 +131,11 @@ def test_isomorphic_targets_of_one_label_are_mined_once() -> None:
 def made(scores: list[tuple[str, float, int]]) -> ProgramSet:
     """Return a set with these labels, scores and sizes of support."""
     items = [
-        MinedProgram(
-            Program([(f"x{i}", None)]), label, score, np.arange(20) < support, np.array([i]), steps=1
-        )
-        for i, (label, score, support) in enumerate(scores)
+        MinedProgram(Program([(f"x{i}", None)]), label, score, n_matched, np.array([i]), steps=1)
+        for i, (label, score, n_matched) in enumerate(scores)
     ]
-    return ProgramSet(items, SetInfo(20, (("a", 5), ("b", 15)), False, 0, 0, {}, 20))
+    supports = support_matrix([np.arange(n_matched) for _, _, n_matched in scores], 20)
+    return ProgramSet(items, supports, SetInfo(20, (("a", 5), ("b", 15)), False, 0, 0, {}, 20))
 
 
 def test_top_ranks_by_score_then_support_then_target() -> None:
@@ -203,7 +206,7 @@ def test_a_schema_is_kept_and_gives_words() -> None:
     text = found.to_text()
     assert ProgramSet.from_text(text).schema == schema
     assert len(re.findall(r"^// .*contain", text, re.MULTILINE)) == len(found)
-    assert "yes" in found.describe()
+    assert "yes" in found.summary()
 
 
 def test_a_file_reads_as_plain_gdl(programs: ProgramSet) -> None:
@@ -218,7 +221,7 @@ def test_a_file_reads_as_plain_gdl(programs: ProgramSet) -> None:
     ("find", "put", "message"),
     [
         ("// gdlnn programs ", "// ", "x.gdl, line 1: expected '// gdlnn programs ' and JSON"),
-        ('"n_graphs": 40', '"graphs": 40', "a missing entry: 'n_graphs'"),
+        ('"n_graphs": 40', '"graphs": 40', "n_graphs: expected int, got None"),
         ('{"format": 1', '{"format": 9', "expected format 1, got 9"),
         ('{"format"', '["format"', "expected the data of the set as JSON"),
         ("score: ", "points: ", "program 'p1': score: expected float or int, got None"),

@@ -122,9 +122,8 @@ def test_a_rare_class_gets_a_threshold_that_the_file_keeps(tmp_path: Path) -> No
     assert (again.calibration_, again.decision_) == (model.calibration_, model.decision_)
     assert np.array_equal(again.predict_proba(data), model.predict_proba(data))
     assert np.array_equal(again.predict(data), model.predict(data))
-    spread = again.uncertainty(again.represent(data))
-    assert spread is not None
-    assert ((spread >= 0) & (spread <= 0.5)).all()
+    spread = again.represent(data).uncertainty
+    assert all(one is not None and 0 <= one <= 0.5 for one in spread)
 
 
 def test_weights_of_rows_reach_the_calibration() -> None:

@@ -156,8 +156,8 @@ def test_the_strongest_programs_speak_for_their_class(fitted: GDLNNClassifier, m
     strong = strongest_programs(fitted, 3)
     assert len(strong) == 3
     assert strong[0].strength >= strong[1].strength >= strong[2].strength > 0
-    support = strong[0].mined.support
-    labels = np.asarray(motifs.y)[:40][support]
+    matched = fitted.programs_.supports.toarray()[:, strong[0].column] > 0
+    labels = np.asarray(motifs.y)[:40][matched]
     assert (labels == strong[0].label).mean() > 0.5
 
 

@@ -11,7 +11,7 @@ import pytest
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles
 from gdlnn.errors import ModelError
 from gdlnn.model import domain as domain_module
-from gdlnn.model.domain import Domain, Usual
+from gdlnn.model.domain import Domain, Limits
 from reference.models import quick
 from reference.server_models import MOLECULES
 
@@ -94,7 +94,7 @@ def test_elements_and_shapes_of_no_drug_lie_outside(model: GDLNNClassifier) -> N
 
 
 def test_a_value_between_the_limits_is_at_the_edge() -> None:
-    usual = Usual.of(np.linspace(0, 1, 101))
+    usual = Limits.of(np.linspace(0, 1, 101))
     assert usual == pytest.approx((0.05, 0.01))
     assert [usual.judge(value) for value in (0.06, 0.05, 0.03, 0.01, 0.005)] == [
         *("inside", "inside", "edge", "edge", "outside")
@@ -105,7 +105,7 @@ def test_many_training_graphs_are_compared_by_some_of_them(
     data: GraphDataset, model: GDLNNClassifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(domain_module, "MOST_REFERENCES", 20)
-    some = Domain.of(data[:60], model.programs_, model.seen_values_)
+    some = Domain.of(data[:60], model.programs_, model.training_values_)
     matches = model.represent(data[60:]).matches
     few = [where.similarity for where in some.judge(data.graphs[60:], matches)]
     every = [where.similarity for where in model.domain(data[60:])]
@@ -144,7 +144,7 @@ def test_a_scorecard_need_not_match_everything(data: GraphDataset) -> None:
 
 def test_damaged_entries_are_refused(model: GDLNNClassifier) -> None:
     entry = json.loads(json.dumps(model.domain_.to_json()))
-    given = model.programs_, model.seen_values_, model.schema_
+    given = model.programs_, model.training_values_, model.schema_
     again = Domain.from_json(entry, *given)
     assert again.to_json() == model.domain_.to_json()
     for change in ({"columns": [[99], []]}, {"surroundings": entry["surroundings"][::-1]}):

@@ -18,7 +18,7 @@ from gdlnn import (
     ModelError,
     load_model,
 )
-from gdlnn.graphs import interop
+from gdlnn.graphs import Origin, Table, interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
 
@@ -128,9 +128,8 @@ def test_a_frame_is_not_a_column(model: GDLNNClassifier) -> None:
 
 def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
     graphs = [MoleculeReader().graph(Chem.MolFromSmiles(text), name=text) for text in SMILES]
-    data = GraphDataset(
-        graphs, LABELS, smiles=SMILES, columns={"note": ["<b>"] * 36}, reading=MoleculeReader()
-    )
+    table = Table(smiles=SMILES, columns={"note": ["<b>"] * 36})
+    data = GraphDataset(graphs, LABELS, table=table, origin=Origin(reading=MoleculeReader()))
     frame = data.to_frame()
     assert list(frame.columns) == ["id", "smiles", "label", "nodes", "edges", "note"]
     assert frame.label.tolist() == LABELS
@@ -168,12 +167,12 @@ def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
     from gdlnn import ProgramSet
 
     alerts = find_alerts(model, most=None)
-    assert all(alert.training is not None and alert.training.ratio > 1 for alert in alerts)
+    assert all(alert.training.odds_ratio()[0] > 1 for alert in alerts)
     first, second = (alert.column for alert in alerts[:2])
-    items = list(model.programs_)
-    items[second] = items[second].replace(_support=items[first]._support, n_matched=items[first].n_matched)
+    columns = list(range(len(model.programs_)))
+    columns[second] = first
     same = copy.copy(model)
-    same.programs_ = ProgramSet(items, model.programs_.info)
+    same.programs_ = ProgramSet(model.programs_, model.programs_.supports[:, columns], model.programs_.info)
     fewer = find_alerts(same, most=None)
     assert len(fewer) == len(alerts) - 1
     assert (fewer[0].column, fewer[0].programs) == (first, alerts[0].programs + 1)

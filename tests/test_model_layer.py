@@ -87,9 +87,8 @@ def test_it_works_in_a_pipeline_and_clones(motifs: GraphDataset) -> None:
         (lambda: GDLTransformer(PROGRAMS, "sometimes").fit([PATH]), "activation: expected one of exists"),  # type: ignore[arg-type]
         (lambda: GDLTransformer().fit([PATH]), "programs: expected a ProgramSet"),
         (lambda: GDLTransformer([3]).fit([PATH]), "programs: item 0: expected a program, got int"),  # type: ignore[list-item]
-        (lambda: GDLTransformer(PROGRAMS).fit([PATH]).transform(PATH), "got one Graph"),
         (lambda: GDLTransformer(PROGRAMS).fit([PATH]).transform([PATH, 3]), "item 1: expected a Graph"),
-        (lambda: GDLTransformer(PROGRAMS).fit(7), "expected a list of graphs or a GraphDataset, got int"),
+        (lambda: GDLTransformer(PROGRAMS).fit(7), "a list of graphs or a GraphDataset, got int"),
     ],
 )
 def test_errors_say_what_was_expected(call: object, words: str) -> None:

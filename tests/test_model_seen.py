@@ -13,9 +13,9 @@ from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles
 from gdlnn.errors import DatasetError, ModelError
 from gdlnn.graphs.interop import to_networkx
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.io.bounded_zip import read_members, write_members
+from gdlnn.io.bounded import read_members, write_members
 from gdlnn.model import load_model
-from gdlnn.model.seen import SeenGraphs
+from gdlnn.model.training_graphs import TrainingGraphs
 from gdlnn.report import ReportOptions, build_report
 from gdlnn.report.build import render_report
 from reference.random_cases import random_graph, random_shape, renumbered
@@ -44,12 +44,12 @@ def test_seen_is_isomorphic_to_a_training_graph(seed: int) -> None:
     shape = random_shape(rng)._replace(n_values=2)
     graphs = [random_graph(rng, shape, max_nodes=4) for _ in range(60)]
     train = GraphDataset(graphs[:30])
-    seen = SeenGraphs.of(train, GraphDataset(graphs[30:35]))
-    assert seen.contains([renumbered(rng, graph) for graph in graphs[:35]]).all()
+    trained = TrainingGraphs.of(train, GraphDataset(graphs[30:35]))
+    assert trained.contains([renumbered(rng, graph) for graph in graphs[:35]]).all()
     expected = [any(same(graph, known) for known in graphs[:35]) for graph in graphs]
-    assert seen.contains(graphs).tolist() == expected, f"seed {seed}"
-    again = SeenGraphs.from_json(
-        json.loads(json.dumps(seen.to_json())), None, (shape.n_node_features, shape.n_edge_features)
+    assert trained.contains(graphs).tolist() == expected, f"seed {seed}"
+    again = TrainingGraphs.from_json(
+        json.loads(json.dumps(trained.to_json())), None, (shape.n_node_features, shape.n_edge_features)
     )
     assert again.contains(graphs).tolist() == expected
     assert [bool(again.contains([graph])[0]) for graph in graphs] == expected
@@ -58,8 +58,8 @@ def test_seen_is_isomorphic_to_a_training_graph(seed: int) -> None:
 def test_graphs_that_refinement_cannot_tell_apart_are_told_apart() -> None:
     hexagon = Graph(np.zeros((6, 1)), [(i, (i + 1) % 6) for i in range(6)])
     triangles = Graph(np.zeros((6, 1)), [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
-    seen = SeenGraphs.of(GraphDataset([hexagon]))
-    assert seen.contains([hexagon, triangles]).tolist() == [True, False]
+    trained = TrainingGraphs.of(GraphDataset([hexagon]))
+    assert trained.contains([hexagon, triangles]).tolist() == [True, False]
 
 
 def test_a_molecule_is_seen_however_it_is_written() -> None:
@@ -71,8 +71,8 @@ def test_a_molecule_is_seen_however_it_is_written() -> None:
             reader.graph(Chem.MolFromSmiles(smiles))
             for smiles in ("C[C@H](N)C(=O)O", "OC(=O)[C@@H](N)C", "NCC(=O)O", "C[C@H](N)C(=O)[O-]")
         ]
-        seen = SeenGraphs.of(GraphDataset(graphs[:1], schema=reader.schema()))
-        assert seen.contains(graphs).tolist() == [True, True, False, False]
+        trained = TrainingGraphs.of(GraphDataset(graphs[:1], schema=reader.schema()))
+        assert trained.contains(graphs).tolist() == [True, True, False, False]
 
 
 @pytest.fixture(scope="module")

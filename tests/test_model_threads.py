@@ -89,7 +89,7 @@ def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> Non
         with joblib.parallel_config("threading", n_jobs=2):
             answers = list(stream_predictions([model], batches))
         assert state_of_the_process() == before
-        labels = [one.label for answer in answers for one in answer.predictions[0]]
+        labels = [one.label for rows in answers for _, (one,) in rows]
         assert labels == model.predict(MOTIFS).tolist()
     finally:
         torch.set_num_threads(threads)

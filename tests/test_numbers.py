@@ -25,7 +25,7 @@ from gdlnn import (
 )
 from gdlnn.datasets import load_jsonl, load_smiles
 from gdlnn.graphs.labels import parse_labels
-from gdlnn.io.bounded_zip import read_members, write_members
+from gdlnn.io.bounded import read_members, write_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,13 +34,12 @@ def last_lines(screen: io.StringIO) -> list[list[str]]:
     ("style", "shown"),
     [
         ("steps", ["work", "3/4", "0:00:0", "so far"]),
-        ("bytes", ["work", "3/4 bytes"]),
         ("rows", ["work", "0:00:0", "so far"]),
     ],
 )
 def test_styles(style: Style, shown: list[str], screen: io.StringIO) -> None:
     with progress_bar("work", 9, style=style, completed=1) as update:
-        update(total=4, says="so far")
+        update(total=4, text="so far")
         update(advance=2)
     drawn = screen.getvalue()
     for text in shown:
@@ -52,7 +51,7 @@ def test_styles(style: Style, shown: list[str], screen: io.StringIO) -> None:
 
 def test_nothing_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
     with progress_bar("work", 3) as update, stages(), stage("one"):
-        update(advance=1, says="one")
+        update(advance=1, text="one")
         stage_done(1, 2)
     assert capfd.readouterr() == ("", "")
 

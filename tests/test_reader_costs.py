@@ -14,10 +14,10 @@ import pytest
 
 from gdlnn import mine
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
-from gdlnn.graphs import molecule_limits
-from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
-from gdlnn.io.bounded_json import loads
-from gdlnn.mining.supports import Support, format_rows, parse_rows
+from gdlnn.graphs import chem
+from gdlnn.graphs.chem import record_problem, smiles_problem
+from gdlnn.io.bounded import loads
+from gdlnn.mining.program_text import format_rows, parse_rows
 from reference.hostile_tables import hostile_parquet, hostile_sheets
 from reference.large_molecules import bipartite, ladder, smiles_of, straight, v2000, v3000
 from reference.mining_cases import random_trees
@@ -121,8 +121,8 @@ def test_memory_is_in_proportion_to_what_a_file_holds(tmp_path: Path) -> None:
                 if cost.memory > most or not cost.end.startswith(("read", "refused"))}  # fmt: skip
     assert not too_much, too_much
     refused = {name for name, cost in costs.items() if cost.end != "read"}
-    assert {"features", "model of empty objects"} <= refused
-    assert {"supports", "lines of graphs", "small programs", "one large program"}.isdisjoint(refused)
+    assert {"features", "supports", "model of empty objects"} <= refused
+    assert {"lines of graphs", "small programs", "one large program"}.isdisjoint(refused)
 
 
 @pytest.mark.long
@@ -193,7 +193,7 @@ def test_rings_are_counted_as_rdkit_counts_them(monkeypatch: pytest.MonkeyPatch)
         molecule = Chem.MolFromSmiles(text)
         n_rings = len(Chem.GetSSSR(molecule))
         for most in (n_rings, n_rings - 1):
-            monkeypatch.setattr(molecule_limits, "MAX_RINGS", most)
+            monkeypatch.setattr(chem, "MAX_RINGS", most)
             expected = "" if most == n_rings else f"expected at most {most} rings, got {n_rings}"
             if most < 0:
                 continue
@@ -209,15 +209,8 @@ def test_supports_are_what_they_were_before(n_cases: float) -> None:
     rng = np.random.default_rng(3)
     for _ in range(int(300 * n_cases)):
         n = int(rng.integers(0, 300))
-        mask = rng.random(n) < rng.choice([0.0, 0.01, 0.5, 0.99, 1.0])
-        support = Support.of(mask)
-        text = format_rows(np.flatnonzero(mask))
-        assert Support.parse(text, n) == support
-        assert support.n_matched == mask.sum()
-        np.testing.assert_array_equal(support.mask(), mask)
-        np.testing.assert_array_equal(parse_rows(text, n), mask)
-        other = Support.of(rng.random(n) < 0.5)
-        assert (support.key == other.key) == np.array_equal(support.mask(), other.mask())
+        rows = np.flatnonzero(rng.random(n) < rng.choice([0.0, 0.01, 0.5, 0.99, 1.0]))
+        np.testing.assert_array_equal(parse_rows(format_rows(rows), n), rows)
 
 
 @pytest.mark.parametrize(

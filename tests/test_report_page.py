@@ -8,12 +8,14 @@ import json
 import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from gdlnn import GraphDataset
 from gdlnn.errors import DatasetError
+from gdlnn.explain import contribution
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
 from gdlnn.report.summary import summary
 from reference.report_models import HOSTILE, molecules, motifs, three_classes
@@ -146,7 +148,7 @@ def test_variants_are_in_one_card_and_no_program_in_two(
 ) -> None:
     model, test = fitted
     rows = {row["index"]: row for row in report["programs"]}
-    table = model.programs_.sparse_supports().toarray() > 0
+    table = model.programs_.supports.toarray() > 0
     named = [index for pattern in report["patterns"] for index in pattern["programs"]]
     assert len(named) == len(set(named))
     heads = [pattern["programs"][0] for pattern in report["patterns"]]
@@ -184,16 +186,12 @@ def test_sure_is_three_times_the_odds_of_the_threshold(
     probability: float, threshold: float, domain: Any, truth: int, group: str
 ) -> None:
     from gdlnn import Graph
-    from gdlnn.explain import Explanation
+    from gdlnn.explain.explanation import Explanation, Method
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.report.build import group_of
 
-    none: tuple[Any, ...] = ()
-    e = Explanation(
-        *(Graph([[1.0]], []), 1, probability, 1, probability, none, none, none, none, none, none, none),
-        technique="none",
-        threshold=threshold,
-    )
+    graph, method = Graph([[1.0]], []), Method("none")
+    e = Explanation(graph, 1, probability, 1, probability, (), (), method, threshold=threshold)
     assert group_of(e, truth, DomainAnswer(domain, "", None, None)) == group
 
 
@@ -245,7 +243,9 @@ def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
 
 def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:
     model, test = fitted
-    report = build_report(model, test, ReportOptions(max_graphs=3, max_counterfactuals=0))
+    with patch.object(contribution, "_integrated", wraps=contribution._integrated) as computed:
+        report = build_report(model, test, ReportOptions(max_graphs=3, max_counterfactuals=0))
+    assert computed.call_count == 1  # contributions serve all parts of a report
     assert len(report["graphs"]) == 3
     assert report["performance"]["n"] == len(test)
 

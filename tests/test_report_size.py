@@ -24,7 +24,7 @@ def test_a_report_of_400_molecules_and_a_full_table(data_dir: Path) -> None:
     data = load_dataset("BBBP", data_dir, download=False)
     model = quick(epsilon=1, targets=[*range(15)], pooled=False).fit(data[:150])
     others = data[300:400]
-    unseen = [row for row, seen in enumerate(model.represent(others).seen) if not seen]
+    unseen = [row for row, known in enumerate(model.represent(others).in_training) if not known]
     report = build_report(model, others.take(unseen[:80]), ReportOptions(max_counterfactuals=0))
     page, programs, graphs = render_report(report), report["programs"], report["graphs"]
     assert len(programs) >= 10

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pytest
 
-from gdlnn.cli.options import Technique
+from gdlnn.cli.explain import Technique
 from gdlnn.explain import DEFAULT_TECHNIQUE, TECHNIQUES, explain_model
 from gdlnn.matching import ProgramPlan
 from gdlnn.report import ReportOptions, build_report
@@ -98,4 +98,4 @@ def test_techniques_have_one_registry_and_one_default() -> None:
     named = option.help.rstrip(".").replace(" or ", ", ").split(", ")
     assert set(named) == set(TECHNIQUES)
     made = motif_model().explain(TEST.graphs[0])
-    assert made.technique == DEFAULT_TECHNIQUE
+    assert made.method.technique == DEFAULT_TECHNIQUE

@@ -18,7 +18,7 @@ from gdlnn.server.limits import Limits
 from gdlnn.server.reading import Reader
 from reference.models import quick
 from reference.report_models import three_classes
-from reference.server_models import MOLECULES, molecules_file, motifs_file
+from reference.server_models import MOLECULES, check_answer, molecules_file, motifs_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,8 +145,10 @@ def test_an_explanation_is_that_of_the_model(
         expected = model.explain(data.graphs[row], n_features=4)
         assert answer["prediction"] == expected.prediction
         assert answer["probability"] == pytest.approx(expected.probability)
-        assert [p["index"] for p in answer["programs"]] == list(expected.indices)
-        assert [p["weight"] for p in answer["programs"]] == pytest.approx(list(expected.weights))
+        assert [p["index"] for p in answer["programs"]] == [term.column for term in expected.terms]
+        assert [p["weight"] for p in answer["programs"]] == pytest.approx(
+            [term.weight for term in expected.terms]
+        )
         assert answer["nodes"] == list(expected.nodes)
         assert answer["n_nodes"] == answer["n_shown"] == data.graphs[row].n_nodes
         assert "class='pic molecule'" in answer["picture"]
@@ -226,8 +228,8 @@ def test_graphs_of_a_file(motifs: tuple[TestClient, Any, GraphDataset], tmp_path
 
 def test_a_model_of_graphs_says_what_it_expects(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
     client, model, _ = motifs
-    told = client.get("/model").json()
-    expects = told["expects"]
+    described = client.get("/model").json()
+    expects = described["expects"]
     assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl", "dataset"], False)
     assert len(expects["node_features"]) == model.programs_.info.n_node_features
     assert expects["in_words"].startswith("Graphs, undirected, as JSON: nodes with ")
@@ -369,20 +371,20 @@ def test_a_server_answers_under_its_addresses_and_its_own_names() -> None:
 
 def test_the_model_is_described(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
     model = load_model(molecules[0])
-    told = client.get("/model").json()
-    assert told["name"] == "molecules"
-    assert told["n_programs"] == len(model.programs_)
-    assert told["expects"]["smiles"] is True
-    assert told["limits"]["nodes"] == 60
-    assert [c["label"] for c in told["classes"]] == ["no", "yes"]
-    assert len(told["programs"]) == min(10, len(model.programs_))
-    for example in told["examples"]:
+    described = client.get("/model").json()
+    assert described["name"] == "molecules"
+    assert described["n_programs"] == len(model.programs_)
+    assert described["expects"]["smiles"] is True
+    assert described["limits"]["nodes"] == 60
+    assert [c["label"] for c in described["classes"]] == ["no", "yes"]
+    assert len(described["programs"]) == min(10, len(model.programs_))
+    for example in described["examples"]:
         assert client.post("/explain", json={"smiles": example["smiles"]}).status_code == 200
 
 
 def test_health(client: TestClient) -> None:
-    told = client.get("/health").json()
-    assert (told["status"], told["workers"], told["replaced"]) == ("ok", 1, 0)
+    described = client.get("/health").json()
+    assert (described["status"], described["workers"], described["replaced"]) == ("ok", 1, 0)
 
 
 def test_nothing_comes_from_elsewhere(client: TestClient) -> None:
@@ -408,11 +410,11 @@ def test_the_page_of_the_api_tells_every_route(client: TestClient) -> None:
 
 
 def test_answers_are_as_the_document_says(client: TestClient) -> None:
-    from gdlnn.server import bodies
-
-    bodies.ModelAnswer.model_validate(client.get("/model").json())
-    bodies.PredictAnswer.model_validate(client.post("/predict", json={"smiles": ["CCO", "("]}).json())
-    bodies.ExplainAnswer.model_validate(client.post("/explain", json={"smiles": "Nc1ccccc1"}).json())
+    check_answer(client, "Model", client.get("/model").json())
+    check_answer(client, "Health", client.get("/health").json())
+    check_answer(client, "Error", client.post("/predict", json={}).json())
+    check_answer(client, "Predict", client.post("/predict", json={"smiles": ["CCO", "("]}).json())
+    check_answer(client, "Explain", client.post("/explain", json={"smiles": "Nc1ccccc1"}).json())
 
 
 def test_a_model_that_is_none_is_told(tmp_path: Path) -> None:
@@ -437,6 +439,6 @@ def test_molecules_are_read_as_in_training_and_structure_is_computed() -> None:
     asked = {"nodes": [[0.0]] * plain[0].n_nodes, "edges": plain[0].edges.tolist()}
     answers = Answers({"": model}, Limits())
     assert [feature["name"] for feature in answers.describe()["expects"]["node_features"]] == ["colour"]
-    (said,) = answers.predict(json.dumps({"graphs": [asked]}).encode())["rows"]
-    assert said["error"] is None
-    assert said["probabilities"] == model.predict_proba([plain[0]])[0].tolist()
+    (row,) = answers.predict(json.dumps({"graphs": [asked]}).encode())["rows"]
+    assert row["error"] is None
+    assert row["probabilities"] == model.predict_proba([plain[0]])[0].tolist()

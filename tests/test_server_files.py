@@ -18,7 +18,7 @@ from gdlnn.errors import ModelError, ServerError
 from gdlnn.graphs import Feature, Schema
 from gdlnn.model.model_folder import load_models
 from reference.models import quick
-from reference.server_models import MOLECULES, molecules_file, motifs_file
+from reference.server_models import MOLECULES, check_answer, molecules_file, motifs_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ pytest.importorskip("httpx2")
 pytest.importorskip("rdkit")
 from fastapi.testclient import TestClient
 
-from gdlnn.server import bodies, make_app
+from gdlnn.server import make_app
 from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
 
@@ -58,7 +58,7 @@ def text_of(delimiter: str = ",") -> str:
 def sent(client: TestClient, content: bytes, **options: str) -> dict[str, Any]:
     answer = client.post("/predict/file", params=options, content=content)
     assert answer.status_code == 200, answer.text
-    bodies.PredictAnswer.model_validate(answer.json())
+    check_answer(client, "Predict", answer.json())
     return dict(answer.json())
 
 
@@ -73,15 +73,19 @@ def csv_of(answer: dict[str, Any]) -> list[dict[str, str]]:
 
 def cell(row: dict[str, Any], column: dict[str, Any]) -> str:
     name = row["name"] if row["error"] is None else ""
-    own = {"row": row["row"], "id": name, "smiles": row["smiles"], "reason": row["error"]}
+    each = row["predictions"].values() if "predictions" in row else [row]
+    reasons = ["in the training set"] * any(one.get("seen") for one in each)
+    reasons += [one["domain_reason"] for one in each if one.get("domain_reason")]
+    reason = row["error"] or "; ".join(dict.fromkeys(reasons))
+    own = {"row": row["row"], "id": name, "smiles": row["smiles"], "reason": reason}
     if column["model"] is None:
         value = own[column["value"]]
     else:
-        said = row["predictions"][column["model"]] if "predictions" in row else row
-        value = said.get(column["value"])
+        found = row["predictions"][column["model"]] if "predictions" in row else row
+        value = found.get(column["value"])
         value = value[column["code"]] if column["code"] is not None and value is not None else value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if isinstance(value, float):
+        value = float(f"{value:.4g}")
     return "" if value is None else str(value)
 
 
@@ -108,7 +112,7 @@ def test_every_form_gives_the_table_that_predict_writes(
     if kind != "smi" and kind != "sdf":
         assert list(ours[0])[:5] == ["SMILES", "name", "label", "row", "smiles"]
         assert ours[0]["name"] == "café"
-        assert {"gdlnn_label", "uncertainty", "domain"} < set(ours[0])
+        assert {"prediction", "probability", "domain"} < set(ours[0])
 
 
 def write(path: Path, kind: str) -> None:
@@ -248,13 +252,13 @@ def labels(folder: Path) -> Iterator[TestClient]:
 
 def test_a_folder_predicts_every_label(labels: TestClient, folder: Path) -> None:
     answer = labels.post("/predict", json={"smiles": ["CCCO", "C(", "CCCN"]}).json()
-    bodies.PredictAnswer.model_validate(answer)
+    check_answer(labels, "Predict", answer)
     assert [item["model"] for item in answer["models"]] == ["has O", "N"]
     for place, row in ((0, "CCCO"), (2, "CCCN")):
         for label, model in load_models(folder).items():
-            said = answer["rows"][place]["predictions"][label]
-            assert said["label"] == model.predict([row]).tolist()[0]
-            assert said["probability"] == pytest.approx(model.predict_proba([row]).max(), abs=1e-6)
+            found = answer["rows"][place]["predictions"][label]
+            assert found["label"] == model.predict([row]).tolist()[0]
+            assert found["probability"] == pytest.approx(model.predict_proba([row]).max(), abs=1e-6)
     assert answer["rows"][1]["error"] == "not a SMILES"
     assert "label" not in answer["rows"][0]
 
@@ -268,10 +272,10 @@ def test_a_folder_gives_the_table_that_predict_writes(
 
 
 def test_a_label_of_a_folder_is_explained(labels: TestClient) -> None:
-    told = labels.get("/model").json()
-    bodies.ModelAnswer.model_validate(told)
-    assert [(item["model"], len(item["classes"])) for item in told["models"]] == [("has O", 2), ("N", 2)]
-    assert told["name"] == "models"
+    described = labels.get("/model").json()
+    check_answer(labels, "Model", described)
+    assert [(item["model"], len(item["classes"])) for item in described["models"]] == [("has O", 2), ("N", 2)]
+    assert described["name"] == "models"
     found = labels.post("/explain", json={"smiles": "CCCN", "model": "N"}).json()
     assert found["class_name"] == "yes"
     refused = labels.post("/explain", json={"smiles": "CCCN"})

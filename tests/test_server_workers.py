@@ -26,8 +26,8 @@ pytest.importorskip("psutil")
 from pebble import ProcessExpired
 
 from gdlnn.server import workers
+from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
-from gdlnn.server.reading import Reader
 
 
 def test_a_request_gets_so_much_memory_and_no_more(served_model: Path) -> None:
@@ -55,11 +55,11 @@ def test_a_worker_without_memory_ends_and_the_client_learns_why(
     codes: list[int] = []
     monkeypatch.setattr(workers, "_answers", Full())
     monkeypatch.setattr(os, "_exit", codes.append)
-    workers.answer_in_worker("predict", b"", {})
+    workers.answer_in_worker("predict", [b""], {})
     pool = workers.WorkerPool(served_model)
     for code, status in ((codes[0], 503), (-9, 500)):
         ended = ProcessExpired("ended", code=code)  # type: ignore[no-untyped-call]
-        assert pool._refusal(ended).status == status
+        assert pool._refusal(ended)[0] == status
 
 
 def test_a_full_disk_and_other_failures_have_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +68,8 @@ def test_a_full_disk_and_other_failures_have_a_status(monkeypatch: pytest.Monkey
             raise OSError(int(body), os.strerror(int(body)))
 
     monkeypatch.setattr(workers, "_answers", Failing())
-    assert workers.answer_in_worker("predict", b"28", {})[0] == 507
-    assert workers.answer_in_worker("predict", b"5", {})[0] == 500
+    assert workers.answer_in_worker("predict", [b"28"], {})[0][0] == 507
+    assert workers.answer_in_worker("predict", [b"5"], {})[0][0] == 500
 
 
 def test_a_model_that_is_replaced_does_not_change_a_running_server(
@@ -146,7 +146,66 @@ def test_a_server_needs_a_worker(tmp_path: Path) -> None:
         workers.WorkerPool(tmp_path, n_workers=0)
 
 
-def test_a_request_has_only_so_many_graphs() -> None:
+def test_predictions_that_are_answered_together_fail_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model(Path(__file__).parent / "golden" / "bbbp-scorecard.gdlnn")
-    with pytest.raises(ServerError, match="at most 1 graphs in one request, got 2"):
-        Reader(model, Limits(batch=1)).sent({"smiles": ["C", "CC"]})
+    monkeypatch.setattr(workers, "_answers", Answers({"": model}, Limits(batch=1)))
+    bodies = [json.dumps({"smiles": smiles}).encode() for smiles in ("CCO", ["C", "CC"], "C(", "Nc1ccccc1")]
+    for some in (bodies, bodies[2:]):
+        together = workers.answer_in_worker("predict", some, {})
+        assert together == [workers.answer_in_worker("predict", [body], {})[0] for body in some]
+    assert [status for status, _ in workers.answer_in_worker("predict", bodies, {})] == [200, 422, 200, 200]
+
+
+class FakeWorker:
+    """A worker without a process, which fails if it is asked something bad."""
+
+    def __init__(self, settings: Any) -> None:
+        self.pool, self.active, self.asked = self, False, list[list[bytes]]()
+
+    async def start(self) -> bytes:
+        self.active = True
+        return b"{}"
+
+    async def end(self) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self.active = False
+
+    async def run(self, _: float, __: Any, do: str, bodies: list[bytes], ___: Any) -> list[tuple[int, bytes]]:
+        self.asked.append(bodies)
+        await asyncio.sleep(0.01)
+        if b"bad" in bodies:
+            raise TimeoutError
+        return [(200, body) for body in bodies]
+
+
+class FakeRequest:
+    def __init__(self, body: bytes) -> None:
+        self.scope = {"body": body}
+
+    async def is_disconnected(self) -> bool:
+        return self.scope["body"] == b"gone"
+
+
+def test_small_predictions_that_wait_are_answered_together(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(workers, "_Worker", FakeWorker)
+    (tmp_path / "model.gdlnn").touch()
+
+    async def run() -> None:
+        pool = workers.WorkerPool(tmp_path / "model.gdlnn", Limits(seconds=0.3), n_workers=1)
+        await pool.start()
+        worker: Any = pool._workers[0]
+        large = b"x" * (workers.SMALL_BYTES + 1)
+        questions: list[Any] = [FakeRequest(body) for body in (b"a", b"bad", b"b", b"gone", large, b"c")]
+        asking = [pool.ask(question, "predict") for question in questions]
+        found = await asyncio.gather(*asking, return_exceptions=True)
+        assert [found[i] for i in (0, 2, 4, 5)] == [b"a", b"b", large, b"c"]
+        assert "expected an answer within 0.3 s" in str(found[1])
+        assert worker.asked == [[b"a", b"bad", b"b"], [b"a"], [b"bad"], [b"b"], [large], [b"c"]]
+        assert (pool.n_replaced, pool.n_ready, pool.n_waiting) == (2, 1, 0)
+        await pool.stop()
+
+    asyncio.run(run())

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, load_smiles, mine, neighbourhoods
-from gdlnn.cli.options import not_in_smarts
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
-from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import GraphDataset, Table
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, MoleculeReader, molecule_graph
 from gdlnn.matching import match
 from reference import server_models
@@ -211,7 +210,7 @@ def test_programs_of_bbbp_without_what_smarts_has_no_words_for(data_dir: Path) -
     mined = mine(train, targets=range(40), ignore=NOT_IN_SMARTS, progress=False)
     assert share_said_exactly(mined, data) >= 0.8
     # What was hidden while mining makes no difference to what the programs match.
-    assert np.array_equal(match(mined.programs, train), mined.supports)
+    assert np.array_equal(match(mined.programs, train), mined.supports.toarray())
     assert mined.info.settings["ignore"] == list(NOT_IN_SMARTS)
 
 
@@ -262,7 +261,9 @@ def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
     assert data.smiles is not None
     assert data.y is not None
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in data.smiles[::step]]
-    return GraphDataset(graphs, data.y[::step], MOLECULE_SCHEMA, name, smiles=data.smiles[::step])
+    return GraphDataset(
+        graphs, data.y[::step], MOLECULE_SCHEMA, name, table=Table(smiles=data.smiles[::step])
+    )
 
 
 @pytest.mark.data
@@ -334,5 +335,6 @@ def random_part(graph: Graph, rng: np.random.Generator) -> Program:
 
 def test_features_that_smarts_cannot_express_are_named() -> None:
     data = load_smiles(server_models.MOLECULES, label="active", features="ogb")
-    assert set(not_in_smarts(data)) == set(NOT_IN_SMARTS)
+    assert data.schema is not None
+    assert {feature.name for feature in (*data.schema.node, *data.schema.edge)} > set(NOT_IN_SMARTS)
     assert MoleculeReader.of_schema(data.schema) == MoleculeReader("ogb")

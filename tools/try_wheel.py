@@ -88,8 +88,8 @@ def try_graphs(environment: Environment, version: str, folder: Path) -> None:
     used, place, *_ = environment.run("python", "-I", "-c", GRAPHS).split()
     if used != version or not Path(place).is_relative_to(folder):
         sys.exit(f"expected gdlnn {version} of the environment, got {used} in {place}")
-    environment.run("gdlnn", "demo", "--graphs", "60", "-o", "demo.html")
-    environment.run("gdlnn", "datasets", "convert", "synthetic:ba-2motifs:40", "motifs")
+    environment.run("gdlnn", "demo", "synthetic:ba-2motifs:60", "-o", "demo.html")
+    environment.run("gdlnn", "datasets", "synthetic:ba-2motifs:40", "-o", "motifs.jsonl")
 
 
 def try_molecules(environment: Environment, wheel: Path) -> None:

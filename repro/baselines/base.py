@@ -18,7 +18,7 @@ from gdlnn.model.inputs import (
     GraphsLike,
     Validation,
     as_graphs,
-    as_labelled,
+    as_labeled,
     check_features,
     training_and_validation,
 )
@@ -47,7 +47,7 @@ class Baseline(GraphEstimator):
         The validation set is for early stopping: a fraction of the training graphs, ``(graphs, y)`` or a
         dataset. It is not trained on.
         """
-        data = as_labelled(X, y)
+        data = as_labeled(X, y)
         if not len(data):
             raise ModelError("fit: expected at least one graph, got none")
         train, val = training_and_validation(data, validation, self.validation_fraction, self.seed)

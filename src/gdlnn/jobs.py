@@ -39,7 +39,7 @@ def has_processes() -> bool:
 
 def run_jobs(
     job: Callable[..., Result], value: Any, items: Iterable[tuple[Any, ...]], *, ordered: bool = True
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Yield ``job(value, *item)`` for every item; without joblib's processes, run in this one.
 
     Parameters

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, overload
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.arrays import GraphSet, offsets_of
 from gdlnn.graphs.structure import fill_structure
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -73,6 +77,7 @@ def _raise_unknown(unknown: BoolArray, step_budget: int | None) -> None:
     )
 
 
+@dataclass(frozen=True)
 class Matches:
     """Which programs match which graphs, by graph.
 
@@ -86,17 +91,11 @@ class Matches:
         Number of programs that were matched.
     """
 
-    def __init__(
-        self,
-        start: IntArray,
-        programs: npt.NDArray[np.int32],
-        unknown_start: IntArray,
-        unknown: npt.NDArray[np.int32],
-        n_programs: int,
-    ) -> None:
-        self.start, self.programs = start, programs
-        self.unknown_start, self.unknown = unknown_start, unknown
-        self.n_programs = n_programs
+    start: IntArray
+    programs: npt.NDArray[np.int32]
+    unknown_start: IntArray
+    unknown: npt.NDArray[np.int32]
+    n_programs: int
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -110,43 +109,25 @@ class Matches:
         """Return the programs that match a graph."""
         return self.programs[self.start[graph] : self.start[graph + 1]]
 
-    def by_program(self) -> list[IntArray]:
-        """Return the graphs that each program matches, sorted."""
-        order = np.argsort(self.programs, kind="stable")
-        rows = _rows(self.start)[order]
-        cuts = np.cumsum(np.bincount(self.programs, minlength=self.n_programs))[:-1]
-        return list(np.split(rows, cuts)) if self.n_programs else []
+    def matrix(self) -> csr_array:
+        """Return graphs × programs as a sparse matrix with ones where a program matches."""
+        from scipy.sparse import csr_array
 
-    def supports(self) -> Iterator[tuple[BoolArray, bool]]:
-        """Yield for each program which graphs it matches, and whether all of these answers are known."""
-        unknown = set(self.unknown.tolist())
-        for column, rows in enumerate(self.by_program()):
-            support = np.zeros(len(self), dtype=bool)
-            support[rows] = True
-            yield support, column not in unknown
+        ones = np.ones(len(self.programs), dtype=np.float32)
+        return csr_array((ones, self.programs, self.start), shape=(len(self), self.n_programs))
 
     def table(self) -> BoolArray:
         """Return graphs × programs: where a program matches."""
-        table = np.zeros((len(self), self.n_programs), dtype=bool)
-        table[_rows(self.start), self.programs] = True
-        return table
-
-    def features(self) -> npt.NDArray[np.float64]:
-        """Return graphs × programs: 1 where a program matches, else 0."""
-        table = np.zeros((len(self), self.n_programs))
-        table[_rows(self.start), self.programs] = 1.0
-        return table
+        return self._filled(self.start, self.programs)
 
     def unknown_table(self) -> BoolArray:
         """Return graphs × programs: where the answer is unknown."""
+        return self._filled(self.unknown_start, self.unknown)
+
+    def _filled(self, start: IntArray, programs: npt.NDArray[np.int32]) -> BoolArray:
         table = np.zeros((len(self), self.n_programs), dtype=bool)
-        table[_rows(self.unknown_start), self.unknown] = True
+        table[np.repeat(np.arange(len(self)), np.diff(start)), programs] = True
         return table
-
-
-def _rows(start: IntArray) -> npt.NDArray[np.intp]:
-    """Return the graph of each entry of a list by graph."""
-    return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
 class Witnesses(NamedTuple):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-Style = Literal["steps", "bytes", "rows"]
+Style = Literal["steps", "rows"]
 _SHOWN: ContextVar[Progress | None] = ContextVar("_SHOWN", default=None)
 _STAGE: ContextVar[Callable[..., None] | None] = ContextVar("_STAGE", default=None)
 
@@ -33,9 +33,7 @@ def progress_bar(
     *,
     style: Style = "steps",
     completed: int = 0,
-    says: str = "",
     wanted: bool = True,
-    transient: bool = False,
 ) -> Iterator[Callable[..., None]]:
     """Show a bar where someone can see it move, for as long as the context lasts.
 
@@ -46,28 +44,24 @@ def progress_bar(
     total, completed
         Number of steps, if known, and how many are done already.
     style
-        "steps" shows a bar and the number of steps, "bytes" sizes and speed, "rows" a spinner.
-    says
-        Text next to the bar.
+        "steps" shows a bar and the number of steps, "rows" a spinner.
     wanted
         False shows nothing.
-    transient
-        Remove the bar at the end.
 
     Yields
     ------
-    A function that moves the bar, with any of the keywords `completed`, `advance`, `total` and `says`.
+    A function that moves the bar, with any of the keywords `completed`, `advance`, `total` and `text`.
     """
     outer = _SHOWN.get()
-    with _shown(style, wanted=wanted, transient=transient) as bars:
+    with _shown(style, wanted=wanted) as bars:
         if bars is None:
-            yield _ignore
+            yield lambda **_: None
             return
-        task = bars.add_task(printable(name), total=total, completed=completed, says=printable(says))
+        task = bars.add_task(printable(name), total=total, completed=completed, text="")
 
         def update(**changes: Any) -> None:
-            if "says" in changes:
-                changes["says"] = printable(changes["says"])
+            if "text" in changes:
+                changes["text"] = printable(changes["text"])
             bars.update(task, **changes)
 
         try:
@@ -91,7 +85,7 @@ def stage(name: str) -> Iterator[None]:
     if bars is None:
         yield
         return
-    task = bars.add_task(printable(name), total=None, says="")
+    task = bars.add_task(printable(name), total=None, text="")
     token = _STAGE.set(partial(bars.update, task))
     try:
         yield
@@ -115,7 +109,7 @@ def stage_done(done: float, total: float) -> None:
 
 
 @contextmanager
-def _shown(style: Style, *, wanted: bool, transient: bool = False) -> Iterator[Progress | None]:
+def _shown(style: Style, *, wanted: bool) -> Iterator[Progress | None]:
     """Give the bars to draw in: those already shown, or new ones; None if nothing is to be shown."""
     outer = _SHOWN.get()
     console = _console() if wanted and outer is None else None
@@ -124,7 +118,7 @@ def _shown(style: Style, *, wanted: bool, transient: bool = False) -> Iterator[P
         return
     from rich.progress import Progress
 
-    with Progress(*_columns(style), console=console, transient=transient) as bars:
+    with Progress(*_columns(style), console=console) as bars:
         token = _SHOWN.set(bars)
         try:
             yield bars
@@ -135,18 +129,12 @@ def _shown(style: Style, *, wanted: bool, transient: bool = False) -> Iterator[P
 def _columns(style: Style) -> tuple[Any, ...]:
     from rich import progress as rich
 
-    name, says = (  # without markup: a name may have brackets
-        rich.TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[says]}")
+    name, text = (  # without markup: a name may have brackets
+        rich.TextColumn(column, markup=False) for column in ("{task.description}", "{task.fields[text]}")
     )
-    if style == "bytes":
-        return name, rich.BarColumn(), rich.DownloadColumn(), rich.TransferSpeedColumn()
     if style == "rows":
-        return rich.SpinnerColumn(), name, rich.TimeElapsedColumn(), says
-    return name, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), says
-
-
-def _ignore(**_: Any) -> None:
-    """Show nothing."""
+        return rich.SpinnerColumn(), name, rich.TimeElapsedColumn(), text
+    return name, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), text
 
 
 def _console() -> Console | None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gdlnn import GraphDataset, Program
-from gdlnn.explain import Explanation
+from gdlnn.explain.explanation import Contributions, Explanation, Method, Term
 from gdlnn.explain.pictures import explanation_page
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.report import ReportOptions, build_report, render_report
@@ -84,11 +84,11 @@ def nitro_file(folder: Path) -> Path:
     )
     witness = program.find(graph)
     assert witness is not None
-    e = Explanation(
-        graph, "yes", 0.394, "yes", 0.394, (program,), (0.9,), (True,), (witness,), (0,), ("yes",),
-        tuple(sorted(witness.values())), "contribution", baseline_probability=0.12, prior=0.2, added=1.4,
-        scores=(0.0,) * 7 + (0.6, 0.5, 0.3), threshold=0.31,
-    )  # fmt: skip
+    terms = (Term(program, 0.9, (), 0, "yes").at(witness),)
+    scores, edge_scores = (0.0,) * 7 + (0.6, 0.5, 0.3), (0.0,) * graph.n_edges
+    added = Contributions(0.12, 0.2, 1.4, 0.0, scores, edge_scores)
+    nodes, method = tuple(sorted(witness.values())), Method("contribution")
+    e = Explanation(graph, "yes", 0.394, "yes", 0.394, terms, nodes, method, added, threshold=0.31)
     return written(folder, "nitro.html", explanation_page([e]))
 
 

@@ -1,43 +1,33 @@
-"""Commands that are killed at random times and started again: ``python -m fuzz.kills N [SEED [COMMAND …]]``.
+"""Commands that are killed at random times and started again: ``python -m fuzz.kills N [SEED]`` in tests/.
 
-Run it in tests/. Each command is killed with SIGKILL until it ends by itself. Its output must then have the
-bytes of a run that was left alone; in between, nothing may be half-written and nothing printed may be a
-traceback.
+Each command is killed with SIGKILL until it ends by itself. Its output must then have the bytes of a run that
+was left alone; in between, nothing may be half-written and nothing printed may be a traceback.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 
 from gdlnn import make_ba_2motifs
 from reference.models import quick
 
 RUN = "from gdlnn.cli import main; main()"
-COMMANDS: dict[str, list[str]] = {
-    "mine": ["mine", "d.gdlds", "--part", "all", "-q", "-o", "out.gdl", "--checkpoint", "run"],
-    "train": [
-        *("train", "d.gdlds", "--split", "random", "--epsilon", "0.1", "--head", "linear", "-q"),
-        *("-o", "out.gdlnn", "--checkpoint", "run"),
-    ],
-    "predict": ["predict", "m.gdlnn", "many.gdlds", "-o", "out.csv"],
-    "explain": ["explain", "m.gdlnn", "some.gdlds", "--all", "-o", "out.json"],
-}  # fmt: skip
+MINING = ("--checkpoint", "run", "-q")
+COMMANDS = {
+    "out.gdl": ("mine", "d.gdlds", "--part", "all", *MINING),
+    "out.gdlnn": ("train", "d.gdlds", "--split", "random", "--epsilon", "0.1", "--head", "linear", *MINING),
+    "out.csv": ("predict", "m.gdlnn", "many.gdlds"),
+    "out.json": ("explain", "m.gdlnn", "some.gdlds", "--all"),
+}
 MOST_KILLS = 11
 """Kills of one command before it is left alone."""
-
-
-def output(folder: Path, words: list[str]) -> bytes | None:
-    """Return what a command has written, or None."""
-    path = folder / words[words.index("-o") + 1]
-    return path.read_bytes() if path.exists() else None
 
 
 def prepare(folder: Path) -> None:
@@ -50,71 +40,47 @@ def prepare(folder: Path) -> None:
     quick().fit(motifs[:30]).save(folder / "m.gdlnn")
 
 
-def start(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
-    """Start a command in a folder."""
-    command = [sys.executable, "-c", RUN, *words]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-
-def run_alone(folder: Path, words: list[str]) -> tuple[bytes, float]:
-    """Run a command to its end; return its output and how many seconds it took."""
-    begin = time.monotonic()
-    process = start(folder, words)
-    said = process.communicate()[1]
-    assert process.returncode == 0, said.decode()
-    found = output(folder, words)
-    assert found is not None
-    return found, time.monotonic() - begin
-
-
-def run_killed(
-    folder: Path, words: list[str], expected: bytes, seconds: float, rng: random.Random
-) -> list[float]:
-    """Run a command until it ends by itself; return after how many seconds it was killed each time."""
-    kills: list[float] = []
-    while True:
-        process = start(folder, words)
-        patience = None if len(kills) == MOST_KILLS else rng.uniform(0.2, 1.3) * seconds
+def run(folder: Path, output: str, seconds: float | None = None) -> bytes | None:
+    """Run a command, and kill it after some seconds; return its output, or None if it was killed."""
+    command = [sys.executable, "-c", RUN, *COMMANDS[output], "-o", output]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            said = process.communicate(timeout=patience)[1]
+            errors = process.communicate(timeout=seconds)[1]
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            said = process.communicate()[1]
-            kills.append(patience or 0.0)
-        assert b"Traceback" not in said, said.decode()
-        found = output(folder, words)
-        if process.returncode == 0:
-            assert found == expected, f"{words[0]}: other bytes"
-            return kills
-        assert process.returncode == -signal.SIGKILL, said.decode()
-        assert found in (None, expected), f"{words[0]}: half a file"
+            process.kill()
+            errors = process.communicate()[1]
+    assert b"Traceback" not in errors, errors.decode()
+    assert process.returncode in (0, -9), errors.decode()
+    return (folder / output).read_bytes() if process.returncode == 0 else None
 
 
 def main(words: list[str]) -> None:
     """Kill the commands in turn until there were enough kills."""
-    wanted, seed = (int(words[0]) if words else 100), (int(words[1]) if len(words) > 1 else 0)
-    names = words[2:] or list(COMMANDS)
-    rng, kills, runs = random.Random(seed), Counter[str](), Counter[str]()
+    wanted, seed = (*map(int, words), *(100, 0)[len(words) :])
+    rng, n_kills = random.Random(seed), 0
     with tempfile.TemporaryDirectory() as name:
-        source = Path(name) / "source"
+        source, folder = Path(name) / "source", Path(name) / "run"
         prepare(source)
-        alone = {}
-        for command in names:
-            folder = Path(shutil.copytree(source, Path(name) / f"alone-{command}"))
-            alone[command] = run_alone(folder, COMMANDS[command])
-            print(f"{command}: {alone[command][1]:.1f} s left alone", flush=True)
-        while kills.total() < wanted:
-            command = names[runs.total() % len(names)]
-            folder = Path(shutil.copytree(source, Path(name) / f"{command}-{runs.total()}"))
-            after = run_killed(folder, COMMANDS[command], *alone[command], rng)
-            kills[command] += len(after)
-            runs[command] += 1
-            at = " ".join(f"{one:.1f}" for one in after) or "never"
-            print(f"{command}: killed at {at} s, equal bytes; {kills.total()} kills so far", flush=True)
+        alone: dict[str, tuple[bytes | None, float]] = {}
+        for output in COMMANDS:
+            shutil.copytree(source, folder)
+            begin = time.monotonic()
+            alone[output] = run(folder, output), time.monotonic() - begin
             shutil.rmtree(folder)
-    for command in names:
-        print(f"{command:9} {kills[command]:4} kills, {runs[command]:3} runs: the bytes of a run alone")
-    print(f"{kills.total()} kills, seed {seed}")
+        for output in itertools.cycle(COMMANDS):
+            expected, seconds = alone[output]
+            shutil.copytree(source, folder)
+            for _ in range(MOST_KILLS):
+                found = run(folder, output, rng.uniform(0.2, 1.3) * seconds)
+                if found is not None:
+                    break
+                n_kills += 1
+                assert not (folder / output).exists() or (folder / output).read_bytes() == expected
+            assert (found or run(folder, output)) == expected, f"{output}: other bytes"
+            shutil.rmtree(folder)
+            print(f"{output}: equal bytes; {n_kills} kills of seed {seed} so far", flush=True)
+            if n_kills >= wanted:
+                return
 
 
 if __name__ == "__main__":

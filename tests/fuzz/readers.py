@@ -1,15 +1,44 @@
-"""Crafted files for every reader: ``python -m fuzz.readers FILES SEED`` in tests/ counts how they end."""
+"""Crafted files for every reader: ``python -m fuzz.readers FILES SEED`` in tests/ counts how they end.
+
+Each reader is a function of bytes: it returns "read" or "refused", all else is a bug.
+
+A reader may refuse its input with an error of the package, and nothing else. What it accepts must be usable:
+numbers are finite, a program reads back as itself, a model predicts.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from fuzz.targets import TARGETS, seeds
+import numpy as np
+
+import gdlnn
+from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
+from gdlnn.explain import Explanation
+from reference.hostile_tables import SHEET_MEMBERS, sheet_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+CUT = b"\xff\x00\xff"
+"""Between the files of a folder, or the members of an archive, in the bytes of one input."""
+TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
+TU_GRAPHS = (b"1, 2\n2, 1\n3, 4\n4, 3\n", b"1\n1\n2\n2\n", b"1\n-1\n", b"0\n1\n0\n2\n", b"1\n1\n0\n0\n")
+PROGRAM = b'program p {label: 1, score: 0.5, name: "a"}\nnode x <[1, 2.5], [-inf, inf]>\nnode y // words\n'
+MODEL = Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
+MOTIFS = gdlnn.make_ba_2motifs(6, seed=0)
+
 
 PIECES = (
     b"", b"nan", b"NaN", b"Infinity", b"1e39", b"1e308", b"-1", b"0", b"1_0", b"99999999999999999999", b"\0",
@@ -18,43 +47,185 @@ PIECES = (
 )  # fmt: skip
 
 
+def use(found: Any) -> None:
+    """Use what was read."""
+    if isinstance(found, gdlnn.GraphDataset):
+        assert found.y is None or len(found.y) == len(found)
+        numbers = [m for graph in found.graphs[:5] for m in (graph.node_features, graph.edge_features)]
+        numbers += [found.y] if found.y is not None and found.y.dtype.kind == "f" else []
+        assert all(np.isfinite(matrix).all() for matrix in numbers)
+    elif isinstance(found, gdlnn.ProgramSet):
+        assert gdlnn.ProgramSet.from_text(found.to_text()) == found
+    elif hasattr(found, "predict_proba") and found.programs_.info.n_node_features <= 200:  # else it is slow
+        assert np.isfinite(found.predict_proba([_graph_for(found)])).all()
+
+
+def _graph_for(model: Any) -> gdlnn.Graph:
+    info = model.programs_.info
+    nodes, edges = np.ones((3, info.n_node_features)), np.ones((2, info.n_edge_features))
+    return gdlnn.Graph(nodes, [(0, 1), (1, 2)], edges, directed=info.directed)
+
+
+def reader(read: Callable[[Path], Any], name: str, members: Sequence[str] = ()) -> Callable[[bytes], str]:
+    """Return a reader of bytes, which are in a file while they are read; without a suffix, in a folder."""
+
+    def of_bytes(data: bytes) -> str:
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / name
+            if name == "TOY":
+                path.mkdir()
+                for suffix, content in zip(TU_FILES, data.split(CUT), strict=False):
+                    (path / f"{name}_{suffix}.txt").write_bytes(content)
+            else:
+                path.write_bytes(archive(data, members) if members else data)
+            try:
+                use(read(path))
+            except gdlnn.GDLNNError as error:
+                return "refused" if "\x1b" not in str(error) else "a message that moves the cursor"
+        return "read"
+
+    return of_bytes
+
+
+def _active(path: Path) -> gdlnn.GraphDataset:
+    return load_smiles(path, label="active", min_classes=1)
+
+
+def _parse(path: Path) -> None:
+    for named in gdlnn.parse_programs(path.read_bytes().decode("utf-8", "surrogateescape")):
+        assert gdlnn.Program.parse(str(named.program)) == named.program
+
+
+def _mine(path: Path | None = None) -> gdlnn.ProgramSet:
+    return gdlnn.mine(MOTIFS, checkpoint=path, targets=range(3))
+
+
+def archive(data: bytes, names: Sequence[str]) -> bytes:
+    """Return a zip file: the bytes themselves, or sound members with the content that the bytes give.
+
+    A fuzzer that has to get the checksums of a zip file right would never come to what is inside.
+    """
+    if data[:2] == b"PK" or CUT not in data:
+        return data
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, content in zip(names, data.split(CUT), strict=False):
+            file.writestr(name, content)
+    return buffer.getvalue()
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    """Return the members of an archive by name."""
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def _written(write: Callable[[Path], Any]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder) / "file")
+        return (Path(folder) / "file").read_bytes()
+
+
+TARGETS: dict[str, Callable[[bytes], str]] = {
+    "model": reader(gdlnn.load_model, "m.gdlnn", list(members(MODEL.read_bytes()))),
+    "dataset": reader(gdlnn.GraphDataset.load, "d.gdlds", list(members(_written(MOTIFS.save)))),
+    "programs": reader(gdlnn.ProgramSet.load, "p.gdl"),
+    "gdl": reader(_parse, "p.gdl"),
+    "tu": reader(lambda path: gdlnn.load_tu(path, min_classes=1), "TOY"),
+    "jsonl": reader(load_jsonl, "g.jsonl"),
+    "table": reader(_active, "t.csv"),
+    "xlsx": reader(_active, "t.xlsx", SHEET_MEMBERS),
+    "parquet": reader(_active, "t.parquet"),
+    "sdf": reader(load_sdf, "m.sdf"),
+    "explanation": reader(lambda path: Explanation.from_json(path.read_bytes()), "e.json"),
+    "checkpoint": reader(_mine, "run"),
+}
+
+
+def _explained() -> bytes:
+    model = gdlnn.load_model(MODEL)
+    return json.dumps(model.explain([_graph_for(model)])[0].to_json()).encode()
+
+
+def _table() -> list[list[str]]:
+    """Return a small table of SMILES with its header."""
+    return [line.split(",") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()[:12]]
+
+
+def _parquet(compression: str) -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    header, *rows = _table()
+    table = pyarrow.table(list(map(list, zip(*rows, strict=True))), header)
+    return _written(lambda path: parquet.write_table(table, path, compression=compression))
+
+
+def _sdf(v3000: bool) -> bytes:
+    from rdkit import Chem
+
+    blocks = (Chem.MolToMolBlock(Chem.MolFromSmiles(s), forceV3000=v3000) for s in ("CCO", "c1ccccc1N"))
+    return "".join(f"{block}>  <active>\n1\n\n$$$$\n" for block in blocks).encode()
+
+
+SOUND: dict[str, Callable[[], list[bytes]]] = {
+    "model": lambda: [MODEL.read_bytes()],
+    "dataset": lambda: [_written(MOTIFS.save)],
+    "programs": lambda: [_mine().to_text().encode()],
+    "gdl": lambda: [PROGRAM + b"edge (x, y) <[1, 1]> /* more */\n", b"node x"],
+    "tu": lambda: [CUT.join((*TU_GRAPHS, b"1.5\n2\n3\n4\n")), CUT.join(TU_GRAPHS[:3])],
+    "jsonl": lambda: [_written(lambda path: save_jsonl(MOTIFS, path)), b'{"nodes": [1], "edges": []}\n'],
+    "table": lambda: ["\n".join(map(",".join, _table())).encode(), b'active;smiles\n"1";C[N+](C)C\n'],
+    "xlsx": lambda: [sheet_of(_table())],
+    "parquet": lambda: [_parquet("snappy"), _parquet("none")],
+    "sdf": lambda: [_sdf(False), _sdf(True)],
+    "explanation": lambda: [_explained()],
+    "checkpoint": lambda: [_written(_mine)],
+}
+
+
+@cache
+def sound_files(target: str) -> list[bytes]:
+    """Return files that a reader reads."""
+    return SOUND[target]()
+
+
+def seeds(target: str) -> list[bytes]:
+    """Return sound inputs of a target; of an archive also its members, for `archive` to pack."""
+    files = sound_files(target)
+    return files + [CUT.join(members(data).values()) for data in files if data[:2] == b"PK"]
+
+
 def crafted(rng: random.Random, data: bytes) -> bytes:
-    """Return a file with a few pieces cut, doubled, moved or replaced."""
-    changed = bytearray(data)
+    """Return a file with a few pieces replaced, inserted, moved, or cut off at the end."""
     for _ in range(rng.randint(1, 5)):
-        at, length = rng.randrange(len(changed) + 1), rng.choice((0, 1, 2, 5, 20, 200))
-        kind = rng.randrange(5)
-        if kind == 0:
-            changed[at : at + length] = rng.choice(PIECES)
-        elif kind == 1:
-            changed[at : at + length] = changed[at : at + length] * rng.randint(2, 50)
-        elif kind == 2:
-            changed[at : at + length] = rng.randbytes(length)
-        elif kind == 3:
-            del changed[at:][: rng.randrange(1 + len(changed))]
-            changed = changed[: rng.randrange(len(changed) + 1)] if rng.random() < 0.2 else changed
-        else:
-            other = rng.randrange(len(changed) + 1)
-            changed[at:at] = changed[other : other + length]
-    return bytes(changed)
+        at, other = rng.randrange(len(data) + 1), rng.randrange(len(data) + 1)
+        length = rng.choice((0, 1, 2, 5, 20, 200))
+        piece = data[at : at + length]
+        new = (
+            rng.choice(PIECES),
+            piece * rng.randint(2, 50),
+            rng.randbytes(length),
+            piece + data[other:][:length],
+        )
+        data = data[:at] + rng.choice(new) + data[at + length :]
+        data = data[: rng.randrange(len(data) + 1)] if rng.random() < 0.04 else data
+    return data
 
 
 def main(words: list[str]) -> None:
-    """Craft files over all readers; one that ends otherwise than it may is kept and ends the run."""
-    n_files, seed = (int(words[0]) if words else 2000), (int(words[1]) if len(words) > 1 else 0)
+    """Craft files over all readers; one that ends otherwise than it may is saved and ends the run."""
+    n_files, seed = (*map(int, words), *(2000, 0)[len(words) :])
     rng, counts, slowest = random.Random(seed), Counter[tuple[str, str]](), (0.0, "")
     for number in range(n_files):
         name = list(TARGETS)[number % len(TARGETS)]
         data = crafted(rng, rng.choice(seeds(name)))
-        begin = time.process_time()
-        try:
-            counts[name, TARGETS[name](data)] += 1
-        except BaseException:
-            kept = Path(tempfile.gettempdir()) / f"crafted-{name}-{seed}-{number}"
-            kept.write_bytes(data)
-            print(f"{name}: file {number} of seed {seed} ended otherwise; it is {kept}", flush=True)
-            raise
-        slowest = max(slowest, (time.process_time() - begin, f"{name} {number}"))
+        path, begin = Path(tempfile.gettempdir()) / f"crafted-{name}-{seed}-{number}", time.process_time()
+        path.write_bytes(data)
+        counts[name, TARGETS[name](data)] += 1
+        path.unlink()
+        slowest = max(slowest, (time.process_time() - begin, path.name))
+    assert {end for _, end in counts} <= {"read", "refused"}, counts
     for name in TARGETS:
         print(f"{name:12} {counts[name, 'read']:6} read {counts[name, 'refused']:6} refused")
     print(f"{n_files} files, seed {seed}; the slowest took {slowest[0]:.2f} s ({slowest[1]})")

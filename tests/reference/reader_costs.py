@@ -81,7 +81,7 @@ def read_explanation(path: Path) -> None:
 
 def read_journal(path: Path) -> None:
     """Open a checkpoint of mining over 12 tasks and 12 graphs."""
-    from gdlnn.mining.results import Checkpoint
+    from gdlnn.mining.checkpoint import Checkpoint
 
     Checkpoint(path, {"n_tasks": 12}, 12).close()
 
@@ -136,7 +136,7 @@ def _warm_parquet() -> None:
 
 def _warm(readers: set[str]) -> None:
     """Import what readers import; torch takes seconds, and only models need it."""
-    for module in ("rdkit.Chem", "gdlnn.datasets.resolve", "gdlnn.gdl.parser", "gdlnn.mining.results"):
+    for module in ("rdkit.Chem", "gdlnn.datasets.resolve", "gdlnn.gdl.parser", "gdlnn.mining.checkpoint"):
         __import__(module)
     if "tables" in readers:
         _warm_parquet()

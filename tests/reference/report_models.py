@@ -54,5 +54,5 @@ def molecules(head: Any = None) -> tuple[GDLNNClassifier, GraphDataset]:
     head = head or MLPHead(hidden=(), ensemble_size=1, epochs=60)
     model = GDLNNClassifier(head=head, decide=0.3, progress=False).fit(train)
     for row, name in enumerate(HOSTILE):
-        test.graphs[row] = test.graphs[row]._relabelled(test.graphs[row].schema, name)
+        test.graphs[row] = test.graphs[row]._renamed(test.graphs[row].schema, name)
     return model, test

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gdlnn import load_smiles
 from reference.models import classifier
@@ -29,3 +29,12 @@ def motifs_file(folder: Path) -> tuple[Path, GraphDataset]:
     path = folder / "motifs.gdlnn"
     model.save(path)
     return path, test
+
+
+def check_answer(client: Any, name: str, answer: Any) -> None:
+    """Check an answer against its schema in the OpenAPI document."""
+    import jsonschema  # type: ignore[import-untyped]
+
+    components = client.get("/openapi.json").json()["components"]
+    schema = {"$ref": f"#/components/schemas/{name}Answer", "components": components}
+    jsonschema.validate(answer, schema)

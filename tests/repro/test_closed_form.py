@@ -20,25 +20,25 @@ def test_closed_forms_show_more_of_the_motif() -> None:
     right = TEST[np.flatnonzero(model.predict(TEST) == TEST.y)]
     assert right.node_masks is not None
     found = model.explain(right.graphs, n_features=1, technique="lime")
-    used = [i for e in found for i, matched in zip(e.indices, e.matched, strict=True) if matched]
+    used = [term.column for e in found for term in e.terms if term.places]
     closed = with_closed_forms(found, closed_forms(model.programs_, TRAIN, used))
     plain = overlap([e.node_mask for e in found], right.node_masks)
     whole = overlap([e.node_mask for e in closed], right.node_masks)
     assert whole.jaccard > plain.jaccard
     assert whole.recall > plain.recall
     for e in closed:
-        assert all(p.matches(e.subgraph) for p, m in zip(e.programs, e.matched, strict=True) if m)
+        assert all(term.program.matches(e.subgraph) for term in e.terms if term.places)
 
 
 def test_closed_forms_match_the_same_graphs_and_cannot_grow() -> None:
     programs = motif_programs()
     closed = closed_forms(programs, TRAIN, range(6))
     for index, program in closed.items():
-        mined = programs[index]
-        assert [program.matches(g) for g in TRAIN.graphs] == mined.support.tolist()
+        mined, matched = programs[index], programs.supports.toarray()[:, index] > 0
+        assert [program.matches(g) for g in TRAIN.graphs] == matched.tolist()
         assert len(program.nodes) >= len(mined.program.nodes)
         target = TRAIN.graphs[int(mined.targets[0])]
-        support = [g for g, inside in zip(TRAIN.graphs, mined.support, strict=True) if inside]
+        support = [g for g, inside in zip(TRAIN.graphs, matched, strict=True) if inside]
         again = closed_form(program, target, support)
         assert len(again.nodes) == len(program.nodes)
         assert len(again.edges) == len(program.edges)

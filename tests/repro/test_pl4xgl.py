@@ -21,6 +21,7 @@ from gdlnn import (
 )
 from gdlnn.explain import explain, explain_model
 from gdlnn.mining import SetInfo
+from gdlnn.mining.program_set import support_matrix
 from reference.explain_models import motif_data, motif_pl4xgl
 from repro.pl4xgl import PL4XGLClassifier
 
@@ -39,13 +40,13 @@ LABELS = np.array([0, 0, 1, 1, 2, 2])
 
 def programs(*rows: tuple[int, float, str]) -> ProgramSet:
     """Return a set of programs over one node: (label, score, interval)."""
-    items = []
+    items, supports = [], []
     for label, score, interval in rows:
         program = Program.parse(f"node x <[{interval}]>")
-        support = np.array([program.matches(graph) for graph in TRAIN])
-        items.append(MinedProgram(program, label, score, support, np.array([0]), 0))
+        supports.append(np.flatnonzero([program.matches(graph) for graph in TRAIN]))
+        items.append(MinedProgram(program, label, score, len(supports[-1]), np.array([0]), 0))
     info = SetInfo(6, ((0, 2), (1, 2), (2, 2)), False, 1, 0, {"epsilon": 1.0}, 6)
-    return ProgramSet(items, info)
+    return ProgramSet(items, support_matrix(supports, 6), info)
 
 
 def classifier(epsilon: float = 1.0) -> PL4XGLClassifier:
@@ -146,8 +147,8 @@ def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:
         if decided is None:
             assert e.is_empty
             continue
-        assert e.programs == (decided.program,)
-        assert e.weights == (decided.score,)
+        (term,) = e.terms
+        assert (term.program, term.weight) == (decided.program, decided.score)
         assert len(e.nodes) == len(decided.program.nodes)
     assert TEST.y is not None
     assert model.predict([e.subgraph for e in found]).tolist() == model.predict(TEST).tolist()

@@ -17,6 +17,7 @@ import pytest
 from gdlnn import Graph, GraphDataset, Program, load_dataset, match, mine
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
 from gdlnn.mining import MinedProgram, ProgramSet
+from gdlnn.mining.program_set import support_matrix
 from repro.pl4xgl import PL4XGLClassifier
 
 if TYPE_CHECKING:
@@ -175,14 +176,14 @@ def public_programs(train: GraphDataset, epsilon: float) -> ProgramSet:
     """Return the programs that the public rules find from all training graphs."""
     assert train.y is not None
     frame = mine(train, epsilon, "sequential", targets=[0], nominal="interval", progress=False)
-    items: dict[tuple[Program, int], MinedProgram] = {}
+    items: dict[tuple[Program, int], tuple[MinedProgram, npt.NDArray[np.intp]]] = {}
     for label in np.unique(train.y).tolist():
         search = PublicSearch(train, label, epsilon)
         for row in np.flatnonzero(train.y == label).tolist():
             for state in search.find(train[row]):
                 program = as_program(state.edges, state.bounds).canonical()
-                target = np.array([row], dtype=np.int64)
-                items.setdefault(
-                    (program, label), MinedProgram(program, label, state.score, state.matched, target, 0)
-                )
-    return ProgramSet(list(items.values()), frame.info, frame.stats)
+                target, rows = np.array([row], dtype=np.int64), np.flatnonzero(state.matched)
+                item = MinedProgram(program, label, state.score, len(rows), target, 0)
+                items.setdefault((program, label), (item, rows))
+    supports = support_matrix([rows for _, rows in items.values()], len(train))
+    return ProgramSet([item for item, _ in items.values()], supports, frame.info, frame.stats)

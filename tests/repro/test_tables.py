@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from gdlnn.model.metrics import classification_scores, log_loss
+from gdlnn.model.scores import classification_scores
 from repro.accuracy_tables import (
     PAPER_ACCURACY,
     ablation_table,
@@ -22,6 +22,7 @@ from repro.accuracy_tables import (
 from repro.explainers import EXPLAINERS
 from repro.figures import COLOURS, draw_accuracy, draw_curves
 from repro.methods import METHODS, row_title
+from repro.metrics import log_loss
 from repro.statistics import (
     average_ranks,
     compare,

@@ -1,7 +1,8 @@
-"""The app that commands are added to: options of every command, and how a command ends.
+"""The app that commands are added to: how a command prints, and how it ends.
 
-Every command takes --verbose and --debug, before its name or after it. Errors in the input become one line
-and exit code 2. SIGTERM and SIGHUP end a command as Ctrl-C does, without a half-written file.
+Every command takes --verbose, before its name or after it. Errors in the input become one line and exit
+code 2. SIGTERM and SIGHUP end a command as Ctrl-C does, without a half-written file. Names come from files
+and must not drive the terminal: commands print through `echo`, and the log through `PrintableFormatter`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import platform
 import signal
 import sys
 import threading
+import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command
 
-from gdlnn.cli.late import LateCommand, LateGroup
-from gdlnn.cli.terminal import PrintableFormatter, echo
-from gdlnn.errors import GDLNNError
+from gdlnn.errors import GDLNNError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,25 +36,33 @@ STOPPED = (
 HANDLER = "gdlnn-verbose"
 
 
-# --- options of every command -------------------------------------------------------------------------------
+# --- printing -----------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _State:
-    """What the options of the running command line ask for."""
-
-    debug: bool = False
-    verbose: bool = False
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text, to standard error with `err`, with its control characters as escapes."""
+    typer.echo(printable(text), err=err, nl=nl)
 
 
-STATE = _State()
+def counted(n: int, noun: str) -> str:
+    """Return a number and its noun: "1 graph", "2 graphs"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def _set_debug(value: bool) -> None:
-    STATE.debug = STATE.debug or value
+def were(n: int, noun: str) -> str:
+    """Return a number, its noun and its verb: "1 graph was", "2 graphs were"."""
+    return f"{counted(n, noun)} {'was' if n == 1 else 'were'}"
 
 
-def _take_log(formatter: PrintableFormatter | None) -> None:
+class PrintableFormatter(logging.Formatter):
+    """Write the lines of a log with control characters as escapes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        return printable(super().format(record))
+
+
+def _send_log(formatter: PrintableFormatter | None) -> None:
     """Send the package's log to standard error; None ends that.
 
     Without a handler Python prints warnings itself, with whatever characters a file's names have.
@@ -68,13 +77,20 @@ def _take_log(formatter: PrintableFormatter | None) -> None:
         logger.addHandler(handler)
 
 
-def _log_to_stderr(value: bool) -> None:
+# --- the option of every command ----------------------------------------------------------------------------
+
+
+def is_verbose() -> bool:
+    """Return whether the running command line has --verbose."""
+    return logging.getLogger("gdlnn").level == logging.INFO
+
+
+def _be_verbose(value: bool) -> None:
     """Send the whole log of the package to standard error, with the versions first for bug reports."""
-    if not value or STATE.verbose:
+    if not value or is_verbose():
         return
-    STATE.verbose = True
     logger = logging.getLogger("gdlnn")
-    _take_log(PrintableFormatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    _send_log(PrintableFormatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
     logger.setLevel(logging.INFO)
     from gdlnn import __version__
 
@@ -82,11 +98,10 @@ def _log_to_stderr(value: bool) -> None:
 
 
 def _reset() -> None:
-    """Undo what the options did, for the next command line of this process."""
-    _take_log(None)
-    if STATE.verbose:
+    """Undo what the option did, for the next command line of this process."""
+    _send_log(None)
+    if is_verbose():
         logging.getLogger("gdlnn").setLevel(logging.NOTSET)
-    STATE.debug = STATE.verbose = False
 
 
 VerboseOption = Annotated[
@@ -94,46 +109,25 @@ VerboseOption = Annotated[
     typer.Option(
         "-v",
         "--verbose",
-        callback=_log_to_stderr,
-        help="Log each step to standard error.",
+        callback=_be_verbose,
+        expose_value=False,
+        help="Log each step to standard error, and the traceback of an error.",
     ),
 ]
-DebugOption = Annotated[
-    bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.")
-]
 
 
-class Commands(LateGroup):
-    """The group of all commands; adds --verbose and --debug to each, also to those of inner groups."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command with the options of every command."""
-        found = super().get_command(ctx, cmd_name)
-        if found is not None and not isinstance(found, LateCommand):
-            _add_options(found)
-        return found
+def _only_verbose(verbose: VerboseOption = False) -> None:
+    """Carry the option, so that typer makes it."""
 
 
-def _add_options(command: Any) -> None:
-    if hasattr(command, "commands"):
-        for inner in command.commands.values():
-            _add_options(inner)
-    elif not any(option.name == "debug" for option in command.params):
-        command.params += _common_options()
+class Command(TyperCommand):
+    """A command that takes --verbose besides its own options."""
 
-
-def _common_options() -> list[Any]:
-    """Return the options as typer makes them, for commands that do not declare them."""
-    carrier = typer.Typer(add_completion=False)
-
-    @carrier.command()
-    def carry(verbose: VerboseOption = False, debug: DebugOption = False) -> None:
-        """Carry the options."""
-
-    options: list[Any] = list(get_command(carrier).params)
-    for option in options:
-        option.expose_value = False
-    return options
+    def __init__(self, *names: Any, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        carrier = typer.Typer(add_completion=False)
+        carrier.command()(_only_verbose)
+        self.params += get_command(carrier).params
 
 
 # --- signals ------------------------------------------------------------------------------------------------
@@ -166,21 +160,20 @@ def _handled_signals() -> Iterator[Stop]:
         else:
             raise KeyboardInterrupt  # shells ignore Ctrl-C in background jobs of scripts
 
-    # Keep `nohup` working.
-    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {n: signal.getsignal(n) for n in wanted}
-    taken = [n for n in wanted if before[n] not in (None, signal.SIG_IGN)]
-    for number in taken:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    # What is ignored stays ignored: `nohup` ignores SIGHUP.
+    handled = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
+    for number in handled:
         signal.signal(number, end)
     try:
         yield stop
     finally:
-        for number in taken:
+        for number in handled:
             signal.signal(number, before[number])
 
 
 def _was_interrupted(end: SystemExit) -> bool:
-    """Say whether typer made this exit from a Ctrl-C that the command did not handle itself."""
+    """Return whether typer made this exit from a Ctrl-C that the command did not handle itself."""
     return isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt)
 
 
@@ -189,9 +182,9 @@ def _was_interrupted(end: SystemExit) -> bool:
 
 app = typer.Typer(
     name="gdlnn",
-    cls=Commands,
     help="Interpretable graph classification: programs mined from graphs, explanations as subgraphs.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     epilog="Example: gdlnn demo, then open demo/report.html in a browser.",
 )
@@ -208,19 +201,18 @@ def _show_version(value: bool) -> None:
 @app.callback()
 def options(
     verbose: VerboseOption = False,
-    debug: DebugOption = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Read the options given before the command; all but --version may also follow it."""
+    """Read the options given before the command; --verbose may also follow it."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors in the input become one line and exit code 2."""
     given = sys.argv[1:] if arguments is None else arguments
-    _take_log(PrintableFormatter())
+    _send_log(PrintableFormatter())
     try:
         with _handled_signals() as stop:
             app(args=given, prog_name="gdlnn")
@@ -229,8 +221,8 @@ def main(arguments: list[str] | None = None) -> None:
             echo(STOPPED, err=True)
         raise SystemExit(stop.exit_code(end.code)) from None
     except (GDLNNError, OSError) as error:
-        if STATE.debug:
-            raise
+        if is_verbose():
+            echo(traceback.format_exc(), err=True, nl=False)
         echo(f"error: {error}", err=True)
         raise SystemExit(BAD_INPUT) from None
     finally:

@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.terminal import echo
-from gdlnn.datasets.molecules import parse_smiles
-from gdlnn.datasets.registry import REGISTRY, canonical_name
+from gdlnn.cli.app import echo
 from gdlnn.errors import ExplanationError
-from gdlnn.graphs import GraphDataset
-from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from gdlnn.explain import Explanation
+    from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
-SUFFIXES = (".html", ".json", ".svg")
-BATCH = 50
-"""Number of graphs explained at a time."""
-AT_ONCE = 200
-"""Progress is reported after this many explanations."""
+Technique = Annotated[
+    str | None,
+    opt.option("Advanced", "contribution, lime or kernel_shap.", show_default="contribution"),
+]
+BATCH = 200
+"""Number of graphs explained at a time; progress is reported after each batch."""
 
 
 def explain(
@@ -37,44 +35,40 @@ def explain(
             metavar="DATASET|SMILES", help="A dataset as for `gdlnn train`, or the SMILES of a molecule."
         ),
     ],
+    output: Annotated[Path | None, opt.output("NAME.html, NAME.json, or NAME.svg (for one graph).")] = None,
     index: Annotated[
         list[int] | None,
-        typer.Option("--index", "-i", help="Row to explain, counted from 0; may be repeated."),
+        opt.option("Data", "Row to explain, counted from 0; may be repeated.", "--index", "-i"),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Explain every graph.")] = False,
-    overall: Annotated[
-        bool,
-        typer.Option(
-            "--global",
-            help="Explain the model instead: for each class, a few programs with high precision, and how "
-            "many of its graphs they cover. Use graphs the model was not trained on: --part test, or "
-            "another dataset.",
-        ),
-    ] = False,
-    technique: opt.Technique = None,
-    n_features: Annotated[
-        str,
-        typer.Option(
-            help="How many programs an explanation names; smallest: the smallest subgraph of a program that "
-            "alone gets the prediction."
-        ),
-    ] = "5",
-    target: Annotated[
-        str | None, typer.Option(help="The class to explain (label or name); by default the predicted class.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        opt.output("NAME.html, NAME.json, or NAME.svg (for one graph)."),
-    ] = None,
-    split: opt.SplitAsTrained = None,
-    part: Annotated[opt.Part, typer.Option(help="Which part of the split to explain.")] = "all",
-    seed: Annotated[int, opt.seed()] = 0,
-    jobs: opt.Jobs = -1,
+    every: Annotated[bool, opt.option("Data", "Explain every graph.", "--all")] = False,
+    part: Annotated[opt.Part, opt.option("Data", "Which part of the split to explain.")] = "all",
     smiles: opt.Smiles = None,
-    label: opt.Label = None,
     id_: opt.Id = None,
     encoding: opt.Encoding = "utf-8",
-    root: opt.Root = None,
+    data_dir: opt.DataDir = None,
+    overall: Annotated[
+        bool,
+        opt.option(
+            "Model",
+            "Explain the model instead: for each class, a few programs with high precision, and how many of "
+            "its graphs they cover. Use graphs that are new to the model: --part test, or another dataset.",
+            "--global",
+        ),
+    ] = False,
+    target: Annotated[
+        str | None,
+        opt.option("Model", "The class to explain (label or name).", show_default="the predicted class"),
+    ] = None,
+    n_features: Annotated[
+        str,
+        opt.option(
+            "Model",
+            "How many programs an explanation names; smallest: the smallest subgraph of a program that alone "
+            "gets the prediction.",
+        ),
+    ] = "5",
+    technique: Technique = None,
+    jobs: opt.Jobs = -1,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -82,41 +76,41 @@ def explain(
 
     Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
     """
-    from gdlnn.explain.techniques import make_technique
+    from gdlnn.drawing import write_text
+    from gdlnn.explain.explainer import make_technique
     from gdlnn.model import load_model
 
-    if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise ExplanationError(f"{output.name}: expected a name that ends in .html, .json or .svg")
+    wanted = _n_features(n_features)
+    ending = ".json" if as_json else ".txt"
     if output is not None:
         opt.check_output(output, model, dataset)
-    wanted = _n_features(n_features)
+        opt.check_ending(output, ".html", ".json", ".svg")
+        ending = output.suffix.lower()
     loaded = load_model(model).set_params(n_jobs=jobs)
-    table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_, "root": root, "encoding": encoding}
     data = _molecule(loaded, dataset)
     if data is None:
+        table: dict[str, Any] = {"smiles": smiles, "id": id_, "root": data_dir, "encoding": encoding}
         with opt.given_input(dataset) as source:
-            data = opt.read_as_trained(
-                source, loaded, split=split, seed=seed, part=part, with_labels=False, **table
-            )
+            data = opt.read_as_trained(source, loaded, part=part, with_labels=False, **table)
     if overall:
-        _explain_model(loaded, data, output, given=bool(index) or every, as_json=as_json, quiet=quiet)
-        return
-    rows = _rows(data, index, every)
-    if output is not None and output.suffix.lower() == ".svg" and len(rows) != 1:
-        raise ExplanationError(
-            f"{output.name}: an SVG shows one graph, got {len(rows)}; choose one with --index or write .html"
-        )
-    options = (make_technique(technique), wanted, class_of(loaded, target), seed)
-    found = _explanations(loaded, data, rows, options, opt.timed_messages(quiet))
-    single = len(rows) == 1 and not every
+        if index or every:
+            raise ExplanationError("--global explains the model; leave out --index and --all")
+        text, what = _global_text(loaded, data, ending), {"graphs": len(data)}
+    else:
+        rows = _rows(data, index, every, ending)
+        options = (make_technique(technique), wanted, class_of(loaded, target))
+        found = _explanations(loaded, data, rows, options, opt.timed_messages(quiet))
+        names = [one.graph.name or f"graph {row}" for row, one in zip(rows, found, strict=True)]
+        text = _text(found, names, ending, single=len(rows) == 1 and not every)
+        what = {"explanations": len(rows)}
     if output is None:
-        _print(found, rows, as_json=as_json, single=single)
+        echo(text, nl=False)
         return
-    _write(found, output, single=single)
+    write_text(output, text)
     if as_json:
-        opt.print_json({"output": str(output), "explanations": len(rows)})
+        opt.print_json({"output": str(output), **what})
     elif not quiet:
-        echo(f"{output.name}: {len(rows)} explanation{'s' if len(rows) != 1 else ''}")
+        echo(f"{output.name}: " + ", ".join(f"{count:,} {noun}" for noun, count in what.items()))
 
 
 def _explanations(
@@ -125,55 +119,57 @@ def _explanations(
     rows: list[int],
     options: tuple[Any, ...],
     say: Callable[[str], None],
-) -> Iterator[Explanation]:
-    """Give the explanations one batch after another, and report progress."""
+) -> list[Explanation]:
+    """Explain graphs one batch after another, and report progress."""
     from gdlnn.explain import explain as explain_graphs
 
+    found: list[Explanation] = []
     for start in range(0, len(rows), BATCH):
-        if start and start % AT_ONCE == 0:
+        if start:
             say(f"{start} of {len(rows)} graphs explained")
-        yield from explain_graphs(model, data.take(rows[start : start + BATCH]), *options)
+        found += explain_graphs(model, data.take(rows[start : start + BATCH]), *options)
+    return found
+
+
+def _text(found: list[Explanation], names: list[str], ending: str, *, single: bool) -> str:
+    """Return the explanations in a format; as JSON, a single --index as an object, otherwise a list."""
+    from gdlnn.explain.pictures import explanation_page
+
+    if ending == ".html":
+        return explanation_page(found)
+    if ending == ".svg":
+        return found[0].draw()
+    if ending == ".json":
+        values = [one.to_json() for one in found]
+        return json.dumps(values[0] if single else values, indent=1) + "\n"
+    return "".join(f"{name}: {one.describe()}\n" for name, one in zip(names, found, strict=True))
+
+
+def _global_text(model: GDLNNClassifier, data: GraphDataset, ending: str) -> str:
+    """Return the global explanation in a format."""
+    from gdlnn.explain import explain_model
+
+    if ending == ".svg":
+        raise ExplanationError("--global writes .html or .json; choose another --output")
+    found = explain_model(model, data)
+    if ending == ".html":
+        return found.to_html()
+    return (json.dumps(found.to_json(), indent=1) if ending == ".json" else found.describe()) + "\n"
 
 
 def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     """Parse a word as SMILES; return None for a dataset, a file or anything else."""
-    from gdlnn.model.conversion import Conversion
+    from gdlnn.datasets.molecules import parse_smiles
+    from gdlnn.datasets.registry import REGISTRY, canonical_name
+    from gdlnn.graphs import GraphDataset, Origin, Table
+    from gdlnn.model.inputs import Conversion
 
     if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
         return None
     if parse_smiles(text)[0] is None:
         return None
     graph = Conversion.of_model(model).graph(text)
-    return GraphDataset([graph], smiles=[text], reading=model.reading_)
-
-
-def _explain_model(
-    model: GDLNNClassifier,
-    data: GraphDataset,
-    output: Path | None,
-    *,
-    given: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Print the global explanation, or write it."""
-    from gdlnn.drawing import write_text
-    from gdlnn.explain import explain_model
-
-    if given:
-        raise ExplanationError("--global explains the model; leave out --index and --all")
-    if output is not None and output.suffix.lower() == ".svg":
-        raise ExplanationError(f"{output.name}: --global writes .html or .json; choose another --output")
-    found = explain_model(model, data)
-    values = json.dumps(found.to_json(), indent=1) + "\n"
-    if output is None:
-        echo(values if as_json else found.describe(), nl=not as_json)
-        return
-    write_text(output, found.to_html() if output.suffix.lower() == ".html" else values)
-    if as_json:
-        opt.print_json({"output": str(output), "graphs": found.n_graphs})
-    elif not quiet:
-        echo(f"{output.name}: {found.n_graphs} graphs")
+    return GraphDataset([graph], table=Table(smiles=[text]), origin=Origin(reading=model.reading_))
 
 
 def _n_features(text: str) -> Any:
@@ -185,24 +181,18 @@ def _n_features(text: str) -> Any:
         raise ExplanationError(f"--n-features: expected a whole number or smallest, got {text!r}") from None
 
 
-def _print(found: Iterator[Explanation], rows: list[int], *, as_json: bool, single: bool) -> None:
-    if as_json:
-        for text in _json(found, single=single):
-            echo(text, nl=False)
-        return
-    for row, explanation in zip(rows, found, strict=True):
-        echo(f"{explanation.graph.name or f'graph {row}'}: {explanation.describe()}")
-
-
-def _rows(data: GraphDataset, index: list[int] | None, every: bool) -> list[int]:
+def _rows(data: GraphDataset, index: list[int] | None, every: bool, ending: str) -> list[int]:
     if every == bool(index) and len(data) != 1:
         raise ExplanationError(f"choose --index or --all: there are {len(data)} graphs")
-    if not index:
-        return list(range(len(data)))
-    for row in index:
+    rows = index or list(range(len(data)))
+    for row in rows:
         if not 0 <= row < len(data):
             raise ExplanationError(f"--index: expected a row from 0 to {len(data) - 1}, got {row}")
-    return index
+    if ending == ".svg" and len(rows) != 1:
+        raise ExplanationError(
+            f"an SVG shows one graph, got {len(rows)}; choose one with --index or write .html"
+        )
+    return rows
 
 
 def class_of(model: GDLNNClassifier, word: str | None) -> Any:
@@ -216,31 +206,3 @@ def class_of(model: GDLNNClassifier, word: str | None) -> Any:
     if word not in names:
         raise ExplanationError(f"--target: expected one of {', '.join(names)}, got {word!r}")
     return names[word]
-
-
-def _write(found: Iterator[Explanation], output: Path, *, single: bool) -> None:
-    """Write the file, which appears when it is complete."""
-    from gdlnn.drawing import write_text
-    from gdlnn.explain.pictures import explanation_page
-
-    suffix = output.suffix.lower()
-    if suffix == ".html":
-        write_text(output, explanation_page(list(found)))
-    elif suffix == ".svg":
-        write_text(output, next(found).draw())
-    else:
-        with atomic_write(output) as file:
-            for text in _json(found, single=single):
-                file.write(text.encode())
-
-
-def _json(found: Iterator[Explanation], *, single: bool) -> Iterator[str]:
-    """Give the explanations as pieces of JSON: a single --index as an object, otherwise a list."""
-    if single:
-        yield json.dumps(next(found).to_json(), indent=1) + "\n"
-        return
-    start = "["
-    for explanation in found:
-        yield f"{start}\n{json.dumps(explanation.to_json(), indent=1)}"
-        start = ","
-    yield "[]\n" if start == "[" else "\n]\n"

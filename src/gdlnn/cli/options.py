@@ -1,7 +1,8 @@
 """Options that several commands share, and the functions that handle them.
 
 An option that is the same everywhere is a type; a function makes an option whose help text depends on
-the command. --verbose and --debug, which every command takes, are added in `app`.
+the command. --verbose, which every command takes, is added in `app`. Modules that are slow to import are
+imported in functions: `gdlnn --help` imports every command.
 """
 
 from __future__ import annotations
@@ -21,83 +22,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gdlnn.cli.terminal import echo
-from gdlnn.datasets.resolve import SYNTHETIC, resolve_dataset, trained_smiles_column
-from gdlnn.datasets.tu import tu_prefix
-from gdlnn.errors import DatasetError, MiningError, WorkerError, WriteError, require
-from gdlnn.gdl.smarts import NOT_IN_SMARTS
+from gdlnn.cli.app import echo
+from gdlnn.errors import DatasetError, WorkerError, WriteError, require
+from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gdlnn.graphs import GraphDataset
+    from gdlnn.graphs.molecules import MoleculeReader
 
 DASK_SECONDS = 30
 """How long to wait for a scheduler to answer."""
-Dataset = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATASET",
-        help=f"A name, {SYNTHETIC}, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
-        "JSON Lines, a saved dataset, or - for a table on standard input.",
-    ),
-]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `gdlnn train`.")]
-Models = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
-]
-Root = Annotated[Path | None, typer.Option(help="A folder to search before GDLNN_DATA and the cache.")]
-Smiles = Annotated[
-    str | None, typer.Option(help="The column with the SMILES; without a header, its number, counted from 1.")
-]
-Label = Annotated[str | None, typer.Option(help="The column with the label.")]
-Id = Annotated[str | None, typer.Option("--id", help="The column with an identifier.")]
-Missing = Annotated[
-    str | None,
-    typer.Option(
-        help="More words for a missing label, separated by commas; empty cells, NA, nan and ? always are."
-    ),
-]
-Threshold = Annotated[
-    str | None,
-    typer.Option(metavar="NUMBER|median", help="Split a numeric column into two classes at this value."),
-]
-Encoding = Annotated[str, typer.Option(help="The encoding of a text table, such as latin-1.")]
-Duplicates = Literal["keep", "first", "drop-conflicting"]
-Features = Annotated[
-    Literal["default", "ogb"],
-    typer.Option(help="Features of atoms and bonds; ogb: the 9 and 3 of the Open Graph Benchmark."),
-]
-Fragments = Annotated[
-    Literal["all", "largest"], typer.Option(help="Which fragments of salts and mixtures to keep.")
-]
-Standardize = Annotated[
-    Literal["none", "parent"], typer.Option(help="Read molecules as given, or their neutral parent.")
-]
-SPLIT_HELP = (
-    "auto (as published, else stratified), paper, stratified, scaffold, random, time:COLUMN or column:COLUMN"
-)
-Split = Annotated[str, typer.Option(metavar="SPLIT", help=f"How to split the dataset: {SPLIT_HELP}.")]
-SplitAsTrained = Annotated[
-    str | None,
-    typer.Option(metavar="SPLIT", help=f"How to split: {SPLIT_HELP}.", show_default="as in training"),
-]
-Part = Literal["train", "val", "test", "all"]
-HeldOutPart = Annotated[
-    Part | None,
-    typer.Option(help="Which part to use.", show_default="test of the training table, else all"),
-]
-Smarts = Annotated[bool, typer.Option("--smarts", help="Mine only programs that can be written as SMARTS.")]
-Technique = Annotated[
-    str | None,
-    typer.Option(help="contribution, lime or kernel_shap.", show_default="contribution"),
-]
-Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Number of threads; -1 for all CPU cores.")]
-Dask = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler: tcp://HOST:8786."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+Panel = Literal["Data", "Model", "Evaluation", "Advanced"]
+
+
+def option(panel: Panel, help_text: str, *names: str, **settings: Any) -> Any:
+    """Return an option in a panel of the help."""
+    return typer.Option(*names, help=help_text, rich_help_panel=panel, **settings)
 
 
 def output(help_text: str) -> Any:
@@ -105,22 +49,62 @@ def output(help_text: str) -> Any:
     return typer.Option("-o", "--output", help=help_text)
 
 
-def seed(help_text: str = "Seed of the split and of the technique.") -> Any:
-    """Return the option --seed."""
-    return typer.Option(min=0, help=help_text)
-
-
-def quiet(help_text: str) -> Any:
-    """Return the option --quiet."""
-    return typer.Option("-q", "--quiet", help=help_text)
-
-
-Quiet = Annotated[bool, quiet("Print no progress messages.")]
-
-
 def checkpoint(what: str) -> Any:
     """Return the option --checkpoint; `what` says what the file or folder is for."""
-    return typer.Option(help=f"{what}; run the same command again to resume.")
+    return option("Advanced", f"{what}; run the same command again to resume.")
+
+
+DATASETS = (
+    "A name, synthetic:ba-2motifs, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
+    "JSON Lines, a saved dataset, or - for a table on standard input."
+)
+Dataset = Annotated[str, typer.Argument(metavar="DATASET", help=DATASETS)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `gdlnn train`.")]
+Models = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
+]
+DataDir = Annotated[
+    Path | None,
+    option("Data", "A folder with datasets.", show_default="GDLNN_DATA, then the cache"),
+]
+Smiles = Annotated[
+    str | None, option("Data", "The column with the SMILES; without a header, its number, counted from 1.")
+]
+Label = Annotated[str | None, option("Data", "The column with the label.")]
+Id = Annotated[str | None, option("Data", "The column with an identifier.", "--id")]
+Missing = Annotated[
+    str | None,
+    option("Data", "More words for a missing label besides NA, nan and ?, separated by commas."),
+]
+Threshold = Annotated[
+    str | None,
+    option("Data", "Split a column of numbers into two classes here.", metavar="NUMBER|median"),
+]
+Encoding = Annotated[str, option("Data", "The encoding of a text table, such as latin-1.")]
+Duplicates = Annotated[
+    Literal["keep", "first", "drop-conflicting"],
+    option("Data", "Which identical graphs to keep: all, the first, or the first if all labels agree."),
+]
+Standardize = Annotated[
+    Literal["none", "largest", "parent"],
+    option("Data", "Read molecules as given, only their largest fragment, or its neutral parent."),
+]
+SPLIT_HELP = (
+    "auto (as published, else stratified), paper, stratified, scaffold, random, time:COLUMN, or "
+    "column:COLUMN with train, val or test in each row"
+)
+Part = Literal["train", "val", "test", "all"]
+HeldOutPart = Annotated[
+    Part | None,
+    option("Data", "Which part of the split to use.", show_default="test of the training table, else all"),
+]
+Jobs = Annotated[int, option("Advanced", "How many CPU cores to use.", "-j", "--jobs", show_default="all")]
+Dask = Annotated[
+    str | None,
+    option("Advanced", "Run on the Dask cluster with this scheduler: tcp://HOST:8786.", metavar="ADDRESS"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no progress and no summary.")]
 
 
 # --- what commands do with them -----------------------------------------------------------------------------
@@ -142,6 +126,32 @@ def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         kind = "a folder without write permission" if nearest.is_dir() else "a file"
         raise WriteError(f"{path.name}: cannot write there: {nearest.name or nearest} is {kind}")
+
+
+def is_stdout(path: Path) -> bool:
+    """Return whether --output is -, for standard output."""
+    return str(path) == "-"
+
+
+def check_stdout(path: Path, as_json: bool) -> bool:
+    """Return whether --output is -, which --json does not go with."""
+    if is_stdout(path) and as_json:
+        raise WriteError("--json: the output goes to standard output too; write it to a file with -o")
+    return is_stdout(path)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Callable[[bytes], object]]:
+    """Give a function that writes the output: a file appears when complete, standard output is streamed."""
+    if not is_stdout(path):
+        with atomic_write(path) as file:
+            yield file.write
+        return
+    if sys.stdout.isatty():  # a pipe or a file gets the bytes as they are
+        yield lambda content: echo(content.decode(errors="replace"), nl=False)
+        return
+    yield sys.stdout.buffer.write
+    sys.stdout.buffer.flush()
 
 
 def check_ending(path: Path, *endings: str) -> None:
@@ -178,27 +188,32 @@ def label_options(missing: str | None, threshold: str | None) -> dict[str, Any]:
         raise DatasetError(f"--threshold: expected a number or median, got {threshold!r}") from None
 
 
+def molecule_reader(standardize: str) -> MoleculeReader:
+    """Return how --standardize reads molecules."""
+    from gdlnn.graphs.molecules import MoleculeReader
+
+    return {
+        "none": MoleculeReader(),
+        "largest": MoleculeReader(fragments="largest"),
+        "parent": MoleculeReader(standardize="parent"),
+    }[standardize]
+
+
 def read_as_trained(
-    dataset: str,
-    model: Any,
-    *,
-    split: str | None,
-    seed: int | None,
-    part: Part | None,
-    with_labels: bool = True,
-    **given: Any,
+    dataset: str, model: Any, *, part: Part | None, with_labels: bool = True, **given: Any
 ) -> GraphDataset:
     """Read a dataset as in training, split it the same way, and return one part.
 
     Without a part: the test set of the training table, or all of another dataset.
 
-    Given options override those stored in the model: columns, missing labels, threshold, duplicates, split,
-    seed. To repeat the split of training, the dataset must be complete, so labels are read even if unused.
+    Given options override those stored in the model: columns and encoding. To repeat the split of training,
+    the dataset must be complete, so labels are read even if unused.
     """
+    from gdlnn.datasets.resolve import resolve_dataset
+
     known = model.provenance_
     given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given.get("encoding", "utf-8"))
-    split = known.get("split", "auto") if split is None else split
-    seed = known.get("seed", 0) if seed is None else seed
+    split, seed = known.get("split", "auto"), known.get("seed", 0)
     if with_labels or part != "all":
         for name in ("label", "missing", "threshold"):
             if not given.get(name) and known.get(name) is not None:
@@ -210,12 +225,12 @@ def read_as_trained(
         data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
     if part == "all":
         return data
-    kept = data
+    unique = data
     if known.get("duplicates") and data.provenance.get("label"):
-        kept = without_duplicates(data, known["duplicates"])
+        unique = without_duplicates(data, known["duplicates"])
     if part is not None:
-        return part_of(kept, split, part, seed)
-    test = _test_set(kept, split, seed, model)
+        return part_of(unique, split, part, seed)
+    test = _test_set(unique, split, seed, model)
     return data if test is None else test
 
 
@@ -242,18 +257,29 @@ def split_columns(split: str) -> list[str]:
 
 def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str) -> str | None:
     """Return the column with the SMILES: the given one, else that of training if the table has it."""
+    from gdlnn.datasets.resolve import trained_smiles_column
+
     return trained_smiles_column(Path(dataset), model.provenance_.get("smiles"), given, encoding)
 
 
-def without_duplicates(data: GraphDataset, duplicates: Duplicates) -> GraphDataset:
+def without_duplicates(data: GraphDataset, duplicates: str) -> GraphDataset:
     """Return the dataset that --duplicates asks for."""
     if duplicates == "keep":
         return data
     return data.drop_duplicates("drop" if duplicates == "drop-conflicting" else "first")
 
 
+def group_text(data: GraphDataset, group: Sequence[int]) -> str:
+    """Return the rows of identical graphs with their labels."""
+    labels = [] if data.y is None else data.y.tolist()
+    rows = ", ".join(f"row {data.file_rows[i]} ({labels[i]})" for i in group)
+    return rows if data.smiles is None else f"{rows}: {data.smiles[group[0]]}"
+
+
 def _files(inputs: Iterable[str | Path]) -> Iterator[Path]:
     """Yield the files that are read: inputs themselves, and the files of TU folders."""
+    from gdlnn.datasets.tu import tu_prefix
+
     for path in map(Path, inputs):
         prefix = tu_prefix(path) if path.is_dir() else None
         yield from [path] if prefix is None else path.glob(f"{glob.escape(prefix)}_*.txt")
@@ -266,17 +292,10 @@ def part_of(data: GraphDataset, split: str, part: Part, seed: int) -> GraphDatas
     return dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
 
 
-def not_in_smarts(data: GraphDataset) -> tuple[str, ...]:
-    """Return the features that --smarts leaves out; the default ones can all be written as SMARTS."""
-    if data.schema is None or data.schema.domain != "molecule":
-        raise MiningError(f"--smarts: expected molecules, got other graphs: {data.name}")
-    return tuple(f.name for f in (*data.schema.node, *data.schema.edge) if f.name in NOT_IN_SMARTS)
-
-
 @contextmanager
 def on_processes(dask: str | None, jobs: int = 1) -> Iterator[None]:
     """Set joblib's processes: those of the cluster of --dask, else `jobs` of this machine."""
-    import joblib  # late: --help need not wait for it
+    import joblib
 
     if dask is None:
         with joblib.parallel_config("loky", n_jobs=jobs) if jobs != 1 else nullcontext():
@@ -298,12 +317,12 @@ def print_json(value: Any) -> None:
     echo(json.dumps(value, indent=2))
 
 
-def timed_messages(quiet: bool) -> Callable[[str], None]:
-    """Return a function that prints to standard error with the elapsed seconds; silent with --quiet."""
+def timed_messages(quiet: bool, *, err: bool = True) -> Callable[[str], None]:
+    """Return a function that prints with the elapsed seconds; silent with --quiet."""
     started = time.monotonic()
 
     def say(text: str) -> None:
         if not quiet:
-            echo(f"{time.monotonic() - started:6.1f} s  {text}", err=True)
+            echo(f"{time.monotonic() - started:6.1f} s  {text}", err=err)
 
     return say

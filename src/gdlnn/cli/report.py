@@ -1,45 +1,38 @@
-"""`gdlnn report`: write a model and its predictions on data as one HTML file."""
+"""`gdlnn report` and `gdlnn alerts`: a model on data as a page, and its programs as structural alerts."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.terminal import echo, were
+from gdlnn.cli.app import echo, were
+from gdlnn.cli.explain import class_of
 from gdlnn.errors import ModelError, WriteError
+
+if TYPE_CHECKING:
+    from gdlnn.report.alerts import Alert
 
 
 def report(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
-    ],
+    model: opt.Models,
     dataset: opt.Dataset,
     output: Annotated[
         Path | None,
         opt.output("The .html file to write, report.html if not given; of a folder of models, a folder."),
     ] = None,
-    split: opt.SplitAsTrained = None,
+    title: Annotated[str, opt.option("Advanced", "The headline.", show_default="the name of the data")] = "",
     part: opt.HeldOutPart = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Seed of the split and of the technique.", show_default="as in training"),
-    ] = None,
-    technique: opt.Technique = None,
-    n_features: Annotated[int, typer.Option(min=1, help="How many programs each explanation lists.")] = 4,
-    graphs: Annotated[int, typer.Option(min=1, help="Maximum number of graphs in the gallery.")] = 400,
-    counterfactuals: Annotated[int, typer.Option(min=0, help="For how many graphs to look for one.")] = 24,
-    title: Annotated[str, typer.Option(help="The headline; by default the name of the data.")] = "",
-    jobs: opt.Jobs = -1,
-    smiles: opt.Smiles = None,
     label: opt.Label = None,
+    smiles: opt.Smiles = None,
     id_: opt.Id = None,
-    missing: opt.Missing = None,
-    threshold: opt.Threshold = None,
     encoding: opt.Encoding = "utf-8",
-    root: opt.Root = None,
+    data_dir: opt.DataDir = None,
+    graphs: Annotated[int, opt.option("Advanced", "Maximum number of graphs in the gallery.", min=1)] = 400,
+    counterfactuals: Annotated[
+        int, opt.option("Advanced", "For how many graphs to look for one.", min=0)
+    ] = 24,
+    jobs: opt.Jobs = -1,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -48,46 +41,35 @@ def report(
     The training table is read and split as in training, so the report is about held-out graphs; of another
     dataset all graphs are used. For a folder of models, one report each and an index are written.
     """
-    from gdlnn.explain.techniques import make_technique
-    from gdlnn.model.model_folder import load_models
+    from gdlnn.model.model_folder import load_models, read_manifest
     from gdlnn.report import ReportOptions, write_report
+    from gdlnn.report.build import write_index
 
-    make_technique(technique)  # refuses a wrong name before any work is done
     targets = _targets(model, output, label)
     for target in targets.values():
         opt.check_output(target, *([model] if model.is_file() else []), dataset)
         opt.check_ending(target, ".html", ".htm")
     models = load_models(model)
-    options = ReportOptions(technique, n_features, seed or 0, graphs, counterfactuals)
+    options = ReportOptions(max_graphs=graphs, max_counterfactuals=counterfactuals)
+    table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_}
+    table |= {"root": data_dir, "encoding": encoding}
     say = opt.timed_messages(quiet)
     with opt.given_input(dataset) as source:
         for name, fitted in models.items():
             fitted.set_params(n_jobs=jobs)
             fitted.layer_.set_params(n_jobs=jobs)
-            held_out = opt.read_as_trained(
-                source,
-                fitted,
-                split=split,
-                seed=seed,
-                part=part,
-                smiles=smiles,
-                label=label,
-                id=id_,
-                root=root,
-                encoding=encoding,
-                **opt.label_options(missing, threshold),
-            )
+            held_out = opt.read_as_trained(source, fitted, part=part, **table)
             headline = title or (f"{held_out.name}: {name}" if name else "")
-            made = write_report(fitted, held_out, targets[name], options, title=headline, say=say)
-            tell_result(made, targets[name], as_json=as_json, quiet=quiet)
+            found = write_report(fitted, held_out, targets[name], options, title=headline, say=say)
+            print_result(found, targets[name], as_json=as_json, quiet=quiet)
     if "" not in models:
-        _write_index(model, next(iter(targets.values())).parent, title)
+        write_index(next(iter(targets.values())).parent, read_manifest(model), title)
 
 
 def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, Path]:
     """Return the file of each report, by the label of its model."""
     from gdlnn.model.model_folder import read_manifest
-    from gdlnn.report.index import report_name
+    from gdlnn.report.build import report_name
 
     if not model.is_dir():
         return {"": output or Path("report.html")}
@@ -99,18 +81,11 @@ def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, P
     return {entry.label: folder / report_name(entry) for entry in read_manifest(model)}
 
 
-def _write_index(models: Path, folder: Path, title: str) -> None:
-    from gdlnn.model.model_folder import read_manifest
-    from gdlnn.report.index import write_index
-
-    write_index(folder, read_manifest(models), title)
-
-
-def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
+def print_result(report: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
     """Print the model's score and the path of the report, as text or JSON."""
     from gdlnn.model.scores import score_lines
 
-    found, left_out = made["performance"], made["data"]["held_out"]["left_out"]
+    found, left_out = report["performance"], report["data"]["held_out"]["left_out"]
     if as_json:
         summary = {
             "report": str(output),
@@ -123,15 +98,85 @@ def tell_result(made: dict[str, Any], output: Path, *, as_json: bool, quiet: boo
             "scores": found["scores"],
             "domains": found["domains"],
             "left_out": left_out,
-            "programs": made["model"]["n_programs"],
+            "programs": report["model"]["n_programs"],
         }
         opt.print_json(summary)
     elif not quiet:
-        names = {item["label"]: item["name"] for item in made["classes"]}
-        counts = made["data"]["training"]["classes"]
+        names = {item["label"]: item["name"] for item in report["classes"]}
+        counts = report["data"]["training"]["classes"]
         title = f"{found['n']} held-out graphs"
         for line in score_lines(title, found["scores"], found["majority"], counts, names.__getitem__):
             echo(line)
         if left_out:
             echo(f"{were(left_out, 'graph')} left out, since the model was trained on them")
         echo(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
+
+
+# --- alerts -------------------------------------------------------------------------------------------------
+
+
+def alerts(
+    model: opt.Model,
+    output: Annotated[
+        Path,
+        opt.output(
+            "NAME.csv, NAME.json, NAME.smarts (a SMARTS a line), or NAME.catalog (an RDKit FilterCatalog, as "
+            "its Serialize writes it); - writes csv to standard output."
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        opt.option(
+            "Data",
+            "The training table, whose test set is counted, or other molecules with labels.",
+            metavar="DATASET",
+        ),
+    ] = None,
+    part: opt.HeldOutPart = None,
+    label: opt.Label = None,
+    smiles: opt.Smiles = None,
+    id_: opt.Id = None,
+    encoding: opt.Encoding = "utf-8",
+    data_dir: opt.DataDir = None,
+    most: Annotated[int, opt.option("Model", "Number of alerts; 0 for all.", "-n", "--most", min=0)] = 100,
+    target: Annotated[str | None, opt.option("Model", "Only alerts for this class (label or name).")] = None,
+    jobs: opt.Jobs = -1,
+    as_json: opt.Json = False,
+) -> None:
+    """Write structural alerts: the name, SMARTS, counts, precision and odds ratio of each.
+
+    Programs that match the same training molecules or have the same SMARTS become one alert. Without --data
+    the counts are from the training set and too optimistic: programs were chosen on these molecules.
+    """
+    from gdlnn.model import load_model
+    from gdlnn.report.alerts import find_alerts
+
+    if not opt.check_stdout(output, as_json):
+        opt.check_output(output, model, *([data] if data is not None else []))
+        opt.check_ending(output, ".csv", ".json", ".smarts", ".catalog")
+    loaded = load_model(model).set_params(n_jobs=jobs)
+    held_out = None
+    if data is not None:
+        table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_}
+        table |= {"root": data_dir, "encoding": encoding}
+        with opt.given_input(data) as source:
+            held_out = opt.read_as_trained(source, loaded, part=part, **table)
+    found = find_alerts(loaded, held_out, most or None, class_of(loaded, target))
+    with opt.opened(output) as write:
+        write(_alerts_bytes(found, output.suffix.lower()))
+    exact = sum(alert.exact for alert in found)
+    if as_json:
+        opt.print_json({"output": str(output), "alerts": len(found), "with_smarts": exact})
+    else:
+        text = f"{output.name}: {len(found)} alerts, {exact} of them with an exact SMARTS"
+        echo(text, err=opt.is_stdout(output))
+
+
+def _alerts_bytes(found: list[Alert], ending: str) -> bytes:
+    from gdlnn.report.alerts import alerts_csv, alerts_json, alerts_smarts, filter_catalog
+
+    if ending == ".catalog":
+        catalog: bytes = filter_catalog(found).Serialize()
+        return catalog
+    text = {".json": alerts_json, ".smarts": alerts_smarts}.get(ending, alerts_csv)
+    return text(found).encode()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.terminal import echo
+from gdlnn.cli.app import echo
 from gdlnn.errors import require
 
 
@@ -26,15 +26,15 @@ def serve(
         str | None,
         typer.Option(metavar="DATASET", help="A dataset whose first graphs the page offers as examples."),
     ] = None,
-    smiles: opt.Smiles = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Worker processes; each handles one request at a time.")
+        int,
+        opt.option("Advanced", "Worker processes; each handles one request at a time.", min=1),
     ] = 2,
     max_nodes: Annotated[
-        int, typer.Option(min=1, help="Maximum nodes (atoms) per graph; ten times as many edges.")
+        int, opt.option("Advanced", "Maximum nodes (atoms) per graph; ten times as many edges.", min=1)
     ] = 500,
-    max_batch: Annotated[int, typer.Option(min=1, help="Maximum graphs per request.")] = 1000,
-    quiet: Annotated[bool, opt.quiet("Say nothing.")] = False,
+    max_batch: Annotated[int, opt.option("Advanced", "Maximum graphs per request.", min=1)] = 1000,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Serve a model, or a folder of models: a web page and a JSON API.
 
@@ -57,6 +57,5 @@ def serve(
         limits=Limits(nodes=max_nodes, batch=max_batch),
         n_workers=workers,
         examples=examples,
-        smiles=smiles,
         say=say,
     )

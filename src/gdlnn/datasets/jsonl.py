@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.datasets.opening import good_lines, read_lines
+from gdlnn.datasets.opening import read_lines
 from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, GraphError
-from gdlnn.graphs import Graph, GraphDataset, Schema
+from gdlnn.graphs import Graph, GraphDataset, Origin, Schema, Table
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array
-from gdlnn.io import bounded_json
+from gdlnn.io import bounded
 from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Widths = tuple[int | None, int | None]
+AHEAD = 100
+"""Graphs at the beginning of a file that show how many features all have."""
 _COLUMNS = ("label", "id", "smiles")
 _KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles"})
 
@@ -42,61 +44,27 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"{file.name}: no such file; expected JSON Lines")
-    start = _Start(file)
+    kind, lines = open_jsonl(file, AHEAD)
     graphs: list[Graph] = []
     values: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
     # Rows become graphs one by one: as lists and numbers of Python they take many times their text.
-    for row, where in _rows(file):
-        graphs.append(_graph(row, start.schema, f"{start.name}/{len(graphs)}", where, start.widths))
+    for line in lines:
+        if line.reason:
+            raise DatasetError(f"{file.name}, {line.reason}")
+        where = f"{file.name}, {line.key}"
+        row = _graph_object(line.text, where)
+        graphs.append(_graph(row, kind.schema, f"{kind.name}/{len(graphs)}", where, kind.widths))
         for key in _COLUMNS:
             values[key].append(row.get(key))
     if not graphs:
         raise DatasetError(f"{file.name}: expected at least one graph, got none")
+    table = Table(_texts(values["id"], "id", file.name), _texts(values["smiles"], "smiles", file.name))
+    origin = Origin(reading=MoleculeReader.of_schema(kind.schema))
     try:
-        return GraphDataset(
-            graphs, _labels(values["label"], file.name), start.schema, start.name,
-            ids=_texts(values["id"], "id", file.name), smiles=_texts(values["smiles"], "smiles", file.name),
-            reading=MoleculeReader.of_schema(start.schema),
-        )  # fmt: skip
+        y = _labels(values["label"], file.name)
+        return GraphDataset(graphs, y, kind.schema, kind.name, table=table, origin=origin)
     except GraphError as error:
         raise DatasetError(f"{file.name}: {error}") from error
-
-
-class _Start:
-    """The header of a file, and how many features its graphs have: it is read until that is known."""
-
-    def __init__(self, file: Path) -> None:
-        self.name, self.schema = file.name.split(".")[0], None
-        nodes: int | None = None
-        edges: int | None = None
-        for row, where in _rows(file, with_header=True):
-            if _is_header(row):
-                self.schema, self.name = _header(row, self.name, where)
-                if self.schema is not None:
-                    break
-                continue
-            nodes = nodes if nodes is not None else _first_width([_rows_of_lists(row["nodes"])])
-            edges = edges if edges is not None else _first_width([row.get("edge_features")])
-            if nodes is not None and edges is not None:
-                break
-        if self.schema is not None:
-            nodes, edges = len(self.schema.node), len(self.schema.edge)
-        self.widths: Widths = (nodes or 0, edges or 0)
-
-
-def _rows(file: Path, *, with_header: bool = False) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the objects of a file with their places; the header, which is first, only where asked for."""
-    first = True
-    for number, line in enumerate(good_lines(file), start=1):
-        if not line.strip():
-            continue
-        where = f"{file.name}, line {number}"
-        row = _object(line, where)
-        header, first = first and _is_header(row), False
-        if not header:
-            _check_keys(row, where)
-        if with_header or not header:
-            yield row, where
 
 
 @dataclass(frozen=True)
@@ -119,8 +87,7 @@ class JsonlKind:
             return Row(row.number, "", reason=str(error))
 
     def _read(self, number: int, line: str, where: str) -> Row:
-        values = _object(line, where)
-        _check_keys(values, where)
+        values = _graph_object(line, where)
         graph = _graph(values, self.schema, None, where, self.widths)
         for what, expected, got in (
             ("node feature(s)", self.widths[0], graph.node_features.shape[1]),
@@ -174,7 +141,7 @@ def _is_header(row: dict[str, Any]) -> bool:
 
 def _object(line: str, where: str) -> dict[str, Any]:
     try:
-        row = bounded_json.loads(line)
+        row = bounded.loads(line)
     except ValueError as error:
         raise DatasetError(f"{where}: expected a JSON object, got {error}") from error
     if not isinstance(row, dict):
@@ -190,13 +157,16 @@ def _header(row: dict[str, Any], name: str, where: str) -> tuple[Schema | None, 
     return schema, str(row.get("dataset", name))
 
 
-def _check_keys(row: dict[str, Any], where: str) -> None:
+def _graph_object(line: str, where: str) -> dict[str, Any]:
+    """Return a line that is not the header, with the keys of a graph."""
+    row = _object(line, where)
     unknown = sorted(set(row) - _KEYS)
     if unknown or "nodes" not in row or "edges" not in row:
         got = f"the key {unknown[0]!r}" if unknown else f"the keys {', '.join(sorted(row)) or '(none)'}"
         raise DatasetError(
             f"{where}: expected nodes, edges and otherwise only {', '.join(sorted(_KEYS))}, got {got}"
         )
+    return row
 
 
 def _rows_of_lists(nodes: Any) -> Any:
@@ -276,11 +246,7 @@ def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
     with atomic_write(Path(path)) as file:
         file.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
         for i, graph in enumerate(dataset.graphs):
-            row: dict[str, Any] = {"nodes": _plain(graph.node_features), "edges": graph.edges.tolist()}
-            if graph.edge_features.shape[1]:
-                row["edge_features"] = _plain(graph.edge_features)
-            if graph.directed:
-                row["directed"] = True
+            row = graph_json(graph)
             for key, column in (("label", y), ("id", dataset.ids), ("smiles", dataset.smiles)):
                 if column is not None:
                     row[key] = column[i]
@@ -289,7 +255,17 @@ def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
             file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
 
 
-def _plain(matrix: np.ndarray) -> list[Any]:
+def graph_json(graph: Graph) -> dict[str, Any]:
+    """Return the nodes and edges of a graph as on a line of JSON Lines."""
+    row: dict[str, Any] = {"nodes": _numbers(graph.node_features), "edges": graph.edges.tolist()}
+    if graph.edge_features.shape[1]:
+        row["edge_features"] = _numbers(graph.edge_features)
+    if graph.directed:
+        row["directed"] = True
+    return row
+
+
+def _numbers(matrix: np.ndarray) -> list[Any]:
     """Write whole numbers without a point: shorter, and easier to read."""
     whole = bool((matrix == np.floor(matrix)).all()) and bool((np.abs(matrix) < 2**53).all())
     values: list[Any] = (matrix.astype(np.int64) if whole else matrix).tolist()

@@ -31,8 +31,8 @@ from gdlnn.datasets.registry import (
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
 from gdlnn.errors import DatasetError, DownloadError, WriteError
 from gdlnn.graphs import storage
-from gdlnn.io import bounded_json
-from gdlnn.io.bounded_zip import BadArchiveError, read_members
+from gdlnn.io import bounded
+from gdlnn.io.bounded import BadArchiveError, read_members
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +171,7 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
     if not path.is_file():
         return None
     try:
-        data = bounded_json.loads(path.read_bytes())
+        data = bounded.loads(path.read_bytes())
         parts = {name: np.array(data[name], dtype=np.int64) for name in ("train", "val", "test")}
     except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
         raise DatasetError(
@@ -198,19 +198,19 @@ def raw_folder() -> Path:
     return cache_folder() / "raw"
 
 
-def fetch(source: Source, *, base: str | None = None, verify: bool = True) -> Path:
+def fetch(source: Source, *, verify: bool = True) -> Path:
     """Download a dataset into the cache and return its folder; it appears there checked, or not at all.
+
+    GDLNN_MIRROR names another address than the published one.
 
     Parameters
     ----------
     source
         Which dataset.
-    base
-        The address to fetch from, in place of the published one and of GDLNN_MIRROR.
     verify
         Whether to compare the files of the nine with their SHA-256.
     """
-    url = f"{(base or os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
+    url = f"{(os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
     if not url.startswith(("https://", "http://")):
         raise DownloadError(f"dataset {source.name}: expected an http or https address, got {url}")
     raw = raw_folder()

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from gdlnn.datasets.opening import byte_lines
 from gdlnn.datasets.tables import NOT_UTF8, UTF8, Row, open_table
 from gdlnn.errors import DatasetError, GraphError
-from gdlnn.graphs import Graph, GraphDataset
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.dataset import SkippedRow
-from gdlnn.graphs.molecule_limits import record_problem, smiles_problem
+from gdlnn.graphs import Graph, GraphDataset, Origin, SkippedRow, Table
+from gdlnn.graphs.chem import chem, record_problem, smiles_problem, without_messages
 from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize
 
 if TYPE_CHECKING:
@@ -102,8 +100,8 @@ def load_smiles(
 
     provenance = {"smiles": smiles} if smiles in table.header else {}
     collector = _Collector(table.path, "row", further, label, reading, on_error, provenance)
-    data = collector.unlabelled(rows(), name, classes, with_ids=with_ids)
-    return collector.labelled(data, columns, missing, threshold, min_classes)
+    data = collector.dataset(rows(), name, classes, with_ids=with_ids)
+    return collector.labeled(data, columns, missing, threshold, min_classes)
 
 
 def smiles_row(row: Row, *, reading: MoleculeReader) -> Row:
@@ -180,8 +178,8 @@ def load_sdf(
     further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
     rows = (sdf_row(row, columns=further, id=id, reading=reading) for row in read_records(file))
     collector = _Collector(file, "record", further, label, reading, on_error, {})
-    data = collector.unlabelled(rows, name, None, with_ids=None if id is None else True)
-    return collector.labelled(data, columns, missing, threshold, min_classes)
+    data = collector.dataset(rows, name, None, with_ids=None if id is None else True)
+    return collector.labeled(data, columns, missing, threshold, min_classes)
 
 
 def sdf_row(row: Row, *, columns: Sequence[str] = (), id: str | None, reading: MoleculeReader) -> Row:
@@ -285,7 +283,7 @@ class _Collector:
         if self.on_error not in get_args(OnError):
             raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {self.on_error!r}")
 
-    def unlabelled(
+    def dataset(
         self,
         rows: Iterable[Row],
         name: str | None,
@@ -301,27 +299,22 @@ class _Collector:
         skipped: list[SkippedRow] = []
         for row in rows:
             if row.graph is not None:
-                graphs.append(row.graph._relabelled(schema, row.key or f"{title}/{len(graphs)}"))
+                graphs.append(row.graph._renamed(schema, row.key or f"{title}/{len(graphs)}"))
                 read.append(row)
             else:
                 skipped.append(SkippedRow(row.number, row.smiles or "", row.reason))
                 self._raise(skipped)
         self._report(skipped if not read else [], len(graphs))
         ids = [row.key or "" for row in read]
-        return GraphDataset(
-            graphs,
-            None,
-            schema,
-            title,
-            ids=ids if with_ids or (with_ids is None and all(ids)) else None,
-            smiles=[row.smiles or "" for row in read],
-            skipped=skipped,
-            reading=self.reading,
-            columns={column: [row.cells[i] for row in read] for i, column in enumerate(self.columns)},
-            provenance=self.provenance,
+        table = Table(
+            ids if with_ids or (with_ids is None and all(ids)) else None,
+            [row.smiles or "" for row in read],
+            {column: [row.cells[i] for row in read] for i, column in enumerate(self.columns)},
         )
+        origin = Origin(skipped=skipped, reading=self.reading, provenance=self.provenance)
+        return GraphDataset(graphs, None, schema, title, table=table, origin=origin)
 
-    def labelled(
+    def labeled(
         self,
         data: GraphDataset,
         kept: Sequence[str],

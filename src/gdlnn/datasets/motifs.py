@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Graph, GraphDataset
+from gdlnn.graphs import Graph, GraphDataset, Table
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
 
 if TYPE_CHECKING:
@@ -67,9 +67,8 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
         node_mask[place[BASE_NODES:]] = True
         node_masks.append(node_mask)
         edge_masks.append(in_motif[order])
-    return GraphDataset(
-        graphs, y, schema, "synthetic:ba-2motifs", node_masks=node_masks, edge_masks=edge_masks
-    )
+    table = Table(node_masks=node_masks, edge_masks=edge_masks)
+    return GraphDataset(graphs, y, schema, "synthetic:ba-2motifs", table=table)
 
 
 def preferential_tree(rng: np.random.Generator, n_nodes: int = BASE_NODES) -> IntArray:
@@ -174,24 +173,24 @@ def mark_nitro_and_amino(dataset: GraphDataset) -> None:
     both = np.concatenate([ends, ends[:, ::-1]])
     degree = arrays.degrees()
 
-    def neighbours(symbol: str) -> IntArray:
+    def neighbors(symbol: str) -> IntArray:
         return np.bincount(both[atom[both[:, 1]] == code[symbol], 0], minlength=len(atom)).astype(np.int64)
 
-    oxygens, hydrogens = neighbours("O"), neighbours("H")
+    oxygens, hydrogens = neighbors("O"), neighbors("H")
     trivalent = (atom == code["N"]) & (degree == 3)
     nitro = trivalent & (oxygens == 2)
     amino = trivalent & (hydrogens == 2) & (oxygens == 0)
 
-    def marked(centre: IntArray, other: IntArray) -> BoolArray:
-        in_nitro = nitro[centre] & (atom[other] == code["O"]) & (degree[other] == 1)
-        in_amino = amino[centre] & (atom[other] == code["H"])
+    def marked(center: IntArray, other: IntArray) -> BoolArray:
+        in_nitro = nitro[center] & (atom[other] == code["O"]) & (degree[other] == 1)
+        in_amino = amino[center] & (atom[other] == code["H"])
         return np.asarray(in_nitro | in_amino)
 
     # Both oxygens of a nitro group must have no other neighbours.
     truth = marked(ends[:, 0], ends[:, 1]) | marked(ends[:, 1], ends[:, 0])
     whole = np.bincount(ends[truth].reshape(-1), minlength=len(atom))
-    centre_count = np.maximum(whole[ends[:, 0]], whole[ends[:, 1]])
-    truth &= centre_count >= 2
+    center_count = np.maximum(whole[ends[:, 0]], whole[ends[:, 1]])
+    truth &= center_count >= 2
     nodes = np.zeros(len(atom), dtype=bool)
     nodes[ends[truth].reshape(-1)] = True
     dataset.node_masks = list(np.split(nodes, arrays.node_offsets[1:-1]))

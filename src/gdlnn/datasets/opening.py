@@ -12,7 +12,7 @@ import zlib
 from typing import IO, TYPE_CHECKING, cast
 
 from gdlnn.errors import DatasetError, GDLNNError
-from gdlnn.io.bounded_zip import FREE_BYTES, MAX_RATIO, checked_archive
+from gdlnn.io.bounded import FREE_BYTES, MAX_RATIO, checked_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -116,14 +116,6 @@ def _decoded(line: bytes, encoding: str) -> tuple[str, str]:
         return line.decode(encoding), ""
     except UnicodeDecodeError as error:
         return "\n", f"expected {encoding.upper()} text, got {error.reason}"
-
-
-def good_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, plain or gzip; a bad line is an error that names it."""
-    for number, (line, problem) in enumerate(read_lines(path), start=1):
-        if problem:
-            raise DatasetError(f"{path.name}, line {number}: {problem}")
-        yield line
 
 
 def read_text(path: Path) -> bytes:

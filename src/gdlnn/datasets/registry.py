@@ -96,16 +96,16 @@ def checksums() -> dict[str, str]:
     return {name: digest for digest, name in (line.split() for line in lines)}
 
 
-def _plain(name: str) -> str:
+def _simplified(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 def canonical_name(name: str) -> str:
     """Return the registered spelling of a name, whatever its case and dashes; other names are unchanged."""
-    plain = _plain(name)
-    if plain in _ALIASES:
-        return _ALIASES[plain]
-    return next((known for known in REGISTRY if _plain(known) == plain), name)
+    simple = _simplified(name)
+    if simple in _ALIASES:
+        return _ALIASES[simple]
+    return next((known for known in REGISTRY if _simplified(known) == simple), name)
 
 
 def source_of(name: str) -> Source:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.molecules import OnError
-    from gdlnn.datasets.tables import Table
+    from gdlnn.datasets.tables import TableFile
     from gdlnn.graphs.labels import Threshold
 
 SYNTHETIC = "synthetic:ba-2motifs"
@@ -112,7 +112,7 @@ def _file(
 ) -> GraphDataset:
     if storage.is_saved(path):
         return storage.load(path)
-    kind = _kind(path)
+    kind = _ROW_FILES.get(table_suffix(path))
     if kind == "jsonl":
         return load_jsonl(path)
     if kind == "sdf":
@@ -146,7 +146,7 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
 
 def file_kind(path: Path) -> RowFile | None:
     """Return the kind of a file that is read row by row; None for anything else."""
-    return _kind(path) if path.is_file() and not storage.is_saved(path) else None
+    return _ROW_FILES.get(table_suffix(path)) if path.is_file() and not storage.is_saved(path) else None
 
 
 def trained_smiles_column(
@@ -158,10 +158,6 @@ def trained_smiles_column(
     if known.isdecimal():
         return known
     return known if known in open_table(path, (), encoding).header else None
-
-
-def _kind(path: Path) -> RowFile | None:
-    return _ROW_FILES.get(table_suffix(path))
 
 
 # --- in batches -------------------------------------------------------------------------------------------
@@ -193,8 +189,6 @@ class BatchedInput:
         The name of its graphs.
     has_smiles
         Whether rows have a SMILES.
-    streamed
-        Whether the file is streamed.
     columns
         The columns of a table, or the properties of an SDF file, whose cells the rows have.
     smiles, id
@@ -203,7 +197,6 @@ class BatchedInput:
 
     name: str
     has_smiles: bool
-    streamed: bool
     batches: Iterator[Batch]
     columns: tuple[str, ...] = ()
     smiles: str | None = None
@@ -227,11 +220,11 @@ def batched_dataset(
     the first graphs of JSON Lines do not tell.
     """
     path, chosen = Path(text), reading or MoleculeReader()
-    name, has_smiles, streamed = path.name.split(".")[0], True, True
+    name, has_smiles = path.name.split(".")[0], True
     rows: Iterator[Row]
     reader: Callable[[Row], Row]
     columns: tuple[str, ...] = ()
-    table: Table | None = None
+    table: TableFile | None = None
     match file_kind(path):
         case "table":
             table = open_table(path, (smiles, id), encoding)
@@ -246,18 +239,18 @@ def batched_dataset(
             name, has_smiles, reader = kind.name, kind.has_smiles, kind.read
         case None:
             data = resolve_dataset(text, smiles=smiles, id=id, root=root, reading=reading)
-            name, has_smiles, streamed = data.name, data.smiles is not None, False
+            name, has_smiles = data.name, data.smiles is not None
             columns = tuple(data.columns)
             rows, reader = _rows_of(data), _as_it_is
     batches = iter(lambda: list(islice(rows, size)), [])
     found = (Batch(some, reader) for some in batches)
     if table is None or smiles is None:
-        return BatchedInput(name, has_smiles, streamed, found, columns)
+        return BatchedInput(name, has_smiles, found, columns)
     named = None if id is None else columns[table.place(id)]
-    return BatchedInput(name, True, True, found, columns, columns[table.place(smiles)], named)
+    return BatchedInput(name, True, found, columns, columns[table.place(smiles)], named)
 
 
-def _table_rows(table: Table, smiles: str, id: str | None) -> Iterator[Row]:
+def _table_rows(table: TableFile, smiles: str, id: str | None) -> Iterator[Row]:
     columns = [smiles] if id is None else [smiles, id]
     for row in table.rows(columns, whole=True):
         if row.reason:

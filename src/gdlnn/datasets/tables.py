@@ -69,8 +69,8 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table that has been opened.
+class TableFile:
+    """A file with a table, opened.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def table_suffix(path: Path) -> str:
     return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
 
 
-def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = UTF8) -> Table:
+def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = UTF8) -> TableFile:
     """Open a table.
 
     Parameters
@@ -157,10 +157,12 @@ def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = U
     if smi or (bare and len(header) == 1 and " " in header[0]):
         width = max([2, *(int(column) for column in asked if column.isdecimal())])
         names = ["smiles", "name", *(str(place) for place in range(3, width + 1))][:width]
-        return Table(path, names, lambda least: _blank_rows(path, width, least, encoding), not bare)
+        return TableFile(path, names, lambda least: _blank_rows(path, width, least, encoding), not bare)
     if bare:
         header = [str(place + 1) for place in range(len(header))]
-    return Table(path, header, lambda least: _text_rows(path, len(header), delimiter, bare, least, encoding))
+    return TableFile(
+        path, header, lambda least: _text_rows(path, len(header), delimiter, bare, least, encoding)
+    )
 
 
 # --- text ---------------------------------------------------------------------------------------------------
@@ -271,7 +273,7 @@ class _Lines:
 # --- Excel and Parquet --------------------------------------------------------------------------------------
 
 
-def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
+def _open_sheet(path: Path, asked: Sequence[str]) -> TableFile:
     """Open the first sheet of an Excel file."""
     header = next(_excel_rows(path), [])
     if not header:
@@ -284,7 +286,7 @@ def _open_sheet(path: Path, asked: Sequence[str]) -> Table:
         rows = islice(_excel_rows(path), 0 if bare else 1, None)
         return (Row(number, cells=tuple(cells[: len(header)])) for number, cells in enumerate(rows, start=1))
 
-    return Table(path, header, read)
+    return TableFile(path, header, read)
 
 
 def _excel_rows(path: Path) -> Iterator[list[str]]:
@@ -305,7 +307,7 @@ def _sheet_rows(path: Path) -> Iterator[list[str]]:
                 yield cells
 
 
-def _open_parquet(path: Path) -> Table:
+def _open_parquet(path: Path) -> TableFile:
     parquet = require("pyarrow.parquet", "tables", "Reading Parquet files")
 
     def opened(**options: Any) -> Any:
@@ -316,7 +318,7 @@ def _open_parquet(path: Path) -> Table:
         # Asked about a column whose statistics are damaged, pyarrow ends the process: only groups are asked.
         groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
         content = sum(group.total_byte_size for group in groups)
-        header = [field.name for field in file.schema_arrow if _is_plain(field.type)]
+        header = [field.name for field in file.schema_arrow if _is_readable(field.type)]
     check_content(path, content)
 
     def rows() -> Iterator[list[str]]:
@@ -329,10 +331,10 @@ def _open_parquet(path: Path) -> Table:
         bounded = bounded_rows(rows(), content, path.name)
         return (Row(number, cells=tuple(cells)) for number, cells in enumerate(bounded, start=1))
 
-    return Table(path, header, read)
+    return TableFile(path, header, read)
 
 
-def _is_plain(kind: Any) -> bool:
+def _is_readable(kind: Any) -> bool:
     """Say whether a Parquet column is read: lists, structures and long values of fixed length are not."""
     types = require("pyarrow", "tables", "Reading Parquet files").types
     return not types.is_nested(kind) and not (

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gdlnn.datasets.opening import MAX_LINE, read_text
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Feature, GraphDataset, Schema
+from gdlnn.graphs import Feature, GraphDataset, Schema, Table
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
 from gdlnn.graphs.graph import MAX_FEATURE
 
@@ -99,16 +99,9 @@ class _Reader:
         if not node_blocks:
             schema = Schema((Feature("degree"),), schema.edge)
             arrays = arrays.with_degrees()
-        masks = None if truth is None else _masks(arrays, truth)
+        table = None if truth is None else _ground_truth(arrays, truth)
         names = [f"{self.prefix}/{i}" for i in range(len(y))]
-        return GraphDataset(
-            arrays.graphs(schema, names),
-            y,
-            schema,
-            self.prefix,
-            node_masks=None if masks is None else masks[0],
-            edge_masks=None if masks is None else masks[1],
-        )
+        return GraphDataset(arrays.graphs(schema, names), y, schema, self.prefix, table=table)
 
     def _need(self, suffix: str) -> Path:
         path = self.file(suffix)
@@ -237,11 +230,14 @@ def _features(blocks: list[tuple[str, FloatArray]]) -> tuple[Feature, ...]:
     return tuple(names)
 
 
-def _masks(arrays: GraphArrays, truth: BoolArray) -> tuple[list[BoolArray], list[BoolArray]]:
+def _ground_truth(arrays: GraphArrays, truth: BoolArray) -> Table:
     """Cut the ground truth into graphs; a node belongs to the motif when one of its edges does."""
     nodes = np.zeros(len(arrays.node_features), dtype=bool)
     nodes[arrays.global_edges()[truth].reshape(-1)] = True
-    return np.split(nodes, arrays.node_offsets[1:-1]), np.split(truth, arrays.edge_offsets[1:-1])
+    return Table(
+        node_masks=list(np.split(nodes, arrays.node_offsets[1:-1])),
+        edge_masks=list(np.split(truth, arrays.edge_offsets[1:-1])),
+    )
 
 
 # --- numbers ------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ def calibration_chart(found: Mapping[str, Any]) -> str:
     body = _axes(ticks, ticks, place, "said probability", "share that was right", "{:.0%}")
     body.append(_path([place(low, low), place(1, 1)], "ideal"))
     most = max((p["n"] for p in points), default=1)
-    told = [f"said {p['probability']:.0%}, right {p['right']:.0%} of {p['n']}" for p in points]
-    for point, title in zip(points, told, strict=True):
+    points_in_words = [f"said {p['probability']:.0%}, right {p['right']:.0%} of {p['n']}" for p in points]
+    for point, title in zip(points, points_in_words, strict=True):
         x, y = place(point["probability"], point["right"])
         (_, bottom), (_, top) = (place(0, bound) for bound in point["interval"])
         radius = 4 + 5 * math.sqrt(point["n"] / most)
@@ -40,7 +40,7 @@ def calibration_chart(found: Mapping[str, Any]) -> str:
             f"<circle class='point' cx='{num(x)}' cy='{num(y)}' r='{num(radius)}'>"
             f"<title>{escape(title)}</title></circle>"
         )
-    return _chart(body, f"Calibration: {'; '.join(told)}")
+    return _chart(body, f"Calibration: {'; '.join(points_in_words)}")
 
 
 def roc_chart(curves: Sequence[Mapping[str, Any]], name: Callable[[Any], str]) -> str:
@@ -82,7 +82,7 @@ def _curves(
     place: Callable[[float, float], Place],
     name: Callable[[Any], str],
 ) -> list[str]:
-    """Return a line for each class, told apart by colour and dashes, with names where there are several."""
+    """Return a line for each class, distinguished by color and dashes, with names where there are several."""
     shown, body = curves[:_MOST_LINES], []
     for number, item in enumerate(shown, start=1):
         body.append(_path([place(x, y) for x, y in item[key]], f"line c{number}"))
@@ -114,8 +114,8 @@ def learning_chart(curve: Sequence[Mapping[str, Any]]) -> str:
         x = _WIDTH - _RIGHT - 90
         body.append(f"<line class='line {name}' x1='{x}' x2='{x + 18}' y1='{y - 4}' y2='{y - 4}'/>")
         body.append(f"<text x='{x + 24}' y='{y}'>{name}</text>")
-    told = ", ".join(f"{name} {line[0][1]:.3g} to {line[-1][1]:.3g}" for name, line in lines.items())
-    return _chart(body, f"Learning curve over {last} epochs: {told}")
+    losses = ", ".join(f"{name} {line[0][1]:.3g} to {line[-1][1]:.3g}" for name, line in lines.items())
+    return _chart(body, f"Learning curve over {last} epochs: {losses}")
 
 
 def _frame(x: tuple[float, float], y: tuple[float, float]) -> Callable[[float, float], Place]:

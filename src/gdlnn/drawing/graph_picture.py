@@ -1,8 +1,13 @@
-"""Graphs other than molecules: nodes with the names of their values, and edges or arrows."""
+"""draw_graph(): the one renderer of graphs, for pages, notebooks and files.
+
+Molecules are drawn as chemists do, other graphs as nodes and edges. Of a very large graph only the part near
+what is marked is drawn.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -10,21 +15,87 @@ import numpy as np
 
 from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses
 from gdlnn.drawing.layout import layout
-from gdlnn.drawing.marks import NOTHING, signed
+from gdlnn.drawing.marks import NOTHING, Marks, signed
+from gdlnn.drawing.molecule_picture import draw_molecule, graph_as_molecule, is_molecule
 from gdlnn.drawing.svg import Picture, num, polyline, text
+from gdlnn.errors import GraphError, MissingExtraError
 
 if TYPE_CHECKING:
-    from gdlnn.drawing.contour import FloatArray
-    from gdlnn.drawing.marks import Marks
+    from collections.abc import Sequence
+
+    from gdlnn.drawing.layers import FloatArray
     from gdlnn.graphs import Graph
 
+MOST_NODES = 160
+"""Most nodes that are drawn."""
 _LETTER = 6.4
 _LONGEST = 14  # letters of a name that is written into a node; a longer one is its tooltip
 _MOST_NAMED = 80  # nodes; of more, names are tooltips
 _ROOM = (620.0, 420.0)  # a drawing gets no larger than this if its nodes then still lie apart
 
 
-def draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
+def draw_graph(graph: Graph, marks: Marks = NOTHING, smiles: str | None = None) -> Picture:
+    """Return the picture of a graph.
+
+    Parameters
+    ----------
+    graph
+        The graph. One whose schema names atoms is drawn as a molecule, if RDKit is installed and every
+        atom is an element.
+    marks
+        What to bring out.
+    smiles
+        How the molecule was written, for stereo and isotopes, which graphs do not have; by default the name
+        of the graph, where that is a SMILES.
+    """
+    if graph.n_nodes > MOST_NODES:
+        return replace(draw_graph(*_near(graph, marks)), places=())
+    if is_molecule(graph):
+        try:
+            return draw_molecule(graph_as_molecule(graph, smiles), marks)
+        except (GraphError, MissingExtraError):
+            pass  # the plain picture shows the same nodes
+    return _draw_plain_graph(graph, marks)
+
+
+def _near(graph: Graph, marks: Marks) -> tuple[Graph, Marks]:
+    """Return the part of a large graph in widening circles around what is marked, and the marks for it."""
+    marked = dict.fromkeys(node for outline in marks.outlines for node in outline.nodes)
+    inside = _around(graph, [*marked, *marks.kept, *marks.gone] or [0])
+    number = {node: place for place, node in enumerate(inside)}
+
+    def known(nodes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(number[node] for node in nodes if node in number)
+
+    outlines = tuple(
+        replace(
+            outline,
+            nodes=known(outline.nodes),
+            edges=tuple((number[u], number[v]) for u, v in outline.edges if u in number and v in number),
+        )
+        for outline in marks.outlines
+    )
+    scores = None if marks.scores is None else [marks.scores[node] for node in inside]
+    return graph.subgraph(inside), Marks(scores, outlines, known(marks.kept), known(marks.gone))
+
+
+def _around(graph: Graph, nodes: Sequence[int]) -> list[int]:
+    neighbors: dict[int, list[int]] = {}
+    for u, v in graph.edges.tolist():
+        neighbors.setdefault(u, []).append(v)
+        neighbors.setdefault(v, []).append(u)
+    reached = dict.fromkeys(nodes)
+    queue = list(reached)
+    for node in queue:  # grows while it is walked: breadth first
+        if len(reached) >= MOST_NODES:
+            break
+        new = [other for other in sorted(neighbors.get(node, ())) if other not in reached]
+        reached |= dict.fromkeys(new)
+        queue += new
+    return sorted(list(reached)[:MOST_NODES])
+
+
+def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
     """Return the picture of a graph."""
     labels = _labels(graph)
     half = max([8.0, *(len(label) * _LETTER / 2 + 4 for label in labels)])
@@ -32,7 +103,8 @@ def draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
         half = 5.0
     places = _spread(layout(graph.n_nodes, graph.edges), half)
     on = {node for _, outline in marks.drawn() for node in outline.nodes}
-    outlines = Outlines(marks, places, max(half, 8.0) + 4)
+    reach = max(half, 8.0) + 4
+    outlines = Outlines(marks, places, reach)
     shapes = "".join(
         _node(graph, marks, node, x, y, labels[node], node in on)
         for node, (x, y) in enumerate(places.tolist())
@@ -49,18 +121,19 @@ def draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
         + rings_and_crosses(marks, places, 12.0)
         + tags
     )
-    return Picture((left - 4, top - 4, right + 4, bottom + 4), body, "plain", graph.n_nodes)
+    box = (left - 4, top - 4, right + 4, bottom + 4)
+    return Picture(box, body, "plain", graph.n_nodes, places.tolist(), reach)
 
 
 def _labels(graph: Graph) -> list[str]:
     """Return the name of each node's first value; none where all have the same, or of too many nodes."""
-    names = [node_label(graph, node) for node in range(graph.n_nodes)]
+    names = [_node_label(graph, node) for node in range(graph.n_nodes)]
     if graph.n_nodes > _MOST_NAMED or (len(set(names)) == 1 and len(names) > 1):
         return [""] * len(names)
     return [name if len(name) <= _LONGEST else "" for name in names]
 
 
-def node_label(graph: Graph, node: int, column: int = 0) -> str:
+def _node_label(graph: Graph, node: int, column: int = 0) -> str:
     """Return what the value of a node's feature is called."""
     if not graph.node_features.shape[1]:
         return ""
@@ -69,7 +142,7 @@ def node_label(graph: Graph, node: int, column: int = 0) -> str:
 
 
 def _spread(places: FloatArray, half: float) -> FloatArray:
-    """Scale positions so that neighbours lie apart, and no further than the room allows."""
+    """Scale positions so that neighbors lie apart, and no further than the room allows."""
     if len(places) < 2:
         return places
     span = np.maximum(np.ptp(places, axis=0), 1e-9)
@@ -116,11 +189,12 @@ def _arrow(x1: float, y1: float, x2: float, y2: float, reach: float) -> str:
 
 def _node(graph: Graph, marks: Marks, node: int, x: float, y: float, label: str, on: bool) -> str:
     level = marks.level(node)
-    told = escape(_values(graph, node))
+    words = escape(_values(graph, node))
     if marks.scores is not None:
-        told = f"{told}: {signed(marks.scores[node])}" if told else signed(marks.scores[node])
+        score = signed(marks.scores[node])
+        words = f"{words}: {score}" if words else score
     look = " ".join(filter(None, ("n", "on" if on else "", level)))
-    title = f"<title>{told}</title>" if told else ""
+    title = f"<title>{words}</title>" if words else ""
     if not label:
         radius = 8 if graph.n_nodes <= _MOST_NAMED else 5
         return f"<circle class='{look}' cx='{num(x)}' cy='{num(y)}' r='{radius}'>{title}</circle>"

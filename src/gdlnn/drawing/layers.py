@@ -1,23 +1,25 @@
-"""What all pictures of graphs can have: a map of scores, outlines with names, rings and crosses."""
+"""What all pictures of graphs can have: a map of scores and its legend, outlines, rings and crosses."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import shapely
 
-from gdlnn.drawing.contour import contour
-from gdlnn.drawing.marks import signed
-from gdlnn.drawing.svg import Box, num, polyline, text
+from gdlnn.drawing.marks import LEVELS, signed
+from gdlnn.drawing.svg import Box, Picture, num, polyline, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gdlnn.drawing.contour import FloatArray
     from gdlnn.drawing.marks import Marks
 
+FloatArray = npt.NDArray[np.float64]
 _LETTER, _LINE = 7.2, 13.0  # about the size of a letter of a name
 _GAPS = (5.0, 14.0, 26.0, 40.0)  # tried distances of a name from its outline
+_SLACK = 0.35  # how far a simplified line may lie from the contour
 
 
 def score_map(marks: Marks, places: FloatArray, radius: float) -> str:
@@ -25,14 +27,50 @@ def score_map(marks: Marks, places: FloatArray, radius: float) -> str:
     discs = []
     for node, (x, y) in enumerate(places.tolist()):
         if level := marks.level(node):
-            told = signed((marks.scores or ())[node])
+            score = signed((marks.scores or ())[node])
             at = f"cx='{num(x)}' cy='{num(y)}' r='{num(radius)}'"
-            discs.append(f"<circle class='{level}' {at}><title>{told}</title></circle>")
+            discs.append(f"<circle class='{level}' {at}><title>{score}</title></circle>")
     return "".join(discs)
 
 
+def score_legend(largest: float, nodes: str = "node") -> Picture:
+    """Return the scale of a map of scores, from against to for, in log odds."""
+    low, high = f"against {signed(-largest)}", f"{signed(largest)} for"
+    body = [text(118, 9.5, low, "end small soft")]
+    for place in range(2 * LEVELS):
+        level = place - LEVELS + (1 if place >= LEVELS else 0)
+        look = f"f{level}" if level > 0 else f"g{-level}"
+        body.append(f"<rect class='{look}' x='{num(124 + 11 * place)}' y='0' width='11' height='11'/>")
+    end = 124 + 22 * LEVELS
+    body.append(text(end + 6, 9.5, high, "small soft"))
+    body.append(text((124 + end) / 2, 24, f"log odds that each {nodes} adds", "small soft mid"))
+    return Picture((0, -2, end + 124, 28), "".join(body))
+
+
+# --- outlines ---------------------------------------------------------------------------------------------
+
+
+def contour(
+    places: FloatArray, nodes: Iterable[int], edges: Iterable[tuple[int, int]], reach: float
+) -> list[list[tuple[float, float]]]:
+    """Return the closed lines that lie `reach` around some nodes and edges; holes are left out."""
+    parts = [shapely.LineString(places[[u, v]]) for u, v in edges] + [shapely.Point(places[v]) for v in nodes]
+    shape = shapely.simplify(shapely.union_all(shapely.buffer(parts, reach)), _SLACK)
+    rings = shapely.get_exterior_ring(shapely.get_parts(shape))
+    return [shapely.get_coordinates(ring)[:-1].tolist() for ring in rings]
+
+
+def outline_path(picture: Picture, nodes: Iterable[int], edges: Iterable[tuple[int, int]]) -> str:
+    """Return the data of the path around some nodes and edges of a drawn graph."""
+    return _path(contour(np.array(picture.places), nodes, edges, picture.reach))
+
+
+def _path(loops: Iterable[Iterable[tuple[float, float]]]) -> str:
+    return "".join(polyline(loop, closed=True) for loop in loops)
+
+
 class Outlines:
-    """The outlines of programs, and where their names go.
+    """The outlines of sets of nodes, and where their names go.
 
     Parameters
     ----------
@@ -54,11 +92,11 @@ class Outlines:
             if not loops:
                 continue
             look = f"o p{outline.number}" + (f" o{line}" if line else "")
-            data = "".join(polyline(loop, closed=True) for loop in loops)
             nodes = " ".join(map(str, sorted(set(outline.nodes))))
-            parts.append(f"<path class='{look}' data-nodes='{nodes}' d='{data}'/>")
+            parts.append(f"<path class='{look}' data-nodes='{nodes}' d='{_path(loops)}'/>")
             if line:
-                self.boxes.append((line, outline.label, _box_of([p for loop in loops for p in loop])))
+                xs, ys = zip(*(point for loop in loops for point in loop), strict=True)
+                self.boxes.append((line, outline.label, (min(xs), min(ys), max(xs), max(ys))))
         self.body = "".join(parts)
 
     def tags(self, taken: Sequence[Box]) -> tuple[str, list[Box]]:
@@ -76,19 +114,14 @@ class Outlines:
         return "".join(parts), boxes
 
 
-def _box_of(points: Iterable[tuple[float, float]]) -> Box:
-    xs, ys = zip(*points, strict=True)
-    return min(xs), min(ys), max(xs), max(ys)
-
-
 def _places(box: Box, width: float) -> list[Box]:
     """Return the places for a name of this width around its outline, near ones first."""
     left, top, right, bottom = box
     middle, level = (left + right) / 2, (top + bottom) / 2
     spots = []
     for gap in _GAPS:
-        for centre in (middle, left + width / 2, right - width / 2):
-            spots += [(centre, top - gap - _LINE / 2), (centre, bottom + gap + _LINE / 2)]
+        for center in (middle, left + width / 2, right - width / 2):
+            spots += [(center, top - gap - _LINE / 2), (center, bottom + gap + _LINE / 2)]
         spots += [(right + gap + width / 2, level), (left - gap - width / 2, level)]
     return [(x - width / 2, y - _LINE / 2, x + width / 2, y + _LINE / 2) for x, y in spots]
 
@@ -108,12 +141,8 @@ def bounds(boxes: Sequence[Box]) -> Box:
     """Return the box that holds all of them."""
     if not boxes:
         return 0.0, 0.0, 40.0, 20.0
-    return (
-        min(box[0] for box in boxes),
-        min(box[1] for box in boxes),
-        max(box[2] for box in boxes),
-        max(box[3] for box in boxes),
-    )
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return min(left), min(top), max(right), max(bottom)
 
 
 def rings_and_crosses(marks: Marks, places: FloatArray, radius: float) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_OUTLINES = 3
-"""Outlines that are drawn at once: as many as can be told apart by line and colour."""
+"""Outlines that are drawn at once: as many as line and color distinguish."""
 LEVELS = 5
 """Steps of each hue of a map of scores."""
 LEAST_SHOWN = 0.05
@@ -65,7 +65,7 @@ class Marks:
         return max((abs(score) for score in self.scores or ()), default=0.0)
 
     def level(self, node: int) -> str:
-        """Return the class of the colour of a node's score; empty without scores, or next to nothing."""
+        """Return the class of the color of a node's score; empty without scores, or next to nothing."""
         largest = self.largest
         if self.scores is None or not largest or abs(self.scores[node]) < LEAST_SHOWN * largest:
             return ""

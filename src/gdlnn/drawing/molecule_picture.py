@@ -1,34 +1,36 @@
-"""Molecules as chemists draw them. Coordinates, Kekulé bonds and wedges are RDKit's; the SVG is our own."""
+"""Molecules as RDKit draws them, in the classes of our style sheet, and the parts that programs match."""
 
 from __future__ import annotations
 
-import math
+import re
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import numpy as np
 
-from gdlnn.drawing.atom_labels import AtomLabel, atom_label
 from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses, score_map
 from gdlnn.drawing.marks import NOTHING
-from gdlnn.drawing.svg import Picture, num, polyline
-from gdlnn.errors import GraphError, require
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecule_limits import smiles_problem
+from gdlnn.drawing.svg import Box, Picture, num, text
+from gdlnn.errors import GraphError, ProgramError, require
+from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, is_exact, read_pattern
+from gdlnn.graphs.chem import chem, smiles_problem, without_messages
 from gdlnn.graphs.molecules import graph_molecule
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Sequence
 
-    from gdlnn.drawing.contour import FloatArray
+    from gdlnn.drawing.layers import FloatArray
     from gdlnn.drawing.marks import Marks
-    from gdlnn.graphs import Graph
+    from gdlnn.gdl.program import Program
+    from gdlnn.graphs import Graph, Schema
 
 BOND = 28.0
 """Length of a bond in units of the drawing."""
-_SCALE = BOND / 1.5  # RDKit's bonds are 1.5 long
-_APART = 4.6  # lines of a double bond
+_FONT = 13
 _RADIUS = 0.4 * BOND
+_MOST_RING = 8  # larger rings of a part are cut like chains
 _PURPOSE = "Drawing a molecule"
+_HALOGENS_AND_SELENIUM = (34, 35, 53)
 
 
 def is_molecule(graph: Graph) -> bool:
@@ -49,7 +51,7 @@ def graph_as_molecule(graph: Graph, smiles: str | None = None) -> Any:
     Parameters
     ----------
     graph
-        The graph of a molecule. Its features tell no stereo and no isotopes.
+        The graph of a molecule. Its features hold no stereo and no isotopes.
     smiles
         How the molecule was written, which does; by default the name of the graph, where that is a SMILES.
         That of another molecule is ignored.
@@ -65,28 +67,23 @@ def graph_as_molecule(graph: Graph, smiles: str | None = None) -> Any:
         for atom in molecule.GetAtoms():
             atom.SetNoImplicit(True)
     molecule.UpdatePropertyCache(strict=False)
-    for text in (smiles, graph.name):
-        written = _written(text, molecule) if text else None
-        if written is not None:
-            return with_coordinates(written)
+    for written in filter(None, (smiles, graph.name)):
+        read = _molecule_of(written)
+        if read is not None and _structure(read) == _structure(molecule):
+            return with_coordinates(read)
     return with_coordinates(molecule)
 
 
-def _written(smiles: str, molecule: Any) -> Any:
-    """Return the molecule of a SMILES if it has these atoms and bonds in this order; else None."""
-    if smiles_problem(smiles):
-        return None
-    rd = chem(_PURPOSE)
+def _molecule_of(smiles: str) -> Any:
+    """Return the molecule of a SMILES; None where it is none."""
     with without_messages(_PURPOSE):
-        read = rd.MolFromSmiles(smiles)
-    if read is None or read.GetNumAtoms() != molecule.GetNumAtoms():
-        return None
+        return None if smiles_problem(smiles) else chem(_PURPOSE).MolFromSmiles(smiles)
 
-    def signature(given: Any) -> tuple[list[int], set[tuple[int, int]]]:
-        ends = ((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in given.GetBonds())
-        return [atom.GetAtomicNum() for atom in given.GetAtoms()], {(min(e), max(e)) for e in ends}
 
-    return read if signature(read) == signature(molecule) else None
+def _structure(molecule: Any) -> tuple[list[int], set[frozenset[int]]]:
+    """Return the elements of the atoms in their order, and which are bonded."""
+    bonds = {frozenset((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())) for bond in molecule.GetBonds()}
+    return [atom.GetAtomicNum() for atom in molecule.GetAtoms()], bonds
 
 
 def with_coordinates(molecule: Any) -> Any:
@@ -96,9 +93,9 @@ def with_coordinates(molecule: Any) -> Any:
     with without_messages(_PURPOSE):
         rd.FastFindRings(molecule)
         try:
-            kekulised = rd.Mol(molecule)
-            rd.Kekulize(kekulised, clearAromaticFlags=True)
-            molecule = kekulised
+            kekulized = rd.Mol(molecule)
+            rd.Kekulize(kekulized, clearAromaticFlags=True)
+            molecule = kekulized
         except (RuntimeError, ValueError):
             pass  # a piece of a ring: its bonds are drawn as aromatic ones
         try:
@@ -106,6 +103,9 @@ def with_coordinates(molecule: Any) -> Any:
             rd.WedgeMolBonds(molecule, molecule.GetConformer())
         except (RuntimeError, ValueError) as error:
             raise GraphError(f"expected a molecule that RDKit can draw, got another: {error}") from error
+    for atom in molecule.GetAtoms():  # RDKit gives radicals to ions of metals too
+        if atom.GetAtomicNum() > 17 and atom.GetAtomicNum() not in _HALOGENS_AND_SELENIUM:
+            atom.SetNumRadicalElectrons(0)
     return molecule
 
 
@@ -121,138 +121,187 @@ def draw_molecule(molecule: Any, marks: Marks = NOTHING, faded: Collection[int] 
     faded
         Atoms in the background.
     """
-    places = np.asarray(molecule.GetConformer().GetPositions(), dtype=np.float64)[:, :2] * (_SCALE, -_SCALE)
-    labels = [atom_label(atom, places) for atom in molecule.GetAtoms()]
-    bonds = _Bonds(molecule, places, labels, frozenset(faded))
+    places, lines, labels, boxes = _drawn(molecule, set(faded))
     outlines = Outlines(marks, places, _RADIUS + 1.5)
-    hits = (
-        ""
-        if not faded
-        else "".join(
-            f"<circle class='hit' cx='{num(x)}' cy='{num(y)}' r='{num(_RADIUS)}'/>"
-            for node, (x, y) in enumerate(places.tolist())
-            if node not in faded
-        )
+    hits = "".join(
+        f"<circle class='hit' cx='{num(x)}' cy='{num(y)}' r='{num(_RADIUS)}'/>"
+        for node, (x, y) in enumerate(places.tolist())
+        if faded and node not in faded
     )
-    names = "".join(
-        label.svg("q" if node in faded else "") for node, label in enumerate(labels) if label.symbol
-    )
-    boxes = [
-        label.box if label.symbol else (x - 3, y - 3, x + 3, y + 3)
-        for label, (x, y) in zip(labels, places.tolist(), strict=True)
-    ]
     middles = [(places[b.GetBeginAtomIdx()] + places[b.GetEndAtomIdx()]) / 2 for b in molecule.GetBonds()]
-    taken = [*boxes, *((x - 8, y - 8, x + 8, y + 8) for x, y in middles)]
-    tags, tag_boxes = outlines.tags(taken)
+    tags, tag_boxes = outlines.tags([*boxes, *((x - 8, y - 8, x + 8, y + 8) for x, y in middles)])
     reach = [box for _, _, box in outlines.boxes]
     if marks.scores is not None or marks.kept or faded:
         reach += [(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in places.tolist()]
     left, top, right, bottom = bounds([*boxes, *reach, *tag_boxes])
-    body = (
-        hits
-        + score_map(marks, places, _RADIUS)
-        + outlines.body
-        + bonds.svg()
-        + names
-        + rings_and_crosses(marks, places, _RADIUS)
-        + tags
-    )
-    return Picture((left - 4, top - 4, right + 4, bottom + 4), body, "molecule", len(labels))
+    crosses = rings_and_crosses(marks, places, _RADIUS)
+    body = hits + score_map(marks, places, _RADIUS) + outlines.body + lines + labels + crosses + tags
+    box = (left - 4, top - 4, right + 4, bottom + 4)
+    return Picture(box, body, "molecule", len(places), places.tolist(), _RADIUS + 1.5)
 
 
-class _Bonds:
-    """The lines of bonds, few paths for all of them."""
+def _drawn(molecule: Any, faded: set[int]) -> tuple[FloatArray, str, str, list[Box]]:
+    """Return the places of atoms, bonds and labels in the classes of our style sheet, and what they cover."""
+    canvas = _canvas()
+    canvas.DrawMolecule(molecule)
+    canvas.FinishDrawing()
+    places = np.array([tuple(canvas.GetDrawCoords(atom)) for atom in range(molecule.GetNumAtoms())])
+    boxes = [(x - 3, y - 3, x + 3, y + 3) for x, y in places.tolist()]
+    paths: dict[str, list[str]] = {}
+    labels = []
+    for element in ElementTree.fromstring(canvas.GetDrawingText()):
+        style = element.get("style", "")
+        atoms = {int(atom) for atom in re.findall(r"atom-(\d+)", element.get("class", ""))}
+        is_cut = "stroke:#7F7F7F" in style  # the wavy line where the rest was cut off
+        pale = "q" if is_cut or atoms & faded else ""
+        if element.tag.endswith("text"):
+            x, y = float(element.get("x", 0)), float(element.get("y", 0))
+            size = "" if f"font-size:{_FONT}px" in style else "sub"
+            letter = (element.text or "").replace("-", "−")
+            labels.append(text(x, y, letter, f"{size} {pale}".strip()))
+            boxes.append((x, y - 0.75 * _FONT, x + 0.7 * _FONT, y))
+        elif atoms:  # the others round the corners of bonds
+            look = ("b d" if "dasharray" in style else "b") if "fill:none" in style else "w"
+            paths.setdefault(f"{look} {pale}".strip(), []).append(_short(element.get("d", "")))
+    looks = sorted(paths.items(), reverse=True)
+    lines = "".join(f"<path class='{look}' d='{''.join(data)}'/>" for look, data in looks)
+    return places, lines, "".join(labels), boxes
 
-    def __init__(
-        self, molecule: Any, places: FloatArray, labels: list[AtomLabel], faded: frozenset[int]
-    ) -> None:
-        self.places, self.labels, self.faded = places, labels, faded
-        self.paths: dict[str, list[str]] = {}
-        self.rings = [ring for ring in molecule.GetRingInfo().AtomRings() if len(ring) <= 8]
-        self.neighbours = [[near.GetIdx() for near in atom.GetNeighbors()] for atom in molecule.GetAtoms()]
-        for bond in molecule.GetBonds():
-            self._add(bond)
 
-    def svg(self) -> str:
-        return "".join(
-            f"<path class='{look}' d='{''.join(data)}'/>"
-            for look, data in sorted(self.paths.items(), reverse=True)
-        )
+def _canvas() -> Any:
+    """Return an empty drawing of RDKit: black, with labels as text, as large as a molecule needs."""
+    canvas = require("rdkit.Chem.Draw.rdMolDraw2D", "chem", _PURPOSE).MolDraw2DSVG(-1, -1, -1, -1, True)
+    options = canvas.drawOptions()
+    options.useBWAtomPalette()
+    options.clearBackground = options.includeMetadata = options.prepareMolsBeforeDrawing = False
+    options.dummiesAreAttachments = True
+    options.scalingFactor = BOND / 1.5  # RDKit's bonds are 1.5 long
+    options.fixedFontSize = _FONT
+    return canvas
 
-    def _line(self, look: str, *points: tuple[float, float], closed: bool = False) -> None:
-        self.paths.setdefault(look, []).append(polyline(points, closed=closed))
 
-    def _add(self, bond: Any) -> None:
-        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-        pale = " q" if u in self.faded or v in self.faded else ""
-        start, end = self.places[u], self.places[v]
-        along = end - start
-        length = float(np.linalg.norm(along)) or 1.0
-        along = along / length
-        across = np.array([-along[1], along[0]])
-        first = start + along * self.labels[u].gap(*along)
-        last = end - along * self.labels[v].gap(*-along)
-        kind, direction = str(bond.GetBondType()), str(bond.GetBondDir())
-        for node, tip in ((u, first), (v, last)):
-            if self.labels[node].cut:
-                self._wave(tip, across, pale)
-        if kind == "SINGLE" and direction in ("BEGINWEDGE", "BEGINDASH"):
-            self._wedge(first, last, across, direction == "BEGINWEDGE", pale)
-        elif kind == "DOUBLE":
-            self._double(u, v, first, last, across, pale)
-        elif kind == "TRIPLE":
-            for shift in (-_APART, 0, _APART):
-                self._line(f"b{pale}", tuple(first + shift * across), tuple(last + shift * across))
-        elif kind in ("AROMATIC", "ONEANDAHALF"):
-            self._line(f"b{pale}", tuple(first), tuple(last))
-            self._inner(u, v, first, last, across, f"b d{pale}")
-        else:
-            self._line(f"b{pale}" if kind == "SINGLE" else f"b d{pale}", tuple(first), tuple(last))
+def _short(data: str) -> str:
+    """Return the data of a path in fewer letters."""
+    return re.sub(r"\s*([A-Z])\s*", r"\1", re.sub(r"\d+\.\d+", lambda found: num(float(found[0])), data))
 
-    def _double(self, u: int, v: int, first: Any, last: Any, across: Any, pale: str) -> None:
-        side = self._side(u, v, across)
-        if side == 0:
-            for shift in (-_APART / 2, _APART / 2):
-                self._line(f"b{pale}", tuple(first + shift * across), tuple(last + shift * across))
-        else:
-            self._line(f"b{pale}", tuple(first), tuple(last))
-            self._inner(u, v, first, last, across, f"b{pale}")
 
-    def _inner(self, u: int, v: int, first: Any, last: Any, across: Any, look: str) -> None:
-        """Draw the second line of a bond, shorter where the chain or ring goes on."""
-        shift = (self._side(u, v, across) or 1) * _APART * across
-        along = (last - first) / (float(np.linalg.norm(last - first)) or 1.0)
-        start, end = (0.0 if self.labels[node].symbol else 3.0 for node in (u, v))
-        self._line(look, tuple(first + shift + start * along), tuple(last + shift - end * along))
+# --- parts of molecules -----------------------------------------------------------------------------------
 
-    def _side(self, u: int, v: int, across: Any) -> int:
-        """Return the side of the second line: inside a ring, else where more neighbours are; 0: centred."""
-        middle = (self.places[u] + self.places[v]) / 2
-        rings = [ring for ring in self.rings if u in ring and v in ring]
-        if rings:
-            best = min(rings, key=lambda ring: (abs(len(ring) - 6), len(ring)))  # mostly benzene
-            centre = self.places[list(best)].mean(axis=0)
-            return 1 if float((centre - middle) @ across) > 0 else -1
-        if min(len(self.neighbours[u]), len(self.neighbours[v])) < 2:
-            return 0
-        near = [w for node in (u, v) for w in self.neighbours[node] if w not in (u, v)]
-        sides = [1 if float((self.places[w] - middle) @ across) > 0 else -1 for w in near]
-        return 1 if sum(sides) > 0 else -1 if sum(sides) < 0 else sides[0]
 
-    def _wedge(self, first: Any, last: Any, across: Any, solid: bool, pale: str) -> None:
-        if solid:
-            self._line(
-                f"w{pale}", tuple(first), tuple(last + 3 * across), tuple(last - 3 * across), closed=True
-            )
-            return
-        for step in range(1, 7):
-            at = first + (last - first) * step / 6
-            width = 3.2 * step / 6
-            self._line(f"b{pale}", tuple(at + width * across), tuple(at - width * across))
+def draw_matched_part(
+    program: Program, schema: Schema | None, example: tuple[str, Sequence[int]] | None
+) -> Picture:
+    """Return the part of a molecule that a program matches, with what is around it faded.
 
-    def _wave(self, tip: Any, across: Any, pale: str) -> None:
-        """Draw a wavy line where the molecule goes on."""
-        along = np.array([across[1], -across[0]])
-        shifts = [-6 + 1.5 * i for i in range(9)]
-        points = [tuple(tip + s * across + 1.5 * math.sin(s * math.pi / 3) * along) for s in shifts]
-        self._line(f"b{pale}", *points)
+    Atoms next to the matched ones and the rings they lie on are drawn in gray, and what is further away is
+    cut off at a wavy line. A program without an example is drawn as the molecule that its own conditions
+    describe, where they describe one.
+
+    Parameters
+    ----------
+    program
+        The program.
+    schema
+        What its features are called.
+    example
+        The SMILES of a molecule, and for each variable of the program the atom that it stands for.
+
+    Raises
+    ------
+    GraphError
+        Where there is nothing that a chemist could draw.
+    """
+    rd = chem(_PURPOSE)
+    if not program.nodes or not is_chemical(schema) or schema is None:
+        raise GraphError("expected a program over molecules, got another")
+    if example is None:
+        molecule = _built(rd, program, schema)
+        atoms: Sequence[int] = range(len(program.nodes))
+    else:
+        atoms = [int(v) for v in example[1]]
+        molecule = _molecule_of(example[0])
+        inside = molecule is not None and all(0 <= v < molecule.GetNumAtoms() for v in atoms)
+        if not inside or len(atoms) != len(program.nodes):
+            raise GraphError("example: expected a SMILES and an atom of it for every variable of the program")
+    piece, number = _cut(rd, with_coordinates(molecule), set(atoms))
+    matched = {number[v] for v in atoms}
+    return draw_molecule(piece, faded=set(range(piece.GetNumAtoms())) - matched)
+
+
+def _cut(rd: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, int]]:
+    """Return the matched atoms with what is around them, and the new number of every atom that is left."""
+    kept = set(matched)
+    for ring in molecule.GetRingInfo().AtomRings():
+        if len(ring) <= _MOST_RING and matched & set(ring):
+            kept |= set(ring)
+    kept |= set(_around(molecule, matched))
+    ends = set(_around(molecule, kept)) - kept
+    piece = rd.RWMol(molecule)
+    for atom in piece.GetAtoms():  # what is cut off must not become hydrogens
+        atom.SetNumExplicitHs(atom.GetTotalNumHs())
+        atom.SetNoImplicit(True)
+        atom.SetChiralTag(rd.ChiralType.CHI_UNSPECIFIED)
+    for v in ends:
+        atom = piece.GetAtomWithIdx(v)
+        atom.SetAtomicNum(0)
+        atom.SetFormalCharge(0)
+        atom.SetNumExplicitHs(0)
+    for bond in list(piece.GetBonds()):
+        bond.SetStereo(rd.BondStereo.STEREONONE)
+        bond.SetBondDir(rd.BondDir.NONE)
+        if {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= ends:
+            piece.RemoveBond(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
+    left = [v for v in range(molecule.GetNumAtoms()) if v in kept or v in ends]
+    for v in range(molecule.GetNumAtoms() - 1, -1, -1):
+        if v not in kept and v not in ends:
+            piece.RemoveAtom(v)
+    result = piece.GetMol()
+    result.UpdatePropertyCache(strict=False)
+    rd.FastFindRings(result)
+    return result, {v: i for i, v in enumerate(left)}
+
+
+def _around(molecule: Any, atoms: Iterable[int]) -> list[int]:
+    return [near.GetIdx() for v in sorted(atoms) for near in molecule.GetAtomWithIdx(v).GetNeighbors()]
+
+
+# --- without an example -----------------------------------------------------------------------------------
+
+
+def _built(rd: Any, program: Program, schema: Schema) -> Any:
+    """Build the molecule that a program describes: all atoms and bonds must be known, and RDKit accept it."""
+    try:
+        pattern = read_pattern(program, schema)
+    except ProgramError as error:
+        raise GraphError(str(error)) from error
+    known = [pattern.closed(v) for v in range(len(pattern.atoms))]
+    exact = all(is_exact(atom, known[v]) for v, atom in enumerate(pattern.atoms))
+    if not pattern.strict or not exact or any(len(bond.types) > 1 for bond in pattern.bonds.values()):
+        raise GraphError("expected a program with all atoms and bonds known, got another")
+    molecule = rd.RWMol()
+    for atom, ranges in zip(pattern.atoms, known, strict=True):
+        new = rd.Atom(atom.element)
+        new.SetFormalCharge(int(ranges["charge"][0]))
+        new.SetNumExplicitHs(int(ranges["hydrogens"][0]))
+        new.SetNoImplicit(True)
+        new.SetIsAromatic(ranges["aromatic"][0] == 1)
+        molecule.AddAtom(new)
+    _join(rd, molecule, pattern)
+    for v, ranges in enumerate(known):  # neighbors outside the program
+        for _ in range(int(ranges["degree"][0]) - len(pattern.neighbors[v])):
+            molecule.AddBond(v, molecule.AddAtom(rd.Atom(0)), rd.BondType.SINGLE)
+    with without_messages(_PURPOSE):
+        try:
+            rd.SanitizeMol(molecule)
+        except (RuntimeError, ValueError) as error:
+            raise GraphError(f"expected a molecule that RDKit accepts, got another: {error}") from error
+    return molecule.GetMol()
+
+
+def _join(rd: Any, molecule: Any, pattern: Pattern) -> None:
+    types = rd.BondType
+    orders = {SINGLE: types.SINGLE, DOUBLE: types.DOUBLE, TRIPLE: types.TRIPLE, AROMATIC: types.AROMATIC}
+    for (u, v), bond in pattern.bonds.items():
+        if u == v:
+            raise GraphError("expected bonds between two atoms, got a loop")
+        molecule.AddBond(u, v, orders.get(next(iter(bond.types)), types.UNSPECIFIED))

@@ -1,4 +1,4 @@
-"""What a notebook shows of a graph, a program or a fitted model: pictures with the usual words."""
+"""What a notebook shows of a graph, a program or a fitted model: pictures with a few words."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from gdlnn.drawing.graph_picture import draw_graph
 from gdlnn.drawing.pages import render
-from gdlnn.drawing.picture import draw_graph
 from gdlnn.drawing.program_picture import draw_program
 from gdlnn.graphs import Graph, Schema
 
@@ -21,10 +21,10 @@ MOST_PROGRAMS = 5
 
 def graph_html(graph: Graph) -> str:
     """Return a graph with all of its nodes shown alike; a very large one as text alone."""
-    told = Markup("<p><code>{}</code></p>").format(repr(graph))
+    caption = Markup("<p><code>{}</code></p>").format(repr(graph))
     if not 0 < graph.n_nodes <= MOST_NODES:
-        return told
-    return f"{draw_graph(graph).document(repr(graph))}{told}"
+        return caption
+    return f"{draw_graph(graph).document(repr(graph))}{caption}"
 
 
 def program_html(program: Program) -> str:

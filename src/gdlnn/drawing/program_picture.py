@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdlnn.drawing.fragment_picture import fragment_picture
 from gdlnn.drawing.layout import layout
+from gdlnn.drawing.molecule_picture import draw_matched_part
 from gdlnn.drawing.svg import Picture, num, polyline, text, wrapped
 from gdlnn.errors import GraphError, MissingExtraError
-from gdlnn.gdl.phrases import telling
+from gdlnn.gdl.conditions import without_empty_bound
 from gdlnn.gdl.program import ANY
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def program_picture(
     """
     if not directed:
         with suppress(GraphError, MissingExtraError):  # the diagram says the same
-            return fragment_picture(program, schema, example)
+            return draw_matched_part(program, schema, example)
     return _diagram(program, schema, directed)
 
 
@@ -71,11 +71,11 @@ def _diagram(program: Program, schema: Schema | None, directed: bool) -> Picture
     sizes = [(_width(lines), _LINE * len(lines) + 2 * _PAD) for lines in labels]
     position = {variable: i for i, variable in enumerate(program.variables)}
     ends = [(position[e.source], position[e.target]) for e in program.edges]
-    said = [_lines(edge.intervals, schema.edge if schema else None, "") for edge in program.edges]
-    longest = max((len(words) for lines in said for words in lines), default=0)
+    conditions = [_lines(edge.intervals, schema.edge if schema else None, "") for edge in program.edges]
+    longest = max((len(words) for lines in conditions for words in lines), default=0)
     places, width, height = _places(len(labels), ends, sizes, 16 + _SMALL * longest)
     body: list[str] = []
-    for words, (u, v) in zip(said, ends, strict=True):
+    for words, (u, v) in zip(conditions, ends, strict=True):
         body += _edge(places[u], places[v], sizes[u], sizes[v], words, directed)
     for (x, y), (w, h), lines in zip(places, sizes, labels, strict=True):
         at = f"x='{num(x - w / 2)}' y='{num(y - h / 2)}' width='{num(w)}' height='{num(h)}' rx='8'"
@@ -114,8 +114,7 @@ def _places(
     spots = raw * factor
     low = (spots - boxes / 2).min(axis=0)
     high = (spots + boxes / 2).max(axis=0)
-    moved = spots - low
-    return [(float(x), float(y)) for x, y in moved], float(high[0] - low[0]), float(high[1] - low[1])
+    return [(float(x), float(y)) for x, y in spots - low], float(high[0] - low[0]), float(high[1] - low[1])
 
 
 def _edge(
@@ -156,49 +155,53 @@ def _head(x1: float, y1: float, x2: float, y2: float, box: tuple[float, float]) 
 
 def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, empty: str) -> list[str]:
     """Return the conditions of a node or an edge, one feature per line."""
-    said = []
+    conditions = []
     for number, given in enumerate(intervals or ()):
-        interval = telling(given, features[number]) if features else given
-        if interval != ANY and not _says_nothing(interval, features[number] if features else None):
-            said.append(
-                _condition(interval, features[number] if features else None, number, len(intervals or ()))
+        feature = features[number] if features else None
+        interval = without_empty_bound(given, feature) if feature else given
+        if interval != ANY and not _holds_all(interval, feature):
+            name = (
+                feature.name
+                if feature
+                else ("value" if len(intervals or ()) == 1 else f"feature {number + 1}")
             )
-    if not said:
+            conditions.append(_condition(interval, feature, name))
+    if not conditions:
         return [empty]
-    parts = [wrapped(words, _MOST_LETTERS) for words in said]
-    if sum(map(len, parts)) <= _MOST_LINES:
-        return [line for part in parts for line in part]
-    lines, n_shown = list(parts[0]), 1
-    while len(lines) + len(parts[n_shown]) < _MOST_LINES:
-        lines += parts[n_shown]
-        n_shown += 1
-    return [*lines, f"and {len(said) - n_shown} more"]
+    # The last line says how many conditions are left out.
+    longest = _MOST_LINES - (len(conditions) > 1)
+    lines: list[str] = []
+    parts = [wrapped(words, _MOST_LETTERS, longest) for words in conditions]
+    for number, part in enumerate(parts):
+        left = len(parts) - number - 1
+        if number and len(lines) + len(part) + bool(left) > _MOST_LINES:
+            return [*lines, f"and {left + 1} more"]
+        lines += part
+    return lines
 
 
-def _says_nothing(interval: Interval, feature: Feature | None) -> bool:
-    """Whether every value that a nominal feature is known to have will do."""
+def _holds_all(interval: Interval, feature: Feature | None) -> bool:
+    """Whether an interval holds every value that a nominal feature is known to have."""
     if feature is None or feature.kind != "nominal" or not feature.values:
         return False
     return all(value in interval for value in feature.values)
 
 
-def _condition(interval: Interval, feature: Feature | None, number: int, width: int) -> str:
+def _condition(interval: Interval, feature: Feature | None, name: str) -> str:
     def value(bound: float) -> str:
         return feature.value_name(bound) if feature else f"{bound:g}"
 
-    name = feature.name if feature else ("value" if width == 1 else f"feature {number + 1}")
     lower, upper = interval
     if lower == upper:
-        plain = feature is not None and feature.kind == "nominal" and name in ("atom", "bond", "element")
-        return value(lower) if plain else f"{name} {value(lower)}"
+        is_clear = feature is not None and feature.kind == "nominal" and name in ("atom", "bond", "element")
+        return value(lower) if is_clear else f"{name} {value(lower)}"
+    if inside := _names(interval, feature):
+        return f"{name} {inside}"
     if upper == math.inf:
-        inside = _names(interval, feature)
-        return f"{name} {inside}" if inside else f"{name} ≥ {value(lower)}"
+        return f"{name} ≥ {value(lower)}"
     if lower == -math.inf:
-        inside = _names(interval, feature)
-        return f"{name} {inside}" if inside else f"{name} ≤ {value(upper)}"
-    inside = _names(interval, feature)
-    return f"{name} {inside}" if inside else f"{name} {value(lower)} to {value(upper)}"
+        return f"{name} ≤ {value(upper)}"
+    return f"{name} {value(lower)} to {value(upper)}"
 
 
 def _names(interval: Interval, feature: Feature | None) -> str:

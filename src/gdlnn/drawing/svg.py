@@ -1,25 +1,28 @@
 """SVG by hand: numbers, text, lines, and a picture as a part of a page or a file of its own.
 
-Colours are classes of `page/drawing.css`, never attributes: pages with a strict security policy show them in
-both themes.
+Colors are classes of `page/drawing.css`, never attributes: pages with a strict security policy show them in
+both themes. In files of their own, pictures have the colors of both themes filled in.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdlnn.drawing.style import own_style
+from gdlnn.drawing.pages import page_file
 from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+_SHEET = "gdlnn.drawing/drawing.css"
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
@@ -45,9 +48,9 @@ def polyline(points: Iterable[tuple[float, float]], *, closed: bool = False) -> 
     return f"M{first}" + (f"l{data.lstrip()}" if steps else "") + ("z" if closed else "")
 
 
-def wrapped(words: str, width: int) -> list[str]:
-    """Return lines of at most `width` characters."""
-    return textwrap.wrap(words, width, break_long_words=True) or [""]
+def wrapped(words: str, width: int, most_lines: int | None = None) -> list[str]:
+    """Return lines of at most `width` characters; a text of too many lines ends in an ellipsis."""
+    return textwrap.wrap(words, width, max_lines=most_lines, placeholder="…") or [""]
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,16 @@ class Picture:
         A class of the picture, such as "molecule".
     n_shown
         How many nodes are drawn; of a very large graph not all.
+    places, reach
+        Where the nodes of a whole graph are, and how far from them an outline goes.
     """
 
     box: Box
     body: str
     kind: str = ""
     n_shown: int = 0
+    places: Sequence[tuple[float, float]] = ()
+    reach: float = 0.0
 
     @property
     def width(self) -> float:
@@ -93,7 +100,7 @@ class Picture:
         x, y, width, height = self._numbers()
         ground = f"<rect class='paper' x='{x}' y='{y}' width='{width}' height='{height}'/>"
         svg = self.svg(title)
-        style = own_style(f"{svg}{ground}")
+        style = _own_style(f"{svg}{ground}")
         head, end, rest = svg.partition("</title>")
         start = head.replace("<svg ", "<svg xmlns='http://www.w3.org/2000/svg' ", 1)
         return f"{start}{end}{style}{ground}{rest}\n"
@@ -125,3 +132,39 @@ def write_text(path: str | os.PathLike[str], content: str) -> None:
     """Write a file that appears when it is complete."""
     with atomic_write(Path(path)) as file:
         file.write(content.encode())
+
+
+# --- styles -----------------------------------------------------------------------------------------------
+
+
+@cache
+def palettes() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the colors of pictures by name, in the light and in the dark theme."""
+    light, dark = (
+        dict(re.findall(r"--pic-([\w-]+):\s*(#\w+)", block))
+        for block in re.findall(r":root\s*\{([^}]*)\}", page_file(_SHEET))
+    )
+    return light, dark
+
+
+def _own_style(body: str) -> str:
+    """Return the style element of a picture in a file of its own: only the rules that it needs.
+
+    Colors are filled in, since programs other than browsers know no CSS variables.
+    """
+    used = {name for names in re.findall(r"class='([^']*)'", body) for name in names.split()} | {"pic"}
+    rules = re.findall(r"^(\.pic[^{,]*?)\s*\{\s*([^}]*?)\s*\}", page_file(_SHEET), re.MULTILINE)
+    needed = [rule for rule in rules if set(re.findall(r"\.([\w-]+)", rule[0])) <= used]
+    light, dark = palettes()
+    both = "".join(f"{selector}{{{_filled(rule, light)}}}" for selector, rule in needed)
+    other = "".join(
+        f"{selector}{{{_filled(colored, dark)}}}"
+        for selector, rule in needed
+        if (colored := ";".join(part for part in rule.split(";") if "var(" in part))
+    )
+    return f"<style>{both}@media screen and (prefers-color-scheme:dark){{{other}}}</style>"
+
+
+def _filled(rule: str, colors: dict[str, str]) -> str:
+    filled = re.sub(r"var\(--pic-([\w-]+)\)", lambda found: colors[found[1]], rule)
+    return re.sub(r"\s*([:;,])\s*", r"\1", filled).strip("; ")

@@ -1,8 +1,8 @@
 """Explanations: which programs decided, where they match in the graph, and how good the explanation is."""
 
 from gdlnn.explain.counterfactual import Counterfactual, counterfactual
-from gdlnn.explain.explainer import explain
-from gdlnn.explain.explanation import Explanation
+from gdlnn.explain.explainer import DEFAULT_TECHNIQUE, TECHNIQUES, explain
+from gdlnn.explain.explanation import Explanation, Term
 from gdlnn.explain.global_explanation import (
     GlobalClass,
     GlobalExample,
@@ -12,7 +12,6 @@ from gdlnn.explain.global_explanation import (
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
 from gdlnn.explain.subgraph import Shrunk, shrink
-from gdlnn.explain.techniques import DEFAULT_TECHNIQUE, TECHNIQUES
 from gdlnn.model.base import SelfExplaining
 
 __all__ = [
@@ -28,6 +27,7 @@ __all__ = [
     "Lime",
     "SelfExplaining",
     "Shrunk",
+    "Term",
     "counterfactual",
     "explain",
     "explain_model",

@@ -116,7 +116,7 @@ class Context:
 
 def make_context(
     model: GDLNNClassifier,
-    seen: Representation,
+    representation: Representation,
     targets: IntArray,
     n_features: int,
     seed: int = 0,
@@ -129,17 +129,17 @@ def make_context(
     ----------
     model
         The classifier.
-    seen
+    representation
         The graphs as the model represents them.
     targets, n_features, seed, matching_only
         See `Context`.
     """
     n_programs = len(model.programs_)
-    others = np.ascontiguousarray(seen.features[:, n_programs:])
+    others = np.ascontiguousarray(representation.features[:, n_programs:])
     cache = model_cache(model)
     if "means" not in cache:
         exists = model.activation == "exists"
-        cache["means"] = model.programs_.supports.mean(axis=0) if exists else None
+        cache["means"] = model.programs_.frequencies if exists else None
         cache["split"] = SplitHead.of(model.head_, n_programs, model.calibration_)
 
     def predict(rows: FloatArray, graph: int) -> FloatArray:
@@ -152,7 +152,7 @@ def make_context(
         return model.head_probabilities(np.hstack([rows, fixed]))
 
     return Context(
-        values=np.ascontiguousarray(seen.features[:, :n_programs]),
+        values=np.ascontiguousarray(representation.features[:, :n_programs]),
         targets=targets,
         predict=predict,
         means=cache["means"],
@@ -165,15 +165,15 @@ def make_context(
     )
 
 
-def target_codes(seen: Representation, target: Any) -> IntArray:
+def target_codes(representation: Representation, target: Any) -> IntArray:
     """Return per graph the position of the class to explain: a given one, or the predicted one for None."""
     if target is None:
-        return seen.codes
-    labels = seen.classes.tolist()
+        return representation.codes
+    labels = representation.classes.tolist()
     if plain(target) not in labels:
         known = ", ".join(map(repr, labels))
         raise ExplanationError(f"target: expected one of the classes {known}, got {target!r}")
-    return np.full(len(seen), labels.index(plain(target)), dtype=np.int64)
+    return np.full(len(representation), labels.index(plain(target)), dtype=np.int64)
 
 
 def model_cache(model: GDLNNClassifier) -> dict[Any, Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, vstack
 
 from gdlnn.explain.context import Attribution, make_context
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from gdlnn.explain.context import Context, FloatArray, IntArray, SplitHead
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
+
+BoolArray = npt.NDArray[np.bool_]
 
 
 class Contribution:
@@ -23,9 +28,17 @@ class Contribution:
     log odds beyond the baseline: exactly for a linear head of two classes, within one percent for
     perceptrons, whose gradients are integrated along the straight path from the baseline to the graph. For
     other heads they are Shapley values over present programs, from `N_ORDERS` random orders.
+
+    Parameters
+    ----------
+    known
+        The contributions in the graphs that are explained, where they were computed before.
     """
 
     name = "contribution"
+
+    def __init__(self, known: Attribution | None = None) -> None:
+        self._known = known
 
     def options(self) -> Mapping[str, Any]:
         """Return no settings: there are none."""
@@ -33,6 +46,8 @@ class Contribution:
 
     def attribute(self, context: Context) -> Attribution:
         """Compute the weights; they do not depend on the seed."""
+        if self._known is not None:
+            return self._known
         if context.split is None:
             return _shapley(context)
         weights = np.zeros_like(context.values)
@@ -123,15 +138,69 @@ def _log_odds(context: Context, table: FloatArray, row: int, target: int) -> Flo
     return np.asarray(np.log(chances) - np.log1p(-chances))
 
 
-def mean_contributions(model: GDLNNClassifier, seen: Representation, code: int) -> FloatArray:
-    """Return what each program adds to the log odds of a class, as a mean over the graphs that have it.
+class ClassContributions(NamedTuple):
+    """What present programs add to the log odds of every class, in some graphs.
 
-    Zero for a program that matches none of the graphs.
+    Attributes
+    ----------
+    by_class
+        For each class what each program adds, graphs × programs.
+    predicted
+        The attribution of the predicted class in the first graphs.
     """
-    total = np.zeros(len(model.programs_))
-    for start in range(0, len(seen), _BATCH_GRAPHS):
-        part = seen.take(range(start, min(start + _BATCH_GRAPHS, len(seen))))
-        targets = np.full(len(part), code, dtype=np.int64)
-        context = make_context(model, part, targets, n_features=1)
-        total += np.where(part.matches, Contribution().attribute(context).weights, 0.0).sum(axis=0)
-    return np.asarray(total / np.maximum(seen.matches.sum(axis=0), 1))
+
+    by_class: list[csr_array]
+    predicted: Attribution
+
+    def means(self, code: int, rows: BoolArray | None = None) -> FloatArray:
+        """Return what each program adds to a class, as a mean over graphs that have it; zero without any."""
+        chosen = self.by_class[code] if rows is None else self.by_class[code][np.flatnonzero(rows)]
+        counts = np.bincount(chosen.indices, minlength=chosen.shape[1])
+        return np.asarray(chosen.sum(axis=0) / np.maximum(counts, 1))
+
+
+def class_contributions(
+    model: GDLNNClassifier, representation: Representation, n_first: int = 0
+) -> ClassContributions:
+    """Compute what programs add to the log odds of each class, in one pass over the graphs.
+
+    Parameters
+    ----------
+    model
+        The classifier.
+    representation
+        The graphs as the model represents them.
+    n_first
+        For how many of the first graphs the whole attribution of the predicted class is returned.
+    """
+    n_classes = len(model.classes_)
+    by_class: list[list[csr_array]] = [[] for _ in range(n_classes)]
+    predicted = []
+    for start in range(0, max(1, len(representation)), _BATCH_GRAPHS):
+        part = representation.take(range(start, min(start + _BATCH_GRAPHS, len(representation))))
+        found = [
+            Contribution().attribute(make_context(model, part, np.full(len(part), code), n_features=1))
+            for code in range(1 if n_classes == 2 else n_classes)
+        ]
+        if n_classes == 2:  # what speaks for one class speaks against the other
+            found.append(_combined(lambda values: -values[0], found))
+        for code, attribution in enumerate(found):
+            rows, columns = np.nonzero(part.matches)
+            present = attribution.weights[rows, columns]
+            by_class[code].append(csr_array((present, (rows, columns)), shape=part.matches.shape))
+        codes = part.codes[: max(0, n_first - start)]
+        predicted.append(_combined(partial(_of_classes, codes=codes), found))
+    weights = [vstack(parts, format="csr") for parts in by_class]
+    return ClassContributions(weights, _combined(np.concatenate, predicted))
+
+
+def _combined(change: Callable[[Any], FloatArray], found: Sequence[Attribution]) -> Attribution:
+    """Return an attribution each of whose parts is made of the same part of others."""
+    values: Any = (None if part[0] is None else change(part) for part in zip(*found, strict=True))
+    return Attribution(*values)
+
+
+def _of_classes(values: Sequence[FloatArray], codes: IntArray) -> FloatArray:
+    """Return the values of one class of each graph, from those of all classes."""
+    rows = np.arange(len(codes))
+    return np.asarray(np.stack([value[: len(codes)] for value in values])[codes, rows])

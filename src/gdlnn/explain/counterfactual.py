@@ -38,8 +38,6 @@ class Counterfactual:
         The model's prediction for the whole graph.
     new_prediction, new_probability
         The prediction for the graph without the nodes.
-    n_asked
-        How many graphs were predicted.
     """
 
     graph: Graph
@@ -48,13 +46,12 @@ class Counterfactual:
     probability: float
     new_prediction: Any
     new_probability: float
-    n_asked: int
 
     @property
     def rest(self) -> Graph:
         """The graph without the nodes; features are unchanged."""
-        kept = np.setdiff1d(np.arange(self.graph.n_nodes), np.array(self.nodes, dtype=np.int64))
-        return self.graph.subgraph(kept)
+        left = np.setdiff1d(np.arange(self.graph.n_nodes), np.array(self.nodes, dtype=np.int64))
+        return self.graph.subgraph(left)
 
 
 def counterfactual(
@@ -85,7 +82,7 @@ def counterfactual(
         raise ExplanationError(f"max_nodes: expected at least 1, got {max_nodes}")
     search = _Search(model, represented(model, graph))
     removed = search.descend(search.graph.n_nodes if max_nodes is None else max_nodes)
-    return None if removed is None else search.result(search.minimise(removed))
+    return None if removed is None else search.result(search.minimize(removed))
 
 
 class _Search:
@@ -93,14 +90,12 @@ class _Search:
         self.model = model
         self.whole = whole
         self.graph = whole.graphs[0]
-        self.n_asked = 0
         self.position = int(whole.codes[0])
 
     def ask(self, removals: Sequence[frozenset[int]]) -> Representation:
         """Predict the graph without each set of nodes."""
         nodes = range(self.graph.n_nodes)
         graphs = [self.graph.subgraph([v for v in nodes if v not in removed]) for removed in removals]
-        self.n_asked += len(graphs)
         return self.model.represent(graphs)
 
     def flipped(self, asked: Representation) -> list[int]:
@@ -148,7 +143,7 @@ class _Search:
         order = np.argsort(-gains, kind="stable")[:_PROGRAMS]
         return [int(matched[i]) for i in order if gains[i] > 0]
 
-    def minimise(self, removed: frozenset[int]) -> frozenset[int]:
+    def minimize(self, removed: frozenset[int]) -> frozenset[int]:
         """Put nodes back until every one of them is needed."""
         while len(removed) > 1:
             smaller = [removed - {node} for node in sorted(removed)]
@@ -176,5 +171,4 @@ class _Search:
             probability=float(self.whole.probabilities[0, self.position]),
             new_prediction=plain(classes[new]),
             new_probability=float(asked.probabilities[0, new]),
-            n_asked=self.n_asked,
         )

@@ -12,19 +12,26 @@ import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain.context import Context, make_context, model_cache, target_codes
-from gdlnn.explain.explanation import LEAST_REASON, Absent, Explanation, plain
-from gdlnn.explain.explanations import Explanations
-from gdlnn.explain.node_scores import Scored, as_graph, spread, told_by_the_smallest
+from gdlnn.explain.contribution import Contribution
+from gdlnn.explain.explanation import (
+    LEAST_REASON,
+    Contributions,
+    Explanation,
+    Explanations,
+    Method,
+    Term,
+    plain,
+)
+from gdlnn.explain.lime_shap import KernelShap, Lime
+from gdlnn.explain.node_scores import Scored, as_graph, carried_by_the_smallest, spread
 from gdlnn.explain.subgraph import shrink
-from gdlnn.explain.techniques import Technique, TechniqueLike, make_technique
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.matching import as_graph_set
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.base import SelfExplaining
-from gdlnn.model.conversion import Conversion, is_alone
-from gdlnn.model.inputs import as_graphs
+from gdlnn.model.inputs import Conversion, as_graphs, is_alone
 from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
@@ -38,6 +45,16 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 GraphsLike = Graph | str | list[Any] | tuple[Any, ...] | GraphDataset | Representation
 NFeatures = int | Literal["smallest"]
+Technique = Contribution | Lime | KernelShap
+TechniqueLike = str | Technique | None
+TECHNIQUES: dict[str, type[Technique]] = {
+    "contribution": Contribution,
+    "lime": Lime,
+    "kernel_shap": KernelShap,
+}
+"""The class of each technique, by name."""
+DEFAULT_TECHNIQUE = "contribution"
+"""The default technique in Python, on the command line, in the report and on the server."""
 MOST_ABSENT = 2
 """Maximum number of absent programs that an explanation names."""
 logger = logging.getLogger(__name__)
@@ -96,25 +113,37 @@ def explain(
     if not hasattr(model, "represent"):
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier, got a {kind}")
-    seen = represented(model, graphs)
+    representation = represented(model, graphs)
     if isinstance(model, SelfExplaining):
-        found = model.explanations(seen)
+        found = model.explanations(representation)
     else:
         from gdlnn.explain.sufficient import explain_smallest
 
         wanted = _checked(n_features)
         explainer = Explainer(model, make_technique(technique), seed)
-        targets = target_codes(seen, target)
+        targets = target_codes(representation, target)
         if wanted == "smallest":
-            found = explain_smallest(explainer, seen, targets)
+            found = explain_smallest(explainer, representation, targets)
         else:
-            found = explainer.explain(seen, targets, wanted)
+            found = explainer.explain(representation, targets, wanted)
     if isinstance(graphs, GraphDataset) and graphs.smiles is not None:
         found = with_smiles(found, graphs.smiles)
     seconds = time.perf_counter() - started
-    name = found[0].technique if found else "no technique"
+    name = found[0].method.technique if found else "no technique"
     logger.info("explain: %d graph(s) by %s in %.3f s", len(found), name, seconds)
     return found[0] if is_alone(graphs) else Explanations(found)
+
+
+def make_technique(technique: TechniqueLike) -> Technique:
+    """Return the technique with a name, the default for None, or the given technique."""
+    given: object = DEFAULT_TECHNIQUE if technique is None else technique
+    if isinstance(given, Technique):
+        return given
+    if isinstance(given, str) and given in TECHNIQUES:
+        return TECHNIQUES[given]()
+    got = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+    known = ", ".join(TECHNIQUES)
+    raise ExplanationError(f"technique: expected one of {known}, or an object such as Lime(), got {got}")
 
 
 def with_smiles(found: Sequence[Explanation], smiles: Sequence[str]) -> list[Explanation]:
@@ -127,9 +156,9 @@ def represented(model: Any, graphs: GraphsLike) -> Representation:
     if isinstance(graphs, Representation):
         return graphs
     convert = Conversion.of_model(model) if hasattr(model, "programs_") else None
-    listed = as_graphs(graphs, alone=True, error=ExplanationError, convert=convert)
-    seen: Representation = model.represent(listed)
-    return seen
+    listed = as_graphs(graphs, error=ExplanationError, convert=convert)
+    found: Representation = model.represent(listed)
+    return found
 
 
 def _checked(n_features: Any) -> NFeatures:
@@ -164,24 +193,33 @@ class Explainer:
         return self.model.layer_.programs_
 
     def context(
-        self, seen: Representation, targets: IntArray, n_features: int, *, matching_only: bool = False
+        self,
+        representation: Representation,
+        targets: IntArray,
+        n_features: int,
+        *,
+        matching_only: bool = False,
     ) -> Context:
         """Return the input of the technique."""
-        return make_context(self.model, seen, targets, n_features, self.seed, matching_only=matching_only)
+        return make_context(
+            self.model, representation, targets, n_features, self.seed, matching_only=matching_only
+        )
 
-    def explain(self, seen: Representation, targets: IntArray, n_features: int) -> list[Explanation]:
+    def explain(
+        self, representation: Representation, targets: IntArray, n_features: int
+    ) -> list[Explanation]:
         """Explain each graph by its most important programs."""
-        context = self.context(seen, targets, n_features)
+        context = self.context(representation, targets, n_features)
         attribution = self.technique.attribute(context)
         if attribution.baseline is None:
             chosen = [important(row, n_features) for row in attribution.weights]
-            return self.assemble(seen, targets, attribution, chosen)
-        scored = self.scored(seen, attribution)
+            return self.assemble(representation, targets, attribution, chosen)
+        scored = self.scored(representation, attribution)
         chosen = [
-            told_by_the_smallest(context, row, weights, found.strongest(n_features), self._contained)
+            carried_by_the_smallest(context, row, weights, found.strongest(n_features), self._contained)
             for row, (weights, found) in enumerate(zip(attribution.weights, scored, strict=True))
         ]
-        return self.assemble(seen, targets, attribution, chosen, scored)
+        return self.assemble(representation, targets, attribution, chosen, scored)
 
     def subgraphs(
         self,
@@ -232,11 +270,11 @@ class Explainer:
     def _removal_order(self, graph: Graph) -> npt.NDArray[np.int32]:
         """Return the nodes in an order that does not depend on how they are numbered."""
         schema = self.model.schema_
-        return canonical_order(_with_schema(graph, schema), hidden_by_default(schema))
+        return canonical_order(with_schema(graph, schema), hidden_by_default(schema))
 
     def assemble(
         self,
-        seen: Representation,
+        representation: Representation,
         targets: IntArray,
         attribution: Attribution,
         chosen: Sequence[IntArray],
@@ -247,7 +285,7 @@ class Explainer:
 
         Parameters
         ----------
-        seen, targets, attribution
+        representation, targets, attribution
             The graphs, the class of each to explain, and the weights of the programs.
         chosen
             Per graph the programs to list.
@@ -257,56 +295,69 @@ class Explainer:
             Rows whose chosen programs are sufficient together: the subgraph is that of all of them.
             Elsewhere it is that of the programs that speak for the class.
         """
-        present = [columns[seen.matches[row, columns]].tolist() for row, columns in enumerate(chosen)]
-        more: list[dict[str, Any]] = [{} for _ in chosen]
+        present = [
+            columns[representation.matches[row, columns]].tolist() for row, columns in enumerate(chosen)
+        ]
         scores = None
         if scored is not None:
             scores = [found.nodes for found in scored]
-            more = self._baselines(seen, targets, attribution, scored)
             present = [
                 [c for c in columns if row in sufficient or attribution.weights[row, c] > 0]
                 for row, columns in enumerate(present)
             ]
-        used, left = self.subgraphs(seen.graphs, present, scores)
+        used, left = self.subgraphs(representation.graphs, present, scores)
         place = {column: i for i, column in enumerate(used)}
-        labels = self.model.programs_.labels
         results = []
         for row, columns in enumerate(columns.tolist() for columns in chosen):
-            predicted, target = int(seen.codes[row]), int(targets[row])
+            predicted, target = int(representation.codes[row]), int(targets[row])
             found = {column: left[row].witnesses[place[column]] for column in present[row]}
             if scored is not None:
                 found = {c: found.get(c) or self._where(scored[row], c) for c in columns}
+            quality = None if attribution.quality is None else float(attribution.quality[row])
             explanation = Explanation(
-                graph=_with_schema(seen.graphs[row], self.model.schema_),
-                prediction=plain(seen.classes[predicted]),
-                probability=float(seen.probabilities[row, predicted]),
-                target=plain(seen.classes[target]),
-                target_probability=float(seen.probabilities[row, target]),
-                programs=tuple(self.programs[column] for column in columns),
-                weights=tuple(float(attribution.weights[row, column]) for column in columns),
-                matched=tuple(found.get(column) is not None for column in columns),
-                witnesses=tuple(found.get(column) for column in columns),
-                indices=tuple(columns),
-                labels=tuple(plain(labels[column]) for column in columns),
+                graph=with_schema(representation.graphs[row], self.model.schema_),
+                prediction=plain(representation.classes[predicted]),
+                probability=float(representation.probabilities[row, predicted]),
+                target=plain(representation.classes[target]),
+                target_probability=float(representation.probabilities[row, target]),
+                terms=tuple(self._term(attribution.weights[row], c).at(found.get(c)) for c in columns),
                 nodes=left[row].nodes,
-                technique=self.technique.name,
-                options=dict(self.technique.options()),
-                seed=self.seed,
-                quality=None if attribution.quality is None else float(attribution.quality[row]),
+                method=Method(self.technique.name, dict(self.technique.options()), self.seed, quality),
+                contributions=None
+                if scored is None
+                else self._contributions(attribution, row, scored[row], representation.classes[target]),
                 complete=left[row].complete,
-                **more[row],
+                threshold=0.5 if scored is None else threshold_of(representation, target),
             )
             results.append(explanation.without_reason())
         return results
 
-    def _absent(self, attribution: Attribution, row: int, scored: Scored) -> tuple[Absent, ...]:
+    def _term(self, weights: FloatArray, column: int) -> Term:
+        label = plain(self.model.programs_.labels[column])
+        return Term(self.programs[column], float(weights[column]), (), column, label)
+
+    def _contributions(self, attribution: Attribution, row: int, scored: Scored, label: Any) -> Contributions:
+        """Return what present programs add in a graph to the baseline of a class."""
+        assert attribution.baseline is not None
+        counts = dict(self.model.programs_.info.label_counts)
+        return Contributions(
+            baseline=float(1 / (1 + np.exp(-attribution.baseline[row]))),
+            prior=counts.get(plain(label), 0) / max(1, sum(counts.values())),
+            added=float(scored.weights.sum()),
+            others=0.0 if attribution.others is None else float(attribution.others[row]),
+            scores=tuple(scored.nodes.tolist()),
+            edge_scores=tuple(scored.edges.tolist()),
+            absent=self._absent(attribution, row, scored),
+        )
+
+    def _absent(self, attribution: Attribution, row: int, scored: Scored) -> tuple[Term, ...]:
         """Return programs whose absence weighs at least as much as any program that is present."""
         if attribution.absent is None:
             return ()
         weights = attribution.absent[row]
         least = max(LEAST_REASON, float(np.abs(scored.weights).max(initial=0.0)))
         return tuple(
-            Absent(self.programs[column], float(weights[column]), column)
+            Term(self.programs[column], float(weights[column]), (), column)
             for column in important(weights, MOST_ABSENT).tolist()
             if abs(weights[column]) >= least
         )
@@ -320,15 +371,15 @@ class Explainer:
         sums = np.sign(scored.weights[at[0]]) * np.round(scored.nodes[places].sum(axis=1), 9)
         return dict(zip(self.programs[column].variables, places[int(sums.argmax())].tolist(), strict=True))
 
-    def scored(self, seen: Representation, attribution: Attribution) -> list[Scored]:
+    def scored(self, representation: Representation, attribution: Attribution) -> list[Scored]:
         """Return per graph what present programs add to its nodes and edges."""
-        rows, columns = np.nonzero(np.where(seen.matches, attribution.weights, 0.0))
-        encoded = as_graph_set(seen.graphs)
+        rows, columns = np.nonzero(np.where(representation.matches, attribution.weights, 0.0))
+        encoded = as_graph_set(representation.graphs)
         plan = self.model.layer_.plan_for(encoded)
         found = plan.witnesses(encoded, rows, columns, n_jobs=self.model.n_jobs)
         results = []
-        start = np.searchsorted(rows, np.arange(len(seen) + 1))
-        for row, graph in enumerate(seen.graphs):
+        start = np.searchsorted(rows, np.arange(len(representation) + 1))
+        for row, graph in enumerate(representation.graphs):
             part = slice(int(start[row]), int(start[row + 1]))
             weights = attribution.weights[row, columns[part]]
             some = [self.programs[column] for column in columns[part].tolist()]
@@ -337,37 +388,19 @@ class Explainer:
             results.append(Scored(nodes, edges, columns[part], weights, places, graph.edges))
         return results
 
-    def _baselines(
-        self, seen: Representation, targets: IntArray, attribution: Attribution, scored: Sequence[Scored]
-    ) -> list[dict[str, Any]]:
-        """Return per graph the baseline values of an explanation by contributions."""
-        assert attribution.baseline is not None
-        counts = dict(self.model.programs_.info.label_counts)
-        shares = np.array([counts.get(plain(label), 0) for label in seen.classes])
-        shares = shares / max(1, sum(counts.values()))
-        return [
-            {
-                "baseline_probability": float(1 / (1 + np.exp(-attribution.baseline[row]))),
-                "prior": float(shares[targets[row]]),
-                "added": float(found.weights.sum()),
-                "others": 0.0 if attribution.others is None else float(attribution.others[row]),
-                "scores": tuple(found.nodes.tolist()),
-                "edge_scores": tuple(found.edges.tolist()),
-                "absent": self._absent(attribution, row, found),
-                "threshold": threshold_of(seen, int(targets[row])),
-            }
-            for row, found in enumerate(scored)
-        ]
 
-
-def threshold_of(seen: Representation, target: int) -> float:
+def threshold_of(representation: Representation, target: int) -> float:
     """Return the probability of a class above which it is predicted."""
-    if seen.decision is None:
+    if representation.decision is None:
         return 0.5
-    return seen.decision.threshold if target == seen.decision.code else 1 - seen.decision.threshold
+    return (
+        representation.decision.threshold
+        if target == representation.decision.code
+        else 1 - representation.decision.threshold
+    )
 
 
-def _with_schema(graph: Graph, schema: Any) -> Graph:
+def with_schema(graph: Graph, schema: Any) -> Graph:
     """Return a graph with the feature names of the training graphs, if it has none and they fit."""
     widths = (graph.node_features.shape[1], graph.edge_features.shape[1])
     if graph.schema is not None or schema is None or (len(schema.node), len(schema.edge)) != widths:

@@ -1,15 +1,13 @@
 """Explanation: the programs that decided, where they match in the graph, and how to show them.
 
-`techniques` computes the weights of programs, `telling` words them, `pictures` draws them.
+`explainer` computes explanations, `words` describes them, `pictures` draws them.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,59 +17,165 @@ from gdlnn.errors import ExplanationError, GDLNNError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, Schema
 from gdlnn.graphs.graph import NodeSubset
-from gdlnn.io import bounded_json
+from gdlnn.io import bounded
+from gdlnn.io.frames import Columns, data_frame, html_table
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-    from gdlnn.explain.telling import Told
 
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
 VERSION = 2
 LEAST_REASON = 0.5
 """Log odds that present programs must add beyond a baseline that gives the prediction by itself."""
+LEAST_LISTED = 0.01
+"""Share of the largest contribution under which a program is not listed."""
 
 
-class Reason(NamedTuple):
-    """A present program that is listed.
+class Term(NamedTuple):
+    """A program in an explanation.
 
     Attributes
     ----------
-    program, column
-        The program, and its column in the GDL layer.
-    contribution
-        What it adds by itself to the log odds of the target.
-    place
-        What the nodes of its witness add, in all programs that are there: a reason that several programs
-        share is larger than the contribution of any of them.
-    witness
-        Where it is, variable to node.
+    program, column, label
+        The program, its column in the GDL layer, and the class it was found for.
+    weight
+        How much it speaks for the target class, as it is: present or absent.
+    places
+        Where it is: the node of each of its variables; empty where it is absent.
     """
 
     program: Program
-    contribution: float
-    column: int
-    witness: dict[str, int]
-    place: float
+    weight: float
+    places: tuple[tuple[int, ...], ...] = ()
+    column: int = 0
+    label: Any = None
+
+    @property
+    def witness(self) -> dict[str, int] | None:
+        """Where it is, variable to node; None where it is absent."""
+        return dict(zip(self.program.variables, self.places[0], strict=True)) if self.places else None
+
+    def at(self, witness: Mapping[str, int] | None) -> Term:
+        """Return the term with one place, variable to node, or with none."""
+        if witness is None:
+            return self._replace(places=())
+        return self._replace(places=(tuple(int(witness[name]) for name in self.program.variables),))
+
+    @property
+    def side(self) -> str:
+        """Whether it speaks "for" the target or "against" it."""
+        return "for" if self.weight > 0 else "against"
+
+    def to_json(self, graph: Graph) -> dict[str, Any]:
+        """Return the term of a graph as plain JSON values."""
+        return {
+            "program": self.program.to_json(),
+            "weight": self.weight,
+            "matched": bool(self.places),
+            "witness": self.witness,
+            "index": self.column,
+            "label": plain(self.label),
+            "words": self.program.describe(graph.schema, directed=graph.directed),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Term:
+        """Build a term from what `to_json` gave."""
+        program, column = Program.from_json(data["program"]), int(data["index"])
+        found = cls(program, float(data["weight"]), (), column, data.get("label")).at(data.get("witness"))
+        if data.get("matched", False) is not bool(found.places):
+            raise ValueError("a program that is matched without a witness, or the reverse")
+        return found
 
 
-class Absent(NamedTuple):
-    """An absent program, and what its absence adds to the log odds, compared with an average graph."""
+class Method(NamedTuple):
+    """How programs were weighed.
 
-    program: Program
-    contribution: float
-    column: int
+    Attributes
+    ----------
+    technique, options, seed
+        The technique, its options and its seed.
+    quality
+        How well the weights describe the model nearby (R² for LIME), or None.
+    """
+
+    technique: str
+    options: Mapping[str, Any] = {}
+    seed: int = 0
+    quality: float | None = None
+
+
+class Contributions(NamedTuple):
+    """What present programs add to the log odds of the target, beyond a baseline without any program.
+
+    Attributes
+    ----------
+    baseline
+        The probability of the target where no program is present.
+    prior
+        The share of training graphs that are of the target class.
+    added, others
+        What all present programs together add, and what pooled features add.
+    scores, edge_scores
+        What present programs add, divided evenly over all places of each program in the graph and over the
+        nodes, or edges, of each place.
+    absent
+        Programs whose absence weighs at least as much as any present program, compared with an average
+        graph. They are not included in what present programs add.
+    """
+
+    baseline: float
+    prior: float
+    added: float
+    others: float
+    scores: tuple[float, ...]
+    edge_scores: tuple[float, ...]
+    absent: tuple[Term, ...] = ()
+
+    def to_json(self, graph: Graph) -> dict[str, Any]:
+        """Return the contributions in a graph as plain JSON values."""
+        absent = [item.to_json(graph) for item in self.absent]
+        return {
+            "baseline_probability": self.baseline,
+            "prior": self.prior,
+            "added": self.added,
+            "others": self.others,
+            "node_scores": list(self.scores),
+            "edge_scores": list(self.edge_scores),
+            "absent": [
+                {name: item[name] for name in ("program", "weight", "index", "words")} for item in absent
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Contributions | None:
+        """Build contributions from what `to_json` gave; None where there is no baseline."""
+        if data["baseline_probability"] is None:
+            return None
+        return cls(
+            baseline=float(data["baseline_probability"]),
+            prior=float(data["prior"]),
+            added=float(data["added"]),
+            others=float(data["others"]),
+            scores=tuple(map(float, data["node_scores"])),
+            edge_scores=tuple(map(float, data["edge_scores"])),
+            absent=tuple(map(Term.from_json, data["absent"])),
+        )
+
+
+_WITHOUT_BASELINE: dict[str, Any] = {
+    **dict.fromkeys(("baseline_probability", "prior", "added", "node_scores", "edge_scores")),
+    "others": 0.0,
+    "absent": [],
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation(NodeSubset):
     """Why a model predicted a class for one graph.
-
-    Programs are sorted from the most to the least important; `weights`, `matched`, `witnesses`, `indices` and
-    `labels` are in the same order. A program that does not match the graph may be important too: its absence
-    supports the class (a positive weight) or counts against it.
 
     Attributes
     ----------
@@ -81,40 +185,17 @@ class Explanation(NodeSubset):
         The class the model predicts, and its probability.
     target, target_probability
         The class that is explained (by default the predicted one), and its probability.
-    programs
-        The important programs.
-    weights
-        How much each speaks for the target class, as it is: matched or absent.
-    matched
-        Whether each matches the graph.
-    witnesses
-        Where each is in the subgraph, variable to node of the graph; None where it does not match.
-    indices, labels
-        The columns of the GDL layer, and the labels the programs were mined for.
+    terms
+        The important programs, from the most to the least important. A program that does not match the
+        graph may be important too: its absence supports the class (a positive weight) or counts against it.
     nodes
         The sorted nodes of the subgraph: no more than the matched programs need.
-    edges
-        The edges of the graph among them, as pairs of nodes.
-    technique, options, seed
+    method
         How programs were weighed.
-    quality
-        How well the weights describe the model nearby (R² for LIME), or None.
+    contributions
+        What present programs add to a baseline; None for techniques without a baseline.
     complete
         False where a search ran out of steps, so that the subgraph may be larger than needed.
-    baseline_probability
-        The probability of the target where no program is present; None for techniques without a baseline.
-    prior
-        The share of training graphs that are of the target class, or None.
-    added
-        What all present programs together add to the log odds of the target, or None.
-    others
-        What pooled features add to them.
-    scores, edge_scores
-        What present programs add, divided evenly over all places of each program in the graph and over the
-        nodes, or edges, of each place; None for techniques without a baseline.
-    absent
-        Programs whose absence weighs at least as much as any present program, compared with an average
-        graph. They are not included in what present programs add.
     threshold
         The probability of the target above which it is predicted.
     smiles
@@ -126,58 +207,52 @@ class Explanation(NodeSubset):
     probability: float
     target: Any
     target_probability: float
-    programs: tuple[Program, ...]
-    weights: tuple[float, ...]
-    matched: tuple[bool, ...]
-    witnesses: tuple[dict[str, int] | None, ...]
-    indices: tuple[int, ...]
-    labels: tuple[Any, ...]
+    terms: tuple[Term, ...]
     nodes: tuple[int, ...]
-    technique: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    quality: float | None = None
+    method: Method
+    contributions: Contributions | None = None
     complete: bool = True
-    baseline_probability: float | None = None
-    prior: float | None = None
-    added: float | None = None
-    others: float = 0.0
-    scores: tuple[float, ...] | None = None
-    edge_scores: tuple[float, ...] | None = None
-    absent: tuple[Absent, ...] = ()
     threshold: float = 0.5
     smiles: str | None = None
 
     # --- for and against ------------------------------------------------------------------------------------
 
     @property
-    def supporting(self) -> tuple[Reason, ...]:
-        """The listed programs that are present and speak for the target, strongest first."""
-        return tuple(reason for reason in self._present() if reason.contribution > 0)
+    def supporting(self) -> tuple[Term, ...]:
+        """The terms that are present and speak for the target, strongest first."""
+        return tuple(term for term in self.terms if term.places and term.weight > 0)
 
     @property
-    def opposing(self) -> tuple[Reason, ...]:
-        """The listed programs that are present and speak against the target, strongest first."""
-        return tuple(reason for reason in self._present() if reason.contribution < 0)
-
-    def _present(self) -> list[Reason]:
-        places = self.places
-        return [
-            Reason(self.programs[i], weight, self.indices[i], self.witnesses[i] or {}, place)
-            for i, (weight, known) in enumerate(zip(self.weights, places, strict=True))
-            if self.matched[i]
-            for place in (weight if known is None else known,)
-        ]
+    def opposing(self) -> tuple[Term, ...]:
+        """The terms that are present and speak against the target, strongest first."""
+        return tuple(term for term in self.terms if term.places and term.weight < 0)
 
     @property
-    def places(self) -> tuple[float | None, ...]:
-        """What the nodes of each program's witness add together; None without scores of nodes."""
-        scores = self.scores
-        if scores is None:
-            return (None,) * len(self.programs)
-        return tuple(
-            sum(scores[node] for node in set((witness or {}).values())) for witness in self.witnesses
-        )
+    def listed(self) -> tuple[Term, ...]:
+        """The terms as texts, pages and pictures list and number them.
+
+        With a baseline these are the present ones, for the target first. Those that are tiny compared with
+        the largest are left out.
+        """
+        if self.contributions is None:
+            return tuple(term for term in self.terms if term.weight)
+        least = LEAST_LISTED * max((abs(term.weight) for term in self.terms), default=0.0)
+        sides = (*self.supporting, *self.opposing)
+        return tuple(term for term in sides if abs(term.weight) >= least)
+
+    def place_score(self, term: Term) -> float | None:
+        """Return what the nodes of a term add, in all programs that are there; None without a baseline.
+
+        A reason that several programs share is larger than the contribution of any of them.
+        """
+        if self.contributions is None:
+            return None
+        return sum(self.contributions.scores[node] for node in {node for p in term.places for node in p})
+
+    def figure(self, term: Term) -> float:
+        """Return the figure that a picture shows: what the nodes of a term add, where that is known."""
+        score = self.place_score(term)
+        return term.weight if score is None else score
 
     @property
     def has_reason(self) -> bool:
@@ -186,18 +261,15 @@ class Explanation(NodeSubset):
         That is so where the baseline gives the target, no listed program lies where the nodes add
         `LEAST_REASON`, and neither pooled features nor all programs together add as much.
         """
-        if self.baseline_probability is None or self.added is None:
+        found = self.contributions
+        if found is None or found.baseline <= self.threshold:
             return True
-        if self.baseline_probability <= self.threshold:
-            return True
-        places = [reason.place for reason in self._present() if reason.contribution > 0]
-        return max([self.others, self.added + self.others, *places]) >= LEAST_REASON
+        places = map(self.figure, self.supporting)
+        return max([found.others, found.added + found.others, *places]) >= LEAST_REASON
 
     def without_reason(self) -> Explanation:
         """Return the same explanation, with nothing highlighted if no present program is a reason."""
         return self if self.has_reason else replace(self, nodes=())
-
-    # --- the subgraph -------------------------------------------------------------------------------------
 
     @property
     def node_scores(self) -> FloatArray:
@@ -205,22 +277,28 @@ class Explanation(NodeSubset):
 
         For techniques without a baseline: the absolute weights of the listed programs that match the node.
         """
-        if self.scores is not None:
-            return np.array(self.scores, dtype=np.float64)
+        if self.contributions is not None:
+            return np.array(self.contributions.scores, dtype=np.float64)
         scores = np.zeros(self.graph.n_nodes)
-        for weight, witness in zip(self.weights, self.witnesses, strict=True):
-            if witness:
-                scores[list(witness.values())] += abs(weight)
+        for term in self.terms:
+            for place in term.places:
+                scores[list(place)] += abs(term.weight)
         return scores
 
-    @cached_property
-    def told(self) -> tuple[Told, ...]:
-        """The programs as texts, pages and pictures tell them, numbered from 1 without gaps."""
-        from gdlnn.explain.telling import told_programs
+    @property
+    def missed(self) -> float | None:
+        """The error of the sum of contributions, in log odds; None if below 1 % of their change.
 
-        return told_programs(self)
+        Integrated gradients are sums over points of a path, and more points make them more exact.
+        """
+        found = self.contributions
+        if found is None:
+            return None
+        change = log_odds(self.target_probability) - log_odds(found.baseline)
+        missed = change - (found.added + found.others)
+        return missed if abs(missed) > max(0.01 * abs(change), 0.005) else None
 
-    # --- in words -----------------------------------------------------------------------------------------
+    # --- words, pictures and tables -----------------------------------------------------------------------
 
     @property
     def schema(self) -> Schema | None:
@@ -233,46 +311,9 @@ class Explanation(NodeSubset):
 
     def describe(self) -> str:
         """Describe in a few lines the prediction and the programs for and against it."""
-        from gdlnn.explain.telling import describe
+        from gdlnn.explain.words import describe
 
         return describe(self)
-
-    @property
-    def missed(self) -> float | None:
-        """The error of the sum of contributions, in log odds; None if below 1 % of their change.
-
-        Integrated gradients are sums over points of a path, and more points make them more exact.
-        """
-        if self.baseline_probability is None or self.added is None:
-            return None
-        change = log_odds(self.target_probability) - log_odds(self.baseline_probability)
-        missed = change - (self.added + self.others)
-        return missed if abs(missed) > max(0.01 * abs(change), 0.005) else None
-
-    def baseline_line(self) -> str:
-        """Say what the model predicts without any pattern, and whether a pattern is the reason."""
-        assert self.baseline_probability is not None
-        start = f"Without any pattern the model says {self.baseline_probability:.0%}"
-        prior = (
-            "" if self.prior is None else f", and {self.prior:.0%} of the training graphs are of this class"
-        )
-        if self.has_reason:
-            return f"{start}{prior}."
-        return f"No pattern speaks strongly for it: {start[0].lower()}{start[1:]}{prior}."
-
-    def subgraph_line(self) -> str:
-        """Say how large the subgraph is, or why there is none."""
-        if self.baseline_probability is not None and not self.nodes:
-            return "Nothing is highlighted: no listed program speaks strongly for the class."
-        if not self.programs:
-            return "No program matters here, so there is no subgraph."
-        if not any(self.matched):
-            return "None of the important programs matches, so there is no subgraph: absence decided."
-        nodes = ", ".join(map(str, self.nodes))
-        more = "" if self.complete else " (it may be larger than needed: a search ran out of steps)"
-        return f"Subgraph: {len(self.nodes)} of {self.graph.n_nodes} nodes ({nodes}){more}."
-
-    # --- pictures -----------------------------------------------------------------------------------------
 
     def draw(self, path: str | os.PathLike[str] | None = None, *, legend: bool = True) -> str:
         """Return the picture as SVG; with `path`, also write it there."""
@@ -296,8 +337,6 @@ class Explanation(NodeSubset):
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each program."""
-        from gdlnn.explain.explanations import Explanations
-
         return Explanations([self]).to_frame()
 
     def _repr_html_(self) -> str:
@@ -309,6 +348,7 @@ class Explanation(NodeSubset):
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values, the graph included."""
+        found = self.contributions
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -316,40 +356,12 @@ class Explanation(NodeSubset):
             "probability": self.probability,
             "target": plain(self.target),
             "target_probability": self.target_probability,
-            "technique": self.technique,
-            "options": dict(self.options),
-            "seed": self.seed,
-            "quality": self.quality,
+            **self.method._asdict(),
             "complete": self.complete,
-            "baseline_probability": self.baseline_probability,
-            "prior": self.prior,
-            "added": self.added,
-            "others": self.others,
             "threshold": self.threshold,
             "smiles": self.smiles,
-            "node_scores": None if self.scores is None else list(self.scores),
-            "edge_scores": None if self.edge_scores is None else list(self.edge_scores),
-            "programs": [
-                {
-                    "program": program.to_json(),
-                    "weight": self.weights[i],
-                    "matched": self.matched[i],
-                    "witness": self.witnesses[i],
-                    "index": self.indices[i],
-                    "label": plain(self.labels[i]),
-                    "words": program.describe(self.schema, directed=self.graph.directed),
-                }
-                for i, program in enumerate(self.programs)
-            ],
-            "absent": [
-                {
-                    "program": item.program.to_json(),
-                    "weight": item.contribution,
-                    "index": item.column,
-                    "words": item.program.describe(self.schema, directed=self.graph.directed),
-                }
-                for item in self.absent
-            ],
+            **(_WITHOUT_BASELINE if found is None else found.to_json(self.graph)),
+            "programs": [term.to_json(self.graph) for term in self.terms],
             "nodes": list(self.nodes),
             "edges": [list(edge) for edge in self.edges],
             "graph": graph_to_json(self.graph),
@@ -359,14 +371,14 @@ class Explanation(NodeSubset):
     def from_json(cls, data: Mapping[str, Any] | str | bytes) -> Explanation:
         """Build an explanation from what `to_json` gave, or from its text."""
         try:
-            values = bounded_json.loads(data) if isinstance(data, str | bytes) else data
-            if not isinstance(values, Mapping) or values.get("format") != FORMAT:
+            values = bounded.loads(data) if isinstance(data, str | bytes) else data
+            if not isinstance(values, dict) or values.get("format") != FORMAT:
                 raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
             if values.get("version") != VERSION:
                 got = values.get("version")
                 raise ExplanationError(f"explanation in JSON: expected version {VERSION}, got {got!r}")
             found = cls._from_values(values)
-            _check_values(found, values)
+            _check_values(found)
         except GDLNNError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -376,37 +388,25 @@ class Explanation(NodeSubset):
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Explanation:
-        items = values["programs"]
+        quality, smiles = values["quality"], values["smiles"]
         return cls(
             graph=graph_from_json(values["graph"]),
             prediction=values["prediction"],
             probability=float(values["probability"]),
             target=values["target"],
             target_probability=float(values["target_probability"]),
-            programs=tuple(Program.from_json(item["program"]) for item in items),
-            weights=tuple(float(item["weight"]) for item in items),
-            matched=tuple(bool(item["matched"]) for item in items),
-            witnesses=tuple(None if item["witness"] is None else dict(item["witness"]) for item in items),
-            indices=tuple(int(item["index"]) for item in items),
-            labels=tuple(item["label"] for item in items),
+            terms=tuple(map(Term.from_json, values["programs"])),
             nodes=tuple(int(node) for node in values["nodes"]),
-            technique=str(values["technique"]),
-            options=dict(values["options"]),
-            seed=int(values["seed"]),
-            quality=None if values["quality"] is None else float(values["quality"]),
-            complete=bool(values["complete"]),
-            baseline_probability=_optional(values["baseline_probability"]),
-            prior=_optional(values["prior"]),
-            added=_optional(values["added"]),
-            others=float(values["others"]),
-            threshold=float(values["threshold"]),
-            smiles=None if values["smiles"] is None else str(values["smiles"]),
-            scores=_numbers(values["node_scores"]),
-            edge_scores=_numbers(values["edge_scores"]),
-            absent=tuple(
-                Absent(Program.from_json(item["program"]), float(item["weight"]), int(item["index"]))
-                for item in values["absent"]
+            method=Method(
+                str(values["technique"]),
+                dict(values["options"]),
+                int(values["seed"]),
+                None if quality is None else float(quality),
             ),
+            contributions=Contributions.from_json(values),
+            complete=values["complete"],
+            threshold=float(values["threshold"]),
+            smiles=None if smiles is None else str(smiles),
         )
 
     def save(self, path: str | os.PathLike[str] | Path) -> None:
@@ -428,43 +428,74 @@ class Explanation(NodeSubset):
         name = f" of {self.graph.name!r}" if self.graph.name is not None else ""
         return (
             f"<Explanation{name}: {self.class_name(self.target)} ({self.target_probability:.1%}), "
-            f"{sum(self.matched)} of {len(self.programs)} important programs present, "
-            f"{len(self.nodes)} of {self.graph.n_nodes} nodes>"
+            f"{sum(bool(term.places) for term in self.terms)} of {len(self.terms)} important programs "
+            f"present, {len(self.nodes)} of {self.graph.n_nodes} nodes>"
         )
 
 
-def _check_values(found: Explanation, values: Mapping[str, Any]) -> None:
+def _check_values(found: Explanation) -> None:
     """Refuse values that no explanation can have: a file is untrusted."""
     for share in (found.probability, found.target_probability):
         if not 0 <= share <= 1 + 1e-9:
             raise ValueError(f"{share} for a probability")
-    numbers = (*found.weights, found.others, *(found.scores or ()), *(found.edge_scores or ()))
-    numbers += tuple(item.contribution for item in found.absent)
+    added, graph = found.contributions, found.graph
+    numbers = [term.weight for term in (*found.terms, *(added.absent if added else ()))]
+    if added is not None:
+        numbers += [added.baseline, added.prior, added.added, added.others]
+        for part, n_rows in ((added.scores, graph.n_nodes), (added.edge_scores, graph.n_edges)):
+            numbers += part
+            if len(part) != n_rows:
+                raise ValueError(f"{len(part)} scores in place of {n_rows}")
     if not all(map(math.isfinite, numbers)):
         raise ValueError("a weight or score that is not finite")
-    told = [values["complete"], *(item["matched"] for item in values["programs"])]
-    if not all(isinstance(value, bool) for value in told):
+    if not isinstance(found.complete, bool):
         raise TypeError("other values than true and false")
-    n_nodes = found.graph.n_nodes
-    if not all(0 <= node < n_nodes for node in found.nodes):
-        raise ValueError(f"other nodes than 0 to {n_nodes - 1}")
-    for part, n_rows in ((found.scores, n_nodes), (found.edge_scores, found.graph.n_edges)):
-        if part is not None and len(part) != n_rows:
-            raise ValueError(f"{len(part)} scores in place of {n_rows}")
+    nodes = {*found.nodes, *(node for term in found.terms for place in term.places for node in place)}
+    if not all(0 <= node < graph.n_nodes for node in nodes):
+        raise ValueError(f"other nodes than 0 to {graph.n_nodes - 1}")
+
+
+class Explanations(list[Explanation]):
+    """The result of `explain` for several graphs: a list that can be converted to a DataFrame."""
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each program of each explanation."""
+        return data_frame(_columns(self))
+
+    def _repr_html_(self) -> str:
+        return html_table(_columns(self), f"Explanations of {len(self)} graphs")
+
+
+def _columns(explanations: Iterable[Explanation]) -> Columns:
+    """Return a row for each program of each explanation, by column."""
+    names = [
+        "graph",
+        "prediction",
+        "probability",
+        "target",
+        "program",
+        "weight",
+        "matched",
+        "nodes",
+        "column",
+    ]
+    columns: Columns = {name: [] for name in names}
+    for number, one in enumerate(explanations):
+        for term in one.terms:
+            cells = (
+                *(one.graph.name or f"graph {number}", plain(one.prediction), one.probability),
+                *(plain(one.target), term.program.describe(one.schema, directed=one.graph.directed)),
+                *(term.weight, bool(term.places), term.places[0] if term.places else None, term.column),
+            )
+            for name, cell in zip(names, cells, strict=True):
+                columns[name].append(cell)
+    return columns
 
 
 def log_odds(chance: float) -> float:
     """Return the log odds of a probability; those of 0 and 1 are finite."""
     kept = min(max(chance, 1e-12), 1 - 1e-12)
     return math.log(kept) - math.log1p(-kept)
-
-
-def _optional(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _numbers(values: Any) -> tuple[float, ...] | None:
-    return None if values is None else tuple(float(value) for value in values)
 
 
 def plain(label: Any) -> Any:

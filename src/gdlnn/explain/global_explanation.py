@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.contribution import mean_contributions
+from gdlnn.explain.contribution import ClassContributions, class_contributions
 from gdlnn.explain.cover import Covering, greedy_cover
-from gdlnn.explain.explainer import GraphsLike, represented
+from gdlnn.explain.explainer import GraphsLike, represented, with_schema
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.subgraph import shrink
 from gdlnn.graphs import Graph, GraphDataset, Schema
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.gdl.program import Program
-    from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
 MOST_PROGRAMS = 5
@@ -111,7 +110,7 @@ class GlobalExplanation:
         One entry per class.
     n_graphs
         Number of held-out graphs.
-    labelled
+    labeled
         Whether graphs were counted by their labels; False: by their predicted classes.
     schema
         The names of features and classes, or None.
@@ -121,7 +120,7 @@ class GlobalExplanation:
 
     classes: dict[Any, GlobalClass]
     n_graphs: int
-    labelled: bool
+    labeled: bool
     schema: Schema | None
     directed: bool = False
 
@@ -137,7 +136,7 @@ class GlobalExplanation:
     def headline(self, item: GlobalClass) -> str:
         """Say how many graphs a class has, and how many of them are covered."""
         name = (self.schema or Schema()).class_name(item.label)
-        how = "" if self.labelled else " predicted"
+        how = "" if self.labeled else " predicted"
         covered = item.n_graphs - len(item.uncovered)
         return (
             f"{name}: {item.n_graphs}{how} graphs ({item.share:.0%} of all), of which the programs below "
@@ -176,7 +175,7 @@ class GlobalExplanation:
         """Return programs and figures per class as plain JSON values."""
         return {
             "n_graphs": self.n_graphs,
-            "labelled": self.labelled,
+            "labelled": self.labeled,
             "classes": [
                 {
                     "label": plain(item.label),
@@ -233,44 +232,51 @@ def explain_model(
     """
     if max_programs < 1:
         raise ExplanationError(f"max_programs: expected a whole number of at least 1, got {max_programs}")
-    seen = represented(model, graphs)
+    representation = represented(model, graphs)
     if y is None and isinstance(graphs, GraphDataset):
         y = graphs.y
-    truth = np.asarray(seen.labels if y is None else y)
-    if len(truth) != len(seen):
-        raise ExplanationError(f"y: expected {len(seen)} labels, one per graph, got {len(truth)}")
+    truth = np.asarray(representation.labels if y is None else y)
+    if len(truth) != len(representation):
+        raise ExplanationError(f"y: expected {len(representation)} labels, one per graph, got {len(truth)}")
+    contributions = None if isinstance(model, SelfExplaining) else class_contributions(model, representation)
+    classes = cover_classes(model, representation, truth, contributions, max_programs, n_examples)
+    directed = bool(len(representation)) and representation.graphs[0].directed
+    return GlobalExplanation(classes, len(representation), y is not None, model.schema_, directed)
+
+
+def cover_classes(
+    model: Any,
+    representation: Representation,
+    truth: npt.NDArray[Any],
+    contributions: ClassContributions | None,
+    max_programs: int = MOST_PROGRAMS,
+    n_examples: int = 3,
+) -> dict[Any, GlobalClass]:
+    """Return for each class the programs that cover it, see `explain_model`."""
     programs = [item.program for item in model.programs_]
     sizes = [len(program.nodes) + len(program.edges) for program in programs]
     found_for = [plain(item.label) for item in model.programs_]
     names = model.schema_
     classes = {}
-    for code, label in enumerate(plain(label) for label in seen.classes):
+    for code, label in enumerate(plain(label) for label in representation.classes):
         inside = np.asarray(truth == label)
-        adds = _mean_contributions(model, seen, inside, code)
+        adds = None if contributions is None else contributions.means(code, inside)
         speaks = np.array([own == label for own in found_for], dtype=bool)
         speaks &= True if adds is None else adds > 0
-        cover = greedy_cover(seen.matches, inside, sizes, speaks, max_programs)
-        listed = tuple(_listed(programs, seen, inside, code, one, adds, n_examples, names) for one in cover)
-        left = inside & ~seen.matches[:, [one.column for one in cover]].any(axis=1)
+        cover = greedy_cover(representation.matches, inside, sizes, speaks, max_programs)
+        listed = tuple(
+            _listed(programs, representation, inside, code, one, adds, n_examples, names) for one in cover
+        )
+        left = inside & ~representation.matches[:, [one.column for one in cover]].any(axis=1)
         share = float(inside.mean()) if len(inside) else 0.0
         rows = tuple(np.flatnonzero(left).tolist())
         classes[label] = GlobalClass(label, int(inside.sum()), share, listed, rows)
-    directed = bool(len(seen)) and seen.graphs[0].directed
-    return GlobalExplanation(classes, len(seen), y is not None, names, directed)
-
-
-def _mean_contributions(
-    model: GDLNNClassifier, seen: Representation, inside: npt.NDArray[np.bool_], code: int
-) -> npt.NDArray[np.float64] | None:
-    """Return what each program adds to the log odds of a class, where a graph of the class has it."""
-    if isinstance(model, SelfExplaining):
-        return None
-    return mean_contributions(model, seen.take(np.flatnonzero(inside).tolist()), code)
+    return classes
 
 
 def _listed(
     programs: Sequence[Program],
-    seen: Representation,
+    representation: Representation,
     inside: npt.NDArray[np.bool_],
     code: int,
     found: Covering,
@@ -279,11 +285,11 @@ def _listed(
     schema: Schema | None,
 ) -> GlobalProgram:
     """Return the figures of a chosen program, and graphs that show it."""
-    matched = seen.matches[:, found.column]
+    matched = representation.matches[:, found.column]
     n_matched, n_covered = int(matched.sum()), int((matched & inside).sum())
-    certain = np.argsort(-seen.probabilities[found.rows, code], kind="stable")[:n_examples]
+    certain = np.argsort(-representation.probabilities[found.rows, code], kind="stable")[:n_examples]
     rows = found.rows[certain].tolist()
-    graphs = [_named(seen.graphs[row], schema) for row in rows]
+    graphs = [with_schema(representation.graphs[row], schema) for row in rows]
     program = programs[found.column]
     places = shrink(graphs, [program], np.ones((len(graphs), 1), dtype=bool)) if graphs else []
     return GlobalProgram(
@@ -305,4 +311,4 @@ def _listed(
 
 def _named(graph: Graph, schema: Schema | None) -> Graph:
     """Return a graph with feature names, if it has none."""
-    return graph if schema is None or graph.schema is not None else graph._relabelled(schema, graph.name)
+    return graph if schema is None or graph.schema is not None else graph._renamed(schema, graph.name)

@@ -72,8 +72,8 @@ class Lime:
         own = context.target_probabilities()
         shared = context.predict(samples, 0) if context.others is None else None
         for row, of_graph in enumerate(values):
-            said = context.predict(samples, row) if shared is None else shared
-            labels = np.append(said[:, context.targets[row]], own[row])
+            predicted = context.predict(samples, row) if shared is None else shared
+            labels = np.append(predicted[:, context.targets[row]], own[row])
             closeness = np.append(self._closeness(table, of_graph), 1.0)
             # The regression is on equality with the graph's values: x, or 1 − x, which only changes signs.
             rows = vstack([table, csr_array(of_graph[None])], format="csr")
@@ -153,8 +153,8 @@ class KernelShap:
         for i in range(n):
             mixed = np.where(coalitions, context.values[i], mean)
             base = context.predict(mean[None], i)[0, context.targets[i]]
-            said = context.predict(mixed, i)[:, context.targets[i]]
-            right[:, i] = weighted @ (said - base - inside[:, -1] * gains[i])
+            predicted = context.predict(mixed, i)[:, context.targets[i]]
+            right[:, i] = weighted @ (predicted - base - inside[:, -1] * gains[i])
         first = np.linalg.solve(matrix, right).T
         return Attribution(np.column_stack([first, gains - first.sum(axis=1)]))
 

@@ -137,7 +137,7 @@ class Scored(NamedTuple):
         return beside
 
 
-def told_by_the_smallest(
+def carried_by_the_smallest(
     context: Context,
     row: int,
     weights: FloatArray,
@@ -164,14 +164,14 @@ def told_by_the_smallest(
     can_go = _can_be_left_out(context, row, np.array(columns, dtype=np.int64), weights)
     listed: dict[int, None] = {}
     for column in columns:
-        told = column
-        while can_go.get(told, False):
-            parts = contained(told)
-            parts = parts[(parts != told) & (weights[parts] * weights[column] > 0)]
+        smallest = column
+        while can_go.get(smallest, False):
+            parts = contained(smallest)
+            parts = parts[(parts != smallest) & (weights[parts] * weights[column] > 0)]
             if not len(parts):
                 break
-            told = int(parts[np.argmax(np.abs(weights[parts]))])
-        listed[told] = None
+            smallest = int(parts[np.argmax(np.abs(weights[parts]))])
+        listed[smallest] = None
     return np.array(list(listed), dtype=np.int64)
 
 

@@ -10,12 +10,21 @@ from gdlnn.drawing import Marks, Outline, Picture, draw_graph, program_picture, 
 from gdlnn.drawing.marks import MOST_OUTLINES, signed
 from gdlnn.drawing.pages import render
 from gdlnn.drawing.svg import stacked, text, wrapped
-from gdlnn.explain.telling import Told, further_lines, headline, nodes_word, spaced
+from gdlnn.explain.words import (
+    baseline_line,
+    further_lines,
+    headline,
+    nodes_word,
+    short_name,
+    spaced,
+    subgraph_line,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gdlnn.explain.explanation import Explanation
+    from gdlnn.explain.explanation import Explanation, Term
     from gdlnn.explain.global_explanation import GlobalExample, GlobalExplanation, GlobalProgram
     from gdlnn.gdl.program import Program
 
@@ -31,11 +40,13 @@ def explanation_picture(
     Parameters
     ----------
     explanation
-        The explanation. Programs have the numbers of `Explanation.told`.
+        The explanation. Programs have the numbers of `Explanation.listed`.
     kept, gone
         Nodes to ring, and nodes to cross out, see `Marks`.
     """
-    marks = Marks(explanation.scores, explanation_outlines(explanation), tuple(kept), tuple(gone))
+    found = explanation.contributions
+    scores = None if found is None else found.scores
+    marks = Marks(scores, explanation_outlines(explanation), tuple(kept), tuple(gone))
     return draw_graph(explanation.graph, marks, explanation.smiles)
 
 
@@ -45,13 +56,14 @@ def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
     Without a baseline all of them have one.
     """
     outlines: list[Outline] = []
-    for told in explanation.told:
-        if told.witness is None:
+    for number, term in enumerate(explanation.listed, start=1):
+        if term.witness is None:
             continue
-        drawn = explanation.baseline_probability is None or (told.weight > 0 and bool(explanation.nodes))
+        drawn = explanation.contributions is None or (term.weight > 0 and bool(explanation.nodes))
         drawn = drawn and sum(outline.drawn for outline in outlines) < MOST_OUTLINES
-        label = f"{told.short}, {signed(told.figure)}" if drawn else ""
-        outlines.append(program_outline(told.program, told.witness, told.number, label, drawn=drawn))
+        name = short_name(words_of(explanation, term.program), number)
+        label = f"{name}, {signed(explanation.figure(term))}" if drawn else ""
+        outlines.append(program_outline(term.program, term.witness, number, label, drawn=drawn))
     return tuple(outlines)
 
 
@@ -67,12 +79,18 @@ def program_outline(
 def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     """Return the picture of an explanation as the text of an SVG file; the legend lists the programs."""
     parts = [_head(explanation), explanation_picture(explanation)]
-    largest = max((abs(score) for score in explanation.scores or ()), default=0.0)
+    largest = largest_score(explanation)
     if largest:
         parts.append(score_legend(largest, nodes_word(explanation)[:-1]))
     if legend:
         parts.append(_list(explanation))
     return stacked(parts, 8).document(explanation.describe())
+
+
+def largest_score(explanation: Explanation) -> float:
+    """Return the largest score of a node, whatever its sign; 0 for techniques without a baseline."""
+    found = explanation.contributions
+    return 0.0 if found is None else max(map(abs, found.scores), default=0.0)
 
 
 def _head(explanation: Explanation) -> Picture:
@@ -86,21 +104,19 @@ def _list(explanation: Explanation) -> Picture:
         outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
     }
     body, y = [f"<path class='rule' d='M8 2H{_WIDTH - 8:.0f}'/>"], 8.0
-    for told in explanation.told:
-        if told.number in lines:
-            body.append(f"<path class='o o{lines[told.number]}' d='M8 {y + 8:.0f}h26'/>")
-        state = "absent, " if told.witness is None else "present, "
-        state = state if explanation.baseline_probability is None else ""  # else all are present
-        body.append(text(42, y + 12, f"P{told.number}", "small"))
-        body.append(text(104, y + 12, signed(told.figure), "small end"))
-        for words in wrapped(f"{state}{told.side}: {told.words}", _LETTERS):
+    for number, term in enumerate(explanation.listed, start=1):
+        if number in lines:
+            body.append(f"<path class='o o{lines[number]}' d='M8 {y + 8:.0f}h26'/>")
+        state = "present, " if term.places else "absent, "
+        state = state if explanation.contributions is None else ""  # else all are present
+        body.append(text(42, y + 12, f"P{number}", "small"))
+        body.append(text(104, y + 12, signed(explanation.figure(term)), "small end"))
+        for words in wrapped(f"{state}{term.side}: {words_of(explanation, term.program)}", _LETTERS):
             body.append(text(112, y + 12, words, "small"))
             y += 14
         y += 3
-    notes = [] if explanation.baseline_probability is None else [explanation.baseline_line()]
-    for words in (
-        line for note in [*notes, explanation.subgraph_line()] for line in wrapped(note, _LETTERS + 16)
-    ):
+    notes = [line for line in (baseline_line(explanation), subgraph_line(explanation)) if line]
+    for words in (line for note in notes for line in wrapped(note, _LETTERS + 16)):
         body.append(text(8, y + 12, words, "small soft"))
         y += 14
     return Picture((0, 0, _WIDTH, y + 8), "".join(body))
@@ -146,7 +162,7 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
     lines = {
         outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
     }
-    largest = max((abs(score) for score in explanation.scores or ()), default=0.0)
+    largest = largest_score(explanation)
     return {
         "name": explanation.graph.name or "graph",
         "headline": spaced(headline(explanation)),
@@ -156,26 +172,30 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         else "",
         "nodes": nodes_word(explanation),
         "target": explanation.class_name(explanation.target),
-        "technique": explanation.technique,
-        "quality": explanation.quality,
-        "baseline": None if explanation.baseline_probability is None else spaced(explanation.baseline_line()),
+        "technique": explanation.method.technique,
+        "quality": explanation.method.quality,
+        "baseline": spaced(baseline_line(explanation)) or None,
         "further": further_lines(explanation, signed),
-        "subgraph": explanation.subgraph_line(),
-        "programs": [_shown_told(explanation, told, lines.get(told.number, 0)) for told in explanation.told],
+        "subgraph": subgraph_line(explanation),
+        "programs": [
+            _shown_term(explanation, term, number, lines.get(number, 0))
+            for number, term in enumerate(explanation.listed, start=1)
+        ],
     }
 
 
-def _shown_told(explanation: Explanation, told: Told, line: int) -> dict[str, Any]:
+def _shown_term(explanation: Explanation, term: Term, number: int, line: int) -> dict[str, Any]:
+    score = explanation.place_score(term)
     return {
-        "number": told.number,
+        "number": number,
         "line": line,
-        "side": told.side,
-        "absent": told.witness is None,
-        "weight": signed(told.weight),
-        "place": "" if told.place is None else signed(told.place),
-        "words": told.words,
-        "class_name": explanation.class_name(told.label),
-        "gdl": str(told.program),
+        "side": term.side,
+        "absent": not term.places,
+        "weight": signed(term.weight),
+        "place": "" if score is None else signed(score),
+        "words": words_of(explanation, term.program),
+        "class_name": explanation.class_name(term.label),
+        "gdl": str(term.program),
     }
 
 

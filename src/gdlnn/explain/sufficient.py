@@ -49,7 +49,7 @@ def moves(chance: float, whole: float, baseline: float | None, threshold: float 
 
 
 def explain_smallest(
-    explainer: Explainer, seen: Representation, targets: IntArray, candidates: int = CANDIDATES
+    explainer: Explainer, representation: Representation, targets: IntArray
 ) -> list[Explanation]:
     """Find for each graph the smallest subgraph of a program that alone gets the target class.
 
@@ -61,37 +61,35 @@ def explain_smallest(
     ----------
     explainer
         The model and the technique.
-    seen, targets
+    representation, targets
         The graphs, and the class of each that is to be predicted.
-    candidates
-        How many programs of each graph are tried.
     """
-    context = explainer.context(seen, targets, candidates, matching_only=True)
+    context = explainer.context(representation, targets, CANDIDATES, matching_only=True)
     attribution = explainer.technique.attribute(context)
     baselines, scored = None, None
     if attribution.baseline is not None:
         baselines = 1 / (1 + np.exp(-attribution.baseline))
-        scored = explainer.scored(seen, attribution)
-    tried = _candidates(attribution.weights, seen, candidates)
+        scored = explainer.scored(representation, attribution)
+    tried = _candidates(attribution.weights, representation)
     # Algorithm 2 must remove nodes in the order in which `assemble` does, which goes by their scores.
     scores = None if scored is None else [one.nodes for one in scored]
-    search = _Search(explainer, seen, targets, tried, baselines, scores)
+    search = _Search(explainer, representation, targets, tried, baselines, scores)
     enough = search.singles()
-    for row in range(len(seen)):
+    for row in range(len(representation)):
         if row not in enough and (together := search.together(row)):
             enough[row] = together
     chosen = [enough.get(row, programs[:MOST_NAMED]) for row, programs in enumerate(tried)]
     named = [np.array(columns, dtype=np.int64) for columns in chosen]
-    return explainer.assemble(seen, targets, attribution, named, scored, sufficient=enough.keys())
+    return explainer.assemble(representation, targets, attribution, named, scored, sufficient=enough.keys())
 
 
-def _candidates(weights: FloatArray, seen: Representation, most: int) -> list[list[int]]:
+def _candidates(weights: FloatArray, representation: Representation) -> list[list[int]]:
     """Return per graph its programs to look at, heaviest first."""
     found = []
-    for row, matches in zip(weights, seen.matches, strict=True):
+    for row, matches in zip(weights, representation.matches, strict=True):
         matching = np.where(matches, row, 0.0)
-        speaking = important(np.maximum(matching, 0.0), most).tolist()
-        found.append(speaking or important(matching, most).tolist())
+        speaking = important(np.maximum(matching, 0.0), CANDIDATES).tolist()
+        found.append(speaking or important(matching, CANDIDATES).tolist())
     return found
 
 
@@ -111,13 +109,13 @@ class _Search:
     def __init__(
         self,
         explainer: Explainer,
-        seen: Representation,
+        representation: Representation,
         targets: IntArray,
         programs: list[list[int]],
         baselines: FloatArray | None,
         scores: Sequence[FloatArray] | None,
     ) -> None:
-        self.explainer, self.seen, self.targets = explainer, seen, targets
+        self.explainer, self.representation, self.targets = explainer, representation, targets
         self.programs, self.baselines, self.scores = programs, baselines, scores
 
     def singles(self) -> dict[int, list[int]]:
@@ -149,12 +147,12 @@ class _Search:
         several = self.programs[row]
         for n in _lengths(len(several)):
             if self._are_enough(row, several[:n]):
-                kept = several[:n]
+                needed = several[:n]
                 for column in reversed(several[:n]):
-                    fewer = [c for c in kept if c != column]
+                    fewer = [c for c in needed if c != column]
                     if fewer and self._are_enough(row, fewer):
-                        kept = fewer
-                return kept
+                        needed = fewer
+                return needed
         return []
 
     def _are_enough(self, row: int, columns: list[int]) -> bool:
@@ -163,22 +161,27 @@ class _Search:
 
     def _subgraphs(self, pairs: Sequence[tuple[int, list[int]]]) -> list[Nodes]:
         """Return the subgraphs that Algorithm 2 gives for some programs of each graph."""
-        graphs = [self.seen.graphs[row] for row, _ in pairs]
+        graphs = [self.representation.graphs[row] for row, _ in pairs]
         scores = None if self.scores is None else [self.scores[row] for row, _ in pairs]
         _, left = self.explainer.subgraphs(graphs, [columns for _, columns in pairs], scores)
         return [part.nodes for part in left]
 
     def _enough(self, asked: Sequence[tuple[int, Nodes]]) -> list[bool]:
         """Return for which subgraphs alone the model predicts the target of their graph."""
-        parts = [self.seen.graphs[row].subgraph(np.array(nodes, dtype=np.int64)) for row, nodes in asked]
-        said = self.explainer.model.represent(parts)
+        parts = [
+            self.representation.graphs[row].subgraph(np.array(nodes, dtype=np.int64)) for row, nodes in asked
+        ]
+        predicted = self.explainer.model.represent(parts)
         enough = []
         for i, (row, _) in enumerate(asked):
             target = int(self.targets[row])
             baseline = None if self.baselines is None else float(self.baselines[row])
-            chance, whole = float(said.probabilities[i, target]), float(self.seen.probabilities[row, target])
-            limit = threshold_of(self.seen, target)
-            enough.append(bool(said.codes[i] == target and moves(chance, whole, baseline, limit)))
+            chance, whole = (
+                float(predicted.probabilities[i, target]),
+                float(self.representation.probabilities[row, target]),
+            )
+            limit = threshold_of(self.representation, target)
+            enough.append(bool(predicted.codes[i] == target and moves(chance, whole, baseline, limit)))
         return enough
 
 

@@ -127,19 +127,18 @@ class Pattern:
     implicit: bool = False
 
     def __post_init__(self) -> None:
-        self.neighbours: list[dict[int, Bond]] = [{} for _ in self.atoms]
+        self.neighbors: list[dict[int, Bond]] = [{} for _ in self.atoms]
         for (u, v), bond in self.bonds.items():
-            self.neighbours[u][v] = self.neighbours[v][u] = bond
+            self.neighbors[u][v] = self.neighbors[v][u] = bond
         self.cyclic = on_cycles(len(self.atoms), list(self.bonds))
-        self._sites = [self.site_among(v, frozenset(near)) for v, near in enumerate(self.neighbours)]
+        self._sites = [self._site(v) for v in range(len(self.atoms))]
 
     def site(self, v: int) -> Site:
         """Return the surroundings of an atom."""
         return self._sites[v]
 
-    def site_among(self, v: int, among: frozenset[int]) -> Site:
-        """Return the surroundings of an atom among some of the pattern's atoms."""
-        near = [bond for u, bond in self.neighbours[v].items() if u in among]
+    def _site(self, v: int) -> Site:
+        near = self.neighbors[v].values()
         aromatic = any(bond.types == {AROMATIC} for bond in near)
         maybe = sum(AROMATIC in bond.types for bond in near)
         return Site(len(near), sum(bond.order for bond in near), aromatic, maybe, v in self.cyclic)
@@ -183,7 +182,7 @@ class Pattern:
         changed = True
         while changed:
             changed = False
-            for v, near in enumerate(self.neighbours):
+            for v, near in enumerate(self.neighbors):
                 if known[v]["degree"][1] > len(near):
                     continue  # there are neighbours outside the pattern
                 possible = [u for u in near if rings[u][1] == 1]
@@ -319,6 +318,12 @@ def on_cycles(n: int, edges: Sequence[tuple[int, int]]) -> frozenset[int]:
                     if low[u] <= depth[parent]:  # the edge to the parent is not a bridge
                         found |= {u, parent}
     return frozenset(found)
+
+
+def is_exact(atom: Atom, known: Ranges) -> bool:
+    """Whether element, charge, hydrogens, neighbors and aromaticity of an atom are all known."""
+    keys = ("charge", "hydrogens", "degree", "aromatic")
+    return bool(atom.element) and all(known[key][0] == known[key][1] for key in keys)
 
 
 # --- reading programs -------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BARE = re.compile(r"[^\W\d]\w*")
 _SHOWN_NAMES = 8  # the most names a message lists
+_COUNTS = frozenset({"degree", "hydrogens", "radicals"})  # counts are never below zero
 
 
 def check_schema(program: Program, schema: Schema) -> None:
@@ -83,6 +84,12 @@ def condition_text(interval: Interval, feature: Feature) -> str:
         names = (feature.values[v] for v in sorted(feature.values) if v in interval)
         return f"{name} in {{{', '.join(map(name_text, names))}}}"
     return f"{name} in [{lower}, {upper}]"
+
+
+def without_empty_bound(interval: Interval, feature: Feature) -> Interval:
+    """Return an interval without a lower bound that excludes nothing: a count is at least zero."""
+    empty = feature.name in _COUNTS and interval.lower <= 0 < interval.upper
+    return Interval(-math.inf, interval.upper) if empty else interval
 
 
 def intervals_from_conditions(

@@ -79,25 +79,29 @@ def is_variable(name: object) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None and name not in KEYWORDS
 
 
+class _CheckedIntervals(tuple[Interval, ...]):
+    """Intervals that were checked: the programs of a file share vectors, and each is checked once."""
+
+
 def checked_intervals(intervals: Iterable[tuple[float, float]] | None, where: str) -> Intervals | None:
-    """Check intervals and normalise them, so that a vector of open intervals becomes None."""
-    if intervals is None:
-        return None
+    """Check intervals and normalize them, so that a vector of open intervals becomes None."""
+    if intervals is None or type(intervals) is _CheckedIntervals:
+        return intervals
     try:
-        return _normalised(tuple(pair if type(pair) is Interval else tuple(pair) for pair in intervals))
+        return _normalized(tuple(pair if type(pair) is Interval else tuple(pair) for pair in intervals))
     except ProgramError as error:
         raise ProgramError(f"{where}: {error}") from None
 
 
 @lru_cache(maxsize=4096)  # the programs of a model have few different vectors
-def _normalised(intervals: tuple[tuple[float, ...], ...]) -> Intervals | None:
+def _normalized(intervals: tuple[tuple[float, ...], ...]) -> Intervals | None:
     checked = []
     for number, (lower, upper) in enumerate(intervals):
         low, high = float(lower) + 0.0, float(upper) + 0.0
         if math.isnan(low) or math.isnan(high) or low > high or low == math.inf or high == -math.inf:
             raise ProgramError(f"interval {number + 1}: expected [a, b] with a ≤ b, got [{low:g}, {high:g}]")
         checked.append(Interval(low, high))
-    return None if all(interval == ANY for interval in checked) else tuple(checked)
+    return None if all(interval == ANY for interval in checked) else _CheckedIntervals(checked)
 
 
 def _checked_nodes(nodes: Iterable[NodeDescription | tuple[str, Any]]) -> tuple[NodeDescription, ...]:
@@ -268,11 +272,11 @@ class Program:
     def arrays(self, n_node_features: int, n_edge_features: int) -> ProgramArrays:
         """Return the program in the core's encoding, for graphs with these numbers of features."""
         shape = (n_node_features, n_edge_features)
-        kept: tuple[tuple[int, int], ProgramArrays] | None = self.__dict__.get("_packed")
-        if kept is None or kept[0] != shape:  # a model uses the same ones for every prediction
-            kept = (shape, self._pack(n_node_features, n_edge_features))
-            self.__dict__["_packed"] = kept
-        return kept[1]
+        cached: tuple[tuple[int, int], ProgramArrays] | None = self.__dict__.get("_packed")
+        if cached is None or cached[0] != shape:  # a model uses the same ones for every prediction
+            cached = (shape, self._pack(n_node_features, n_edge_features))
+            self.__dict__["_packed"] = cached
+        return cached[1]
 
     def check_widths(self, n_node_features: int, n_edge_features: int) -> None:
         """Refuse graphs with other numbers of features than the program has."""

@@ -38,7 +38,7 @@ NOT_IN_SMARTS = ("chirality", "radicals", "stereo", "conjugated")
 """Features that SMARTS cannot express; `mine(…, ignore=NOT_IN_SMARTS)` finds programs without them."""
 MAX_LISTED = 16
 """Maximum number of values listed one by one."""
-_HYBRIDISATIONS = {"s": "^0", "sp": "^1", "sp2": "^2", "sp3": "^3", "sp3d": "^4", "sp3d2": "^5"}
+_HYBRIDIZATIONS = {"s": "^0", "sp": "^1", "sp2": "^2", "sp3": "^3", "sp3d": "^4", "sp3d2": "^5"}
 # Values that only atoms with non-tetrahedral stereo have.
 _RARE = {"hybridisation": ("sp2d", "other"), "chirality": ("other",)}
 _CHARGES = (-5.0, 9.0)  # formal charges lie in this range
@@ -118,7 +118,7 @@ def _other_words(atom: Atom, where: str, exact: bool) -> Words:
         if _says_nothing(feature, interval):
             continue
         if feature.name == "hybridisation" and feature.values:
-            found.append(_hybridisation(feature, interval))
+            found.append(_hybridization(feature, interval))
         else:
             _refuse(feature, interval, where, exact)
     return found
@@ -132,13 +132,13 @@ def _says_nothing(feature: Feature, interval: Interval) -> bool:
     return interval.lower <= 0 and math.isinf(interval.upper)  # counts
 
 
-def _hybridisation(feature: Feature, interval: Interval) -> str:
+def _hybridization(feature: Feature, interval: Interval) -> str:
     inside: Words = []
     outside: Words = []
     unspecified_inside = False
     for value, name in feature.values.items():
-        if name in _HYBRIDISATIONS:
-            (inside if value in interval else outside).append(_HYBRIDISATIONS[name])
+        if name in _HYBRIDIZATIONS:
+            (inside if value in interval else outside).append(_HYBRIDIZATIONS[name])
         elif name == "unspecified":
             unspecified_inside = value in interval
     # An atom without hybridisation can only be described by excluding the others.
@@ -175,9 +175,9 @@ def _atom(atom: Atom, needed: Ranges, symbol: str, site: Site, pattern: Pattern,
         return "*"
     if len(words) == 1 and words[0] in _ORGANIC:
         return words[0]
-    plain = [word for word in words if "," not in word]
+    unlisted = [word for word in words if "," not in word]
     # A comma binds weaker than what is written side by side, and a semicolon weaker than a comma.
-    joined = "".join(plain) if all(map(_simple, plain)) else ";".join(plain)
+    joined = "".join(unlisted) if all(map(_simple, unlisted)) else ";".join(unlisted)
     return f"[{';'.join(filter(None, (joined, *(word for word in words if ',' in word))))}]"
 
 
@@ -273,13 +273,13 @@ def _written(pattern: Pattern, others: list[Words]) -> str:
         written = atom.element and aromatic[0] == aromatic[1]
         conditions = needed[v] | ({"aromatic": aromatic} if written else {})
         # Signs are left out by what is known without them: any such bond may be aromatic.
-        maybe = sum(bool(bond.types & {SINGLE, AROMATIC}) for bond in pattern.neighbours[v].values())
+        maybe = sum(bool(bond.types & {SINGLE, AROMATIC}) for bond in pattern.neighbors[v].values())
         site = pattern.site(v)._replace(maybe=maybe)
         known.append(closure(atom.elements, conditions, site, pattern.strict))
 
     def bond(u: int, v: int) -> str:
         sure = aromatic_symbols[u] and aromatic_symbols[v]
-        return _bond(pattern.neighbours[u][v].types, known[u], known[v], sure)
+        return _bond(pattern.neighbors[u][v].types, known[u], known[v], sure)
 
     roots, branches, closures = _tree(pattern)
     pieces: list[str] = []
@@ -318,7 +318,7 @@ def _tree(pattern: Pattern) -> tuple[list[int], list[list[int]], list[list[tuple
             continue
         roots.append(root)
         reached.add(root)
-        stack = [(root, iter(sorted(pattern.neighbours[root])))]
+        stack = [(root, iter(sorted(pattern.neighbors[root])))]
         while stack:
             v, rest = stack[-1]
             other = next((u for u in rest if (min(u, v), max(u, v)) not in used), None)
@@ -333,5 +333,5 @@ def _tree(pattern: Pattern) -> tuple[list[int], list[list[int]], list[list[tuple
             else:
                 reached.add(other)
                 branches[v].append(other)
-                stack.append((other, iter(sorted(pattern.neighbours[other]))))
+                stack.append((other, iter(sorted(pattern.neighbors[other]))))
     return roots, branches, closures

@@ -1,33 +1,78 @@
 """Programs in plain English: which graphs a program matches, as one sentence.
 
-A component is described starting from one of its units, each with its branches: as a list of neighbours, as
-a row, or as a ring. For molecules, fully specified atoms are written as formulas, and groups by their
-names. Units with an additional link between them get numbers in brackets.
+A sentence goes from unit to unit: a named group of atoms, a ring, or one node. A unit is followed by those it
+is linked to; a link back to a unit that was mentioned before refers to it by a number in brackets.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from gdlnn.gdl.conditions import check_schema
-from gdlnn.gdl.phrases import Phrase, article, number_word
+from gdlnn.gdl.atoms import (
+    AROMATIC,
+    DOUBLE,
+    OTHER,
+    SINGLE,
+    TRIPLE,
+    TYPES,
+    VALENCES,
+    is_chemical,
+    on_cycles,
+    read_pattern,
+)
+from gdlnn.gdl.canonical import merged_edges
+from gdlnn.gdl.conditions import check_schema, number_text, without_empty_bound
+from gdlnn.gdl.groups import find_groups
+from gdlnn.gdl.program import ANY, Interval
 from gdlnn.gdl.text import listed
-from gdlnn.gdl.units import Connection, Link, Unit, Units
+from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from gdlnn.gdl.program import Program
-    from gdlnn.graphs import Schema
+    from gdlnn.gdl.atoms import Atom, Bond, Pattern, Ranges
+    from gdlnn.gdl.program import Intervals, Program
+    from gdlnn.graphs import Feature, Schema
 
-_MOST_DESCRIBED = 8000  # maximum nodes and edges of a program that is described in words
-_LONG = 4  # from this many units on, a chain is described as a row
+_MOST_DESCRIBED = 4000  # maximum nodes and edges of a program that is described in words
+_MOST_RING = 12  # longer cycles are described node by node
+_SHORTEST_CHAIN = 4  # nodes; a chain of as many equal ones is counted
+_MAX_NAMED = 8  # values that are named one by one
+_MAX_EXCEPTIONS = 3  # "other than a, b or c" where few values are left out and more than these are left in
+_BOND_WORDS = {SINGLE: "single", DOUBLE: "double", TRIPLE: "triple", AROMATIC: "aromatic", OTHER: "other"}
+# Neighbours and hydrogens of atoms whose bonds cannot be counted, as they have in most molecules.
+_COMMON_CONNECTIONS = {14: 4, 15: 3, 16: 2, 33: 3, 34: 2, 52: 2, 53: 1}
+
+
+class Phrase(NamedTuple):
+    """Words for a thing: one of it, many of it, and one in a list whose heading says what it lists."""
+
+    one: str
+    many: str
+    item: str
+
+    def followed_by(self, words: str) -> Phrase:
+        """Return the phrase with words after it."""
+        return Phrase(*(f"{text} {words}" for text in self)) if words else self
+
+    def counted(self, n: int) -> str:
+        """Return the phrase for `n` of the thing."""
+        return self.one if n == 1 else f"{n} {self.many}"
+
+
+class Link(NamedTuple):
+    """A link between nodes of two units."""
+
+    words: str
+    here: int
+    there: int
 
 
 def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
-    """Describe in one sentence which graphs a program matches."""
+    """Describe in one sentence which graphs a program matches, whatever the order of its variables."""
     if schema is not None:
         check_schema(program, schema)
     graphs = "molecules" if schema is not None and schema.domain == "molecule" else "graphs"
@@ -36,387 +81,416 @@ def describe(program: Program, schema: Schema | None, *, directed: bool) -> str:
     if len(program.nodes) + len(program.edges) > _MOST_DESCRIBED:  # too long to read, and slow to describe
         counts = f"{len(program.nodes):,} nodes and {len(program.edges):,} edges"
         return f"{graphs.capitalize()} that contain a pattern of {counts}, too large for words."
-    units = Units(program, schema, directed)
-    singles: Counter[Phrase] = Counter()
-    parts: list[str] = []
-    for members in _components(units):
-        unit = units.units[members[0]]
-        if len(members) == 1 and unit.phrase is not None:
-            singles[unit.phrase] += 1
+    units = _Units(program.canonical(directed=directed), schema, directed)
+    parts = Counter(_Component(units, members).phrase() for members in units.components())
+    texts = [phrase.counted(n) for phrase, n in parts.items()]
+    return f"{graphs.capitalize()} that contain {', and elsewhere '.join(texts)}."
+
+
+# --- sentences --------------------------------------------------------------------------------------------
+
+
+class _Units:
+    """A program as units with links.
+
+    Attributes
+    ----------
+    phrases
+        The words for every node.
+    links
+        The links of every node by the node at the other end. There may be several between the same two.
+    common_link
+        The words for the most common link.
+    members, names
+        The nodes of every unit, in order along a ring; and the name of a group.
+    outside
+        The links of every unit to others.
+    """
+
+    def __init__(self, program: Program, schema: Schema | None, directed: bool) -> None:
+        n, self.directed = len(program.nodes), directed
+        self.links: list[dict[int, list[str]]] = [{} for _ in range(n)]
+        self.what = "atom" if schema is not None and schema.domain == "molecule" else "node"
+        self.members: list[tuple[int, ...]] = []
+        self.names: dict[int, str] = {}
+        if schema is not None and is_chemical(schema) and not directed:
+            pattern = read_pattern(program, schema)
+            self.common_link = "bonded to"
+            needed = pattern.needed()
+            self.phrases = [_atom_phrase(pattern, v, needed[v]) for v in range(n)]
+            aromatic = [pattern.closed(v)["aromatic"][0] == 1 for v in range(n)]
+            for (u, v), bond in pattern.bonds.items():
+                words = _bond_words(bond, aromatic[u] and aromatic[v])
+                self._link(u, v, words, words)
+            for number, (group, own) in enumerate(find_groups(pattern)):
+                self.members.append(own)
+                self.names[number] = group.name
         else:
-            parts.append(_Component(units, members).sentence())
-    parts += [phrase.one() if n == 1 else phrase.many(n) for phrase, n in singles.items()]
-    return f"{graphs.capitalize()} that contain {', and elsewhere '.join(parts)}."
+            self.common_link = "followed by" if directed else "next to"
+            features = schema.node if schema else None
+            self.phrases = [_node_phrase(node.intervals, features, self.what) for node in program.nodes]
+            self._link_by_edges(program, schema.edge if schema else None, directed)
+        for v in range(n):
+            for words in self.links[v].pop(v, []):
+                self.phrases[v] = self.phrases[v].followed_by(f"{words} itself")
+        free = set(range(n)).difference(*self.members)
+        rings = [] if directed else _rings(self.links, free)
+        self.members += [*rings, *((v,) for v in sorted(free.difference(*rings)))]
+        self.unit_of = {v: u for u, members in enumerate(self.members) for v in members}
+        self.outside = [self._outside(u) for u in range(len(self.members))]
+
+    def _link(self, u: int, v: int, words: str, back: str) -> None:
+        self.links[u].setdefault(v, []).append(words)
+        if u != v:
+            self.links[v].setdefault(u, []).append(back)
+
+    def _link_by_edges(self, program: Program, features: tuple[Feature, ...] | None, directed: bool) -> None:
+        if not directed:
+            for (u, v), vectors in merged_edges(program).items():
+                for vector in vectors:
+                    words = _edge_words("next to", _feature_words(vector, features))
+                    self._link(u, v, words, words)
+            return
+        for (u, v), edge in zip(program.ends.tolist(), program.edges, strict=True):
+            values = _feature_words(edge.intervals, features)
+            self._link(u, v, _edge_words("followed by", values), _edge_words("preceded by", values))
+
+    def _outside(self, u: int) -> list[Link]:
+        return [
+            Link(words, v, w)
+            for v in self.members[u]
+            for w in sorted(self.links[v])
+            if self.unit_of[w] != u
+            for words in self.links[v][w]
+        ]
+
+    def components(self) -> list[list[int]]:
+        """Return the connected components, each from its lowest unit on."""
+        reached: set[int] = set()
+        components = []
+        for start in range(len(self.members)):
+            if start not in reached:
+                component = [start]
+                reached.add(start)
+                for u in component:
+                    near = dict.fromkeys(self.unit_of[link.there] for link in self.outside[u])
+                    new = [other for other in near if other not in reached]
+                    reached.update(new)
+                    component += new
+                components.append(component)
+        return components
 
 
-def _components(units: Units) -> list[list[int]]:
-    """Return the connected components, each in the order of the units."""
-    reached: set[int] = set()
-    components = []
-    for start in range(len(units.units)):
-        if start not in reached:
-            members = [start]
-            reached.add(start)
-            for u in members:
-                new = [link.other for link in units.units[u].links if link.other not in reached]
-                new = list(dict.fromkeys(new))
-                reached |= set(new)
-                members += new
-            components.append(sorted(members))
-    return components
+def _rings(links: Sequence[Mapping[int, object]], free: set[int]) -> list[tuple[int, ...]]:
+    """Return rings of free nodes, the shortest first, that share no node."""
+    edges = [(u, v) for u, near in enumerate(links) for v in sorted(near) if u < v]
+    edges = [(u, v) for u, v in edges if u in free and v in free]
+    left = set(on_cycles(len(links), edges))
+    rings = []
+    for longest in range(3, _MOST_RING + 1):
+        for u, v in edges:
+            if u in left and v in left and (ring := _way_round(links, left, u, v, longest)):
+                rings.append(ring)
+                left.difference_update(ring)
+    return rings
+
+
+def _way_round(
+    links: Sequence[Mapping[int, object]], among: set[int], start: int, end: int, longest: int
+) -> tuple[int, ...]:
+    """Return a shortest path between linked nodes that avoids their link; empty if it would be too long."""
+    came = {start: start}
+    front = [start]
+    for _ in range(longest - 1):
+        reached = []
+        for u in front:
+            for v in sorted(links[u]):
+                if v in among and v not in came and (u, v) != (start, end):
+                    came[v] = u
+                    reached.append(v)
+        if end in came:
+            path = [end]
+            while path[-1] != start:
+                path.append(came[path[-1]])
+            return tuple(reversed(path))
+        front = reached
+    return ()
+
+
+class Branch(NamedTuple):
+    """What a node is linked to: a unit that is described there, or a reference to one described elsewhere."""
+
+    words: str
+    unit: int
+    is_reference: bool
 
 
 class _Component:
-    """One connected component: a tree of units, and the links that the tree leaves out.
+    """The phrase for one connected component: a tree of units, with references for the other links.
 
     Branches are described from the leaves to the root, so that the depth of the tree does not matter.
     """
 
-    def __init__(self, units: Units, members: list[int]) -> None:
-        self.all, self.members = units, members
-        self.root, self.start = self._root()
-        self.children: dict[int, list[Link]] = {u: [] for u in members}
-        self.size: dict[int, int] = {}
-        self.names: dict[int, str] = {}
-        self.closures: list[tuple[int, Link]] = []
-        self.came: dict[int, Link] = {}
-        self.texts: dict[int, str] = {}
+    def __init__(self, units: _Units, members: list[int]) -> None:
+        self.units, self.members = units, members
+        root = self._root()
+        self.order = [root]
+        self.entry = {root: units.members[root][0]}
+        self.branches: dict[int, list[Branch]] = {v: [] for u in members for v in units.members[u]}
+        self.marks: dict[int, str] = {}
+        self.texts: dict[int, Phrase] = {}
         self._grow()
 
-    def _unit(self, u: int) -> Unit:
-        return self.all.units[u]
+    def _root(self) -> int:
+        """Choose the unit to begin with: the end of a path, else the one with the most links.
 
-    def _root(self) -> tuple[int, int]:
-        """Choose the unit to begin with, and of a ring the node."""
-        around = self.all.pinned and len(self.all.phrases) >= _LONG
-        if (self.all.exact or around) and len(self.members) == len(self.all.units):
-            centre = self.all.centre()
-            return self.all.unit_of[centre], centre
-        rings = [u for u in self.members if self._unit(u).phrase is None]
-        named = [u for u in self.members if self._unit(u).found is not None]
-        if rings or named:
-            root = max(named or rings, key=lambda u: (len(self._unit(u).members), -u))
-        else:
-            root = self._end() if self._is_path() else max(self.members, key=self._links_of)
-        return root, self._unit(root).members[0]
+        Of several it is the last, since units with fewer conditions come first.
+        """
+        outside = self.units.outside
+        ends = [u for u in self.members if len(outside[u]) == 1]
+        self.is_path = bool(ends) and all(len(outside[u]) <= 2 for u in self.members)
+        if self.is_path and (self.units.directed or len(self.members) >= _SHORTEST_CHAIN):
+            return min(ends, key=lambda u: (outside[u][0].words.startswith("preceded"), -u))
+        return max(self.members, key=lambda u: (len(outside[u]), len(self.units.members[u]), u))
 
-    def _links_of(self, u: int) -> tuple[int, int]:
-        return len(self._unit(u).links), -u
+    def _grow(self) -> None:
+        """Grow the tree breadth first. A link that it leaves out refers to the unit at its other end."""
+        finished: set[int] = set()
+        for u in self.order:
+            finished.add(u)
+            for link in self.units.outside[u]:
+                other = self.units.unit_of[link.there]
+                if other in finished:  # described from there
+                    continue
+                is_reference = other in self.entry
+                if is_reference:
+                    self.marks.setdefault(other, f"({len(self.marks) + 1})")
+                else:
+                    self.order.append(other)
+                    self.entry[other] = link.there
+                self.branches[link.here].append(Branch(link.words, other, is_reference))
 
-    def _is_path(self) -> bool:
-        return all(len(self._unit(u).links) <= 2 for u in self.members)
-
-    def _end(self) -> int:
-        """Return the end of a path to begin at: of a directed one, where its edges begin."""
-        ends = [u for u in self.members if len(self._unit(u).links) == 1] or self.members[:1]
-        middle = self._middle(ends)
-        forward = (u for u in ends for link in self._unit(u).links if link.way.words.startswith("followed"))
-        return next(forward, ends[0]) if middle is None else middle
-
-    def _middle(self, ends: list[int]) -> int | None:
-        """Return the middle of three where both sides are the same."""
-        if len(self.members) != 3 or len(ends) != 2:
-            return None
-        first, last = (self._unit(u) for u in ends)
-        same = first.phrase == last.phrase and first.links[0].way == last.links[0].way
-        return first.links[0].other if same else None
-
-    def _grow(self, path: Sequence[int] = ()) -> None:
-        """Grow the tree breadth first, along a path that begins at the root, if one is given."""
-        order, done = [self.root, *path[1:]], {self.root, *path}
-        described: set[tuple[int, int, str]] = set()
-        for u, v in pairwise(path):  # with closures about, breadth first alone may reach it by other ways
-            link = next(link for link in self._unit(u).links if link.other == v)
-            self.children[u].append(link)
-            described.add(_edge(link))
-        for u in order:
-            for link in self._unit(u).links:
-                key = _edge(link)
-                if link.other not in done:
-                    done.add(link.other)
-                    order.append(link.other)
-                    self.children[u].append(link)
-                    described.add(key)
-                elif key not in described:
-                    described.add(key)
-                    self.closures.append((u, link))
-        depth: dict[int, int] = {}
-        for u in reversed(order):
-            depth[u] = 1 + max((depth[link.other] for link in self.children[u]), default=0)
-        self.size, self.order = depth, order
-        self.came = {link.other: link for links in self.children.values() for link in links}
-        self.last = {self.root}
-        for u in order:
-            if u in self.last and len(self.children[u]) == 1:
-                self.last.add(self.children[u][0].other)
-        for u, link in self.closures:
-            for end in (u, link.other):
-                self.names.setdefault(end, f"({len(self.names) + 1})")
-
-    # --- sentences ----------------------------------------------------------------------------------------
-
-    def sentence(self) -> str:
-        """Describe the component."""
-        uniform = self._uniform()
-        if uniform:
-            text = uniform
-        elif self.all.exact:
-            self._describe_branches([self.root])
-            text = self._from_centre()
-        elif not self.all.pinned and self._rows():
-            text = self._row()
-        else:
-            self._describe_branches([self.root])
-            text = self._in_words(self.root, None, top=True)
-        ends = [
-            f"{self._reference(u, link.here)} is {link.way.words} {self._reference(link.other, link.there)}"
-            for u, link in self.closures
-        ]
-        return "; ".join([text, *ends])
-
-    def _describe_branches(self, without: Iterable[int]) -> None:
-        """Describe all units except some, each with its branches; every text is taken up once."""
-        describe = self._formula if self.all.exact else self._in_words
-        left_out = set(without)
+    def phrase(self) -> Phrase:
+        """Return the phrase for the component."""
+        if self.is_path and len(self.branches) == len(self.members) >= _SHORTEST_CHAIN:
+            nodes = [self.entry[u] for u in self.order]
+            links = [self.units.links[u][v][0] for u, v in pairwise(nodes)]
+            phrases = [self.units.phrases[v] for v in nodes]
+            if len(set(links)) == len(set(phrases)) == 1:
+                return self._row("chain", phrases, links, "")
+        only = {self.order[0]}
+        for u in self.order:
+            some = [branch for v in self.units.members[u] for branch in self.branches[v]]
+            only |= {branch.unit for branch in some if len(some) == 1}
         for u in reversed(self.order):
-            if u not in left_out:
-                self.texts[u] = describe(u, self.came[u])
+            self.texts[u] = self._unit_phrase(u, in_brackets=u not in only)
+        return self.texts[self.order[0]]
 
-    def _uniform(self) -> str:
-        """Describe a ring or chain of equal nodes; empty if there are others."""
-        nodes = [v for u in self.members for v in self._unit(u).members]
-        if self.closures or len(nodes) < 3 or len(nodes) != len(set(nodes)):
-            return ""
-        phrase = self.all.phrases[nodes[0]]
-        inside = set(nodes)
-        ways = {way for (u, v), some in self.all.ways.items() if u in inside for way in some}
-        if any(self.all.phrases[v] != phrase for v in nodes) or len(ways) != 1 or len(nodes) > 99:
-            return ""
-        if any(self._unit(u).found for u in self.members):
-            return ""
-        is_ring = len(self.members) == 1
-        if not is_ring and not (len(nodes) >= _LONG and self._is_path()):
-            return ""
-        way = next(iter(ways))
-        joined = f", {way.row}" if way.row else ""
-        return f"a {'ring' if is_ring else 'chain'} of {phrase.many(len(nodes))}{joined}"
+    def _unit_phrase(self, u: int, in_brackets: bool) -> Phrase:
+        """Return the phrase for a unit with its branches."""
+        nodes, mark = self.units.members[u], self.marks.get(u, "")
+        if u not in self.units.names and len(nodes) > 1:
+            at = nodes.index(self.entry[u])
+            nodes = nodes[at:] + nodes[:at]
+            links = [self.units.links[v][w][0] for v, w in pairwise((*nodes, nodes[0]))]
+            branches = [self._branches([v]) for v in nodes]
+            phrases = [
+                self.units.phrases[v].followed_by(f"({words})" if words else "")
+                for v, words in zip(nodes, branches, strict=True)
+            ]
+            return self._row("ring", phrases, links, mark)
+        name = self.units.names.get(u)
+        phrase = self.units.phrases[nodes[0]] if name is None else _phrase(name, f"{name}s")
+        words = self._branches(nodes)
+        return phrase.followed_by(mark).followed_by(f"({words})" if in_brackets and words else words)
 
-    def _reference(self, u: int, v: int) -> str:
-        unit = self._unit(u)
-        name = self.names.setdefault(u, f"({len(self.names) + 1})")
-        if unit.found is not None and len(unit.members) > 1:
-            return f"{unit.found.group.label(unit.members.index(v))} of {name}"
-        if unit.phrase is None:
-            return f"{self.all.what} {self._order(unit, self._entry(u)).index(v) + 1} of {name}"
-        return name
+    def _branches(self, nodes: Iterable[int]) -> str:
+        """Return the words for the branches of nodes; equal ones and those linked alike are grouped."""
+        by_link: dict[str, Counter[Phrase]] = {}
+        for v in nodes:
+            for words, unit, is_reference in self.branches[v]:
+                counts = by_link.setdefault(words, Counter())
+                if is_reference:
+                    counts[Phrase(*[self.marks[unit]] * 3)] = 1  # a unit is not counted again
+                else:
+                    counts[self.texts.pop(unit)] += 1
+        parts = [
+            f"{words} {listed([phrase.counted(n) for phrase, n in counts.items()], 'and')}"
+            for words, counts in by_link.items()
+        ]
+        return listed(parts, "and") if parts else ""
 
-    def _entry(self, u: int) -> int:
-        """Return the node at which a unit is reached."""
-        return self.came[u].there if u in self.came else self.start
-
-    def _order(self, unit: Unit, entry: int) -> tuple[int, ...]:
-        """Return the nodes of a ring from the one on at which it is reached."""
-        at = unit.members.index(entry)
-        return unit.members[at:] + unit.members[:at]
-
-    # --- words --------------------------------------------------------------------------------------------
-
-    def _in_words(self, u: int, came: Link | None, top: bool = False) -> str:
-        """Describe a unit with an article and its branches."""
-        unit = self._unit(u)
-        if unit.phrase is None:
-            return article(self._ring_text(unit, u))
-        text = f"{unit.phrase.one()}{self._name(u)}{self._at(unit, came)}"
-        links = self.children[u]
-        if not links:
-            return text
-        if unit.labelled:
-            branches = [f"{self._label(unit, link)} {self._hanging([link])}" for link in links]
-            return f"{text} ({'; '.join(branches)})"
-        hanging = self._hanging(links)
-        if unit.found is not None and hanging.startswith("attached to "):
-            hanging = f"on {hanging.removeprefix('attached to ')}"
-        return f"{text} {hanging}" if top or (len(links) == 1 and u in self.last) else f"{text} ({hanging})"
-
-    def _name(self, u: int) -> str:
-        return f" {self.names[u]}" if u in self.names else ""
-
-    def _at(self, unit: Unit, came: Link | None) -> str:
-        if came is None or not unit.labelled:
-            return ""
-        return f" at {self._label(unit, came, there=True)}"
-
-    def _label(self, unit: Unit, link: Link, there: bool = False) -> str:
-        assert unit.found is not None
-        return unit.found.group.label(unit.members.index(link.there if there else link.here))
-
-    def _hanging(self, links: list[Link]) -> str:
-        """Describe the branches of a unit; equal ones and those joined alike are grouped."""
-        by_way: dict[str, list[Link]] = {}
-        for link in links:
-            by_way.setdefault(link.way.words, []).append(link)
-        parts = []
-        for words, some in by_way.items():
-            counts: Counter[str] = Counter()
-            phrases: dict[str, Phrase | None] = {}
-            for link in some:
-                text = self.texts.pop(link.other)
-                counts[text] += 1
-                leaf = not self.children[link.other] and link.other not in self.names
-                phrases[text] = self._unit(link.other).phrase if leaf else None
-            texts = [_many(text, n, phrases[text]) for text, n in counts.items()]
-            parts.append(f"{words} {listed(texts, 'and')}")
-        return listed(parts, "and")
-
-    def _ring_text(self, unit: Unit, u: int) -> str:
-        nodes = self._order(unit, self._entry(u))
-        phrases = [self.all.phrases[v] for v in nodes]
-        aromatic = "aromatic " if self.all.exact and all("aromatic" in p.adjectives for p in phrases) else ""
-        items = []
-        for i, v in enumerate(nodes):
-            text = (phrases[i].without("aromatic") if aromatic else phrases[i]).bare
-            way = self.all.ways[nodes[i - 1], v][0] if i else None
-            items.append(self._item(text, way, self._on(u, v)))
-        closing = self.all.ways[nodes[-1], nodes[0]][0]
-        words = closing.row if not self.all.exact or closing.sign != "–" else ""
-        close = f" ({words.strip('()')} to the first)" if words else ""
-        n = number_word(len(nodes))
-        head = f"{n}-membered {aromatic}ring" if self.all.exact else f"ring of {n} {self.all.what}s"
-        return f"{head}{self._name(u)}: {listed(self._runs(items), 'and')}{close}"
-
-    def _on(self, u: int, v: int) -> list[Link]:
-        return [link for link in self.children[u] if link.here == v]
-
-    def _item(self, text: str, way: Connection | None, hanging: list[Link]) -> str:
-        """Describe one item of a row or ring, with its link to the previous one and its branches."""
-        if self.all.exact:
-            sign = "" if way is None or way.sign == "–" else way.sign
-            return f"{sign}{text}" + "".join(f"({self._branch(link)})" for link in hanging)
-        before = f"{way.row} " if way and way.row else ""
-        return f"{before}{text}" + (f" ({self._hanging(hanging)})" if hanging else "")
-
-    def _runs(self, items: list[str]) -> list[str]:
-        """Return items with equal neighbours counted: ``three any``."""
-        runs: list[tuple[str, int]] = []
-        for item in items:
-            if runs and runs[-1][0] == item and (self.all.chemical or item == "any"):
-                runs[-1] = (item, runs[-1][1] + 1)
-            else:
-                runs.append((item, 1))
-        return [item if n == 1 else f"{number_word(n)} {item}" for item, n in runs]
-
-    # --- rows ---------------------------------------------------------------------------------------------
-
-    def _rows(self) -> bool:
-        """Whether the component is large enough to be described as a row."""
-        plain = all(self._unit(u).phrase is not None and self._unit(u).found is None for u in self.members)
-        return plain and len(self.members) >= _LONG and len(self._longest()) >= _LONG
-
-    def _row(self) -> str:
-        """Describe the longest path through the tree as a row, with its branches in brackets."""
-        path = self._longest()
-        self.root = path[0]
-        self.children = {u: [] for u in self.members}
-        self.closures, self.names = [], {}
-        self._grow(path)
-        self._describe_branches(path)
-        along = set(path)
-        items = []
-        for i, u in enumerate(path):
-            links = [link for link in self.children[u] if link.other not in along]
-            way = next(link.way for link in self.children[path[i - 1]] if link.other == u) if i else None
-            phrase = self._unit(u).phrase
-            assert phrase is not None
-            text = f"{phrase.bare}{self._name(u)}"
-            items.append(self._item(text, way, links))
-        return f"{number_word(len(path))} consecutive {self.all.what}s: {listed(self._runs(items), 'and')}"
-
-    def _longest(self) -> list[int]:
-        """Return a longest path of the tree, from the end that the links point away from."""
-
-        def far(start: int) -> list[int]:
-            came = {start: start}
-            queue = [start]
-            for u in queue:
-                for v in near[u]:
-                    if v not in came:
-                        came[v] = u
-                        queue.append(v)
-            path = [queue[-1]]
-            while path[-1] != start:
-                path.append(came[path[-1]])
-            return path
-
-        near: dict[int, list[int]] = {u: [] for u in self.members}
-        for u, links in self.children.items():
-            for link in links:
-                near[u].append(link.other)
-                near[link.other].append(u)
-        return far(far(self.root)[0])
-
-    # --- formulas -----------------------------------------------------------------------------------------
-
-    def _from_centre(self) -> str:
-        """Describe the centre and, as formulas, its surroundings."""
-        unit = self._unit(self.root)
-        if unit.phrase is None:
-            return article(self._ring_text(unit, self.root))
-        text = f"{unit.phrase.one()}{self._name(self.root)}"
-        links = self.children[self.root]
-        if not links:
-            return text
-        if unit.labelled:
-            return f"{text} with {listed(self._labelled(unit, links), 'and')}"
-        by_way: dict[str, Counter[str]] = {}
-        for link in links:
-            before = "bonded to" if link.way.sign == "–" else link.way.words
-            if link.way.sign.startswith("–single"):
-                before = "single-bonded to"
-            by_way.setdefault(before, Counter())[self.texts.pop(link.other)] += 1
-        parts = []
-        for before, counts in by_way.items():
-            words = [text if n == 1 else f"{number_word(n)} {text}" for text, n in counts.items()]
-            parts.append(f"{before} {listed(words, 'and')}")
-        return f"{text} {listed(parts, 'and')}"
-
-    def _labelled(self, unit: Unit, links: list[Link]) -> list[str]:
-        """Write the branches of a group, with the atoms they are attached to."""
-        return [f"{self._label(unit, link)}{self._joined(link)}" for link in links]
-
-    def _joined(self, link: Link) -> str:
-        return f"{link.way.sign}{self.texts.pop(link.other)}"
-
-    def _branch(self, link: Link) -> str:
-        sign = "" if link.way.sign == "–" else link.way.sign
-        return f"{sign}{self.texts.pop(link.other)}"
-
-    def _formula(self, u: int, came: Link) -> str:
-        """Write a unit and its branches: the longest last, the others in brackets."""
-        unit = self._unit(u)
-        if unit.phrase is None:
-            return f"[{self._ring_text(unit, u)}]"
-        text = f"{unit.phrase.text.removesuffix(' group')}{self._name(u)}{self._at(unit, came)}"
-        links = sorted(self.children[u], key=lambda link: self.size[link.other])
-        if not links:
-            return text
-        if unit.labelled:
-            return text + "".join(f"({end})" for end in self._labelled(unit, links))
-        side = "".join(f"({self._branch(link)})" for link in links[:-1])
-        return f"{text}{side}{self._joined(links[-1])}"
+    def _row(self, kind: str, phrases: list[Phrase], links: list[str], mark: str) -> Phrase:
+        """Return the phrase for a ring or chain: its nodes in order, counted where all are equal."""
+        same_links = len(set(links)) == 1
+        each = f", each {links[0]} the next" if same_links and links[0] != self.units.common_link else ""
+        if len(set(phrases)) == 1 and same_links:
+            text = f"of {phrases[0].counted(len(phrases))}{each}"
+        else:
+            items = [phrase.item for phrase in phrases]
+            if not same_links:
+                items = [
+                    item if words == self.units.common_link else f"{item} ({words} the next)"
+                    for item, words in zip(items, links, strict=True)
+                ]
+            runs = [(item, len(list(some))) for item, some in groupby(items)]
+            counted = [item if n == 1 else f"{n} \u00d7 {item}" for item, n in runs]
+            text = f"of {len(phrases)} {self.units.what}s{each}: {listed(counted, 'and')}"
+        return _phrase(kind, f"{kind}s").followed_by(mark).followed_by(text)
 
 
-def _edge(link: Link) -> tuple[int, int, str]:
-    """Return a key of a link that is equal from both ends."""
-    words = link.way.words
-    if words.startswith("preceded"):
-        return link.there, link.here, words.replace("preceded", "followed")
-    if words.startswith("followed"):
-        return link.here, link.there, words
-    return min(link.here, link.there), max(link.here, link.there), words
+def _phrase(text: str, many: str) -> Phrase:
+    return Phrase(f"{'an' if text[0] in 'aeioN' else 'a'} {text}", many, text)
 
 
-def _many(text: str, n: int, phrase: Phrase | None) -> str:
-    """Return a text with its count."""
-    if n == 1:
-        return text
-    return phrase.many(n) if phrase is not None else f"{number_word(n)} times {text}"
+# --- features by name -------------------------------------------------------------------------------------
+
+
+def _node_phrase(intervals: Intervals | None, features: tuple[Feature, ...] | None, what: str) -> Phrase:
+    values = _feature_words(intervals, features)
+    phrase = _phrase(what, f"{what}s").followed_by(f"with {values}" if values else "")
+    return phrase._replace(item=values or "any")
+
+
+def _feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | None) -> str:
+    """Return the words for features: ``degree 2 and age at least 20``; empty if there are none."""
+    if intervals is None:
+        return ""
+    if features is None:
+        names = ["value"] if len(intervals) == 1 else [f"feature {i + 1} of" for i in range(len(intervals))]
+        pairs = zip(names, intervals, strict=True)
+        parts = [f"{name} {_range_words(interval)}" for name, interval in pairs if interval != ANY]
+    else:
+        parts = _conditions_words(zip(features, intervals, strict=True))
+    return listed(parts, "and") if parts else ""
+
+
+def _conditions_words(conditions: Iterable[tuple[Feature, Interval]]) -> list[str]:
+    return [words for feature, interval in conditions if (words := _condition_words(interval, feature))]
+
+
+def _condition_words(interval: Interval, feature: Feature) -> str:
+    """Return the words for one feature of a schema, or nothing if every known value is allowed."""
+    interval = without_empty_bound(interval, feature)
+    if interval == ANY:
+        return ""
+    if feature.kind != "nominal" or not feature.values:
+        return f"{feature.name} {_range_words(interval, feature.values)}"
+    inside = [name for value, name in sorted(feature.values.items()) if value in interval]
+    outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
+    if not inside:
+        return f"{feature.name} code {_range_words(interval)}"
+    if not outside:
+        return ""
+    if len(outside) <= _MAX_EXCEPTIONS < len(inside):
+        return f"{feature.name} other than {listed(outside)}"
+    several = len(inside) > _MAX_NAMED
+    return f"{feature.name} {f'{inside[0]} to {inside[-1]}' if several else listed(inside)}"
+
+
+def _range_words(interval: Interval, names: Mapping[float, str] | None = None) -> str:
+    lower, upper = (
+        (names or {}).get(bound, number_text(bound)) if math.isfinite(bound) else "" for bound in interval
+    )
+    if interval.lower == interval.upper:
+        return lower
+    if interval.upper == math.inf:
+        return f"at least {lower}"
+    return f"at most {upper}" if interval.lower == -math.inf else f"{lower} to {upper}"
+
+
+def _edge_words(words: str, values: str) -> str:
+    if not values:
+        return words
+    by = f"by an edge with {values}"
+    return f"joined {by} to" if words == "next to" else f"{words.removesuffix(' by')}, {by}, by"
+
+
+# --- atoms and bonds --------------------------------------------------------------------------------------
+
+
+def _bond_words(bond: Bond, aromatic: bool) -> str:
+    """Return the words for a bond; `aromatic` says that both atoms are known to be."""
+    names = [_BOND_WORDS[kind] for kind in TYPES if kind in bond.types]
+    if bond.types == frozenset(TYPES):
+        words = "next"
+    elif bond.types == {AROMATIC if aromatic else SINGLE}:
+        words = "bonded"
+    else:
+        words = f"{names[0]}-bonded" if len(names) == 1 else f"bonded ({listed(names)})"
+    others = _conditions_words(bond.others)
+    return f"{words} ({listed(others, 'and')}) to" if others else f"{words} to"
+
+
+def _atom_phrase(pattern: Pattern, v: int, needed: Ranges) -> Phrase:
+    """Return the phrase for an atom; `needed` are its conditions that do not follow from others."""
+    atom, known = pattern.atoms[v], pattern.closed(v)
+    # A formula says the charge and the hydrogens, and that an atom is not aromatic.
+    keys = ("charge", "hydrogens", "aromatic")
+    as_formula = pattern.strict and atom.element and all(known[key][0] == known[key][1] for key in keys)
+    adjectives = []
+    if known["aromatic"][0] == 1:
+        adjectives.append("aromatic")
+    elif "aromatic" in needed and not as_formula:
+        adjectives.append("non-aromatic")
+    if "ring" in needed:
+        adjectives.append("ring" if needed["ring"][0] else "chain")
+    noun, many = (_formula(atom, known),) * 2 if as_formula else _element_nouns(atom)
+    left_out = set(keys) if as_formula else {"aromatic"}
+    if as_formula and known["degree"] == (_expected_degree(pattern, v),) * 2:
+        left_out |= {"degree", "connections"}
+    details = [_count_words(key, *needed[key]) for key in needed if key not in left_out | {"ring"}]
+    details += _conditions_words(atom.others)
+    text, many = (" ".join([*adjectives, word]) for word in (noun, many))
+    phrase = _phrase(text, many) if noun.startswith("atom") else Phrase(text, many, text)
+    return phrase.followed_by(f"with {listed(details, 'and')}" if details else "")
+
+
+def _element_nouns(atom: Atom) -> tuple[str, str]:
+    if atom.elements is None:
+        return "atom", "atoms"
+    inside = [ELEMENTS[n - 1] for n in sorted(atom.elements - {0})] or ["dummy atom"]
+    outside = [name for name in ELEMENTS if name not in inside]
+    if len(inside) <= _MAX_NAMED:
+        names = "/".join(inside)
+        return names, names
+    words = (
+        f"other than {listed(outside)}"
+        if len(outside) <= _MAX_NAMED
+        else f"of {len(inside)} possible elements"
+    )
+    return f"atom {words}", f"atoms {words}"
+
+
+def _formula(atom: Atom, known: Ranges) -> str:
+    charge, hydrogens = int(known["charge"][0]), int(known["hydrogens"][0])
+    text = ELEMENTS[(atom.element or 1) - 1]
+    text += "" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}"
+    sign = "\u2212" if charge < 0 else "+"
+    return text + ("" if not charge else sign if abs(charge) == 1 else f"({sign}{abs(charge)})")
+
+
+def _expected_degree(pattern: Pattern, v: int) -> int:
+    """Return how many neighbours a formula implies: all bonds to atoms outside the pattern are single."""
+    atom, known, site = pattern.atoms[v], pattern.closed(v), pattern.site(v)
+    number, hydrogens = atom.element or 0, int(known["hydrogens"][0])
+    if known["aromatic"][0] == 1:
+        expected = 3 - hydrogens if number == 6 else 2
+    elif number in VALENCES:
+        most = VALENCES[number].get(int(known["charge"][0]), 0)
+        expected = most - hydrogens - site.orders + site.n
+    else:
+        expected = _COMMON_CONNECTIONS.get(number, 0) - hydrogens
+    return max(expected, site.n)
+
+
+def _count_words(key: str, low: float, high: float) -> str:
+    """Return the words for a charge or a count: ``\u22652 H``."""
+    if key == "charge":
+        return f"charge {_range_words(Interval(low, high))}"
+    noun = {"hydrogens": "H", "degree": "neighbours", "connections": "connections"}[key]
+    if low == high:
+        return f"{low:g} {noun.removesuffix('s') if low == 1 else noun}" if low else f"no {noun}"
+    if math.isinf(high):
+        return f"\u2265{low:g} {noun}"
+    return f"\u2264{high:g} {noun}" if low <= 0 else f"{low:g}\u2013{high:g} {noun}"

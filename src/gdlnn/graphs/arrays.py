@@ -39,18 +39,19 @@ class GraphArrays:
 
     @classmethod
     def of(cls, graphs: Sequence[Graph]) -> GraphArrays:
-        """Concatenate graphs, which must agree on features and direction, as those of a dataset do."""
-        if not graphs:
-            zero = np.zeros(1, dtype=np.int64)
-            empty = np.zeros((0, 0))
-            return cls(empty, zero, np.zeros((0, 2), dtype=np.int64), empty, zero)
+        """Concatenate graphs, which must agree on features, as those of a dataset do.
+
+        Graphs without nodes or edges may lack the features of those.
+        """
+        empty = np.zeros((0, _common_width("node", [graph.node_features for graph in graphs])))
+        no_edges = np.zeros((0, _common_width("edge", [graph.edge_features for graph in graphs])))
         return cls(
-            np.concatenate([graph.node_features for graph in graphs]),
+            np.concatenate([empty, *(graph.node_features for graph in graphs if graph.n_nodes)]),
             offsets_of([graph.n_nodes for graph in graphs]),
-            np.concatenate([graph.edges for graph in graphs]),
-            np.concatenate([graph.edge_features for graph in graphs]),
+            np.concatenate([np.zeros((0, 2), dtype=np.int64), *(graph.edges for graph in graphs)]),
+            np.concatenate([no_edges, *(graph.edge_features for graph in graphs if graph.n_edges)]),
             offsets_of([graph.n_edges for graph in graphs]),
-            graphs[0].directed,
+            bool(graphs) and graphs[0].directed,
         )
 
     @classmethod
@@ -124,12 +125,8 @@ class GraphArrays:
 
     def graphs(self, schema: Schema | None = None, names: Sequence[str | None] | None = None) -> list[Graph]:
         """Split into graphs that share memory; call `check` first unless the arrays are known to be valid."""
-        for of, expected, got in (
-            ("node", len(schema.node) if schema else -1, self.node_features.shape[1]),
-            ("edge", len(schema.edge) if schema else -1, self.edge_features.shape[1]),
-        ):
-            if schema is not None and expected != got:
-                raise GraphError(f"expected {expected} {of} feature(s), as in the schema, got {got}")
+        if schema is not None:
+            schema.check_widths(self.node_features.shape[1], self.edge_features.shape[1])
         # A view taken from a read-only array is read-only, so the graphs stay immutable.
         nodes, edges, features = self.node_features + 0.0, self.edges.copy(), self.edge_features + 0.0
         for array in (nodes, edges, features):
@@ -235,7 +232,15 @@ class GraphSet:
         for index, graph in enumerate(self.graphs):
             if not isinstance(graph, Graph):
                 raise MatchError(f"graph {index}: expected a Graph, got {type(graph).__name__}")
-        self.arrays = _native_arrays(self.graphs)
+        flat = GraphArrays.of(self.graphs)
+        self.arrays = NativeArrays(
+            flat.node_features,
+            flat.node_offsets,
+            flat.edges,
+            flat.edge_features,
+            flat.edge_offsets,
+            np.array([graph.directed for graph in self.graphs], dtype=bool),
+        )
         # Without a node (or an edge) anywhere, any number of features fits.
         self.has_nodes = len(self.arrays.node_features) > 0
         self.has_edges = len(self.arrays.edge_features) > 0
@@ -283,31 +288,12 @@ def encoded(graph: Graph) -> GraphSet:
     return graph._encoded  # type: ignore[no-any-return]
 
 
-def _native_arrays(graphs: Sequence[Graph]) -> NativeArrays:
-    n_node_features = _common_width(
-        "node", [(len(g.node_features), g.node_features.shape[1]) for g in graphs]
-    )
-    n_edge_features = _common_width(
-        "edge", [(len(g.edge_features), g.edge_features.shape[1]) for g in graphs]
-    )
-    node_features = [g.node_features for g in graphs if g.n_nodes] or [np.zeros((0, n_node_features))]
-    edge_features = [g.edge_features for g in graphs if g.n_edges] or [np.zeros((0, n_edge_features))]
-    return NativeArrays(
-        np.ascontiguousarray(np.concatenate(node_features)),
-        np.cumsum([0] + [graph.n_nodes for graph in graphs], dtype=np.int64),
-        np.ascontiguousarray(
-            np.concatenate([graph.edges for graph in graphs] or [np.zeros((0, 2), dtype=np.int64)])
-        ),
-        np.ascontiguousarray(np.concatenate(edge_features)),
-        np.cumsum([0] + [graph.n_edges for graph in graphs], dtype=np.int64),
-        np.array([graph.directed for graph in graphs], dtype=bool),
-    )
-
-
-def _common_width(what: str, shapes: Sequence[tuple[int, int]]) -> int:
+def _common_width(what: str, matrices: Sequence[FloatArray]) -> int:
     """Return the number of features that all graphs share; one without rows may lack columns."""
+    if len({matrix.shape[1] for matrix in matrices}) == 1:
+        return int(matrices[0].shape[1])
     expected, first = 0, -1
-    for index, (rows, width) in enumerate(shapes):
+    for index, (rows, width) in enumerate(matrix.shape for matrix in matrices):
         if rows == 0 and width == 0:
             continue
         if first < 0:

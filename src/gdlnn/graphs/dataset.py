@@ -1,47 +1,62 @@
 """GraphDataset: graphs with labels, a schema and ground truth.
 
-See `splits` for choosing rows, `inspection` for statistics and duplicates, `storage` for files, and
-`gdlnn.datasets` for readers of other formats.
+See `table` for what belongs to its rows, `splits` for choosing some, `identity` for duplicates, `storage`
+for files, and `gdlnn.datasets` for readers of other formats.
 """
 
 from __future__ import annotations
 
 import copy
 import logging
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError
 from gdlnn.graphs import storage
-from gdlnn.graphs.inspection import Duplicates, Summary, dataset_columns, find_duplicates, summarise
-from gdlnn.graphs.labels import LabelReader, Threshold, labelled_by
+from gdlnn.graphs.identity import Duplicates
+from gdlnn.graphs.labels import LabelReader, Threshold
 from gdlnn.graphs.schema import Feature, Schema, label_array
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 from gdlnn.graphs.structure import add_structure, with_structure_features
+from gdlnn.graphs.table import Masks, Origin, SkippedRow, Summary, Table, dataset_columns
 from gdlnn.io.frames import data_frame, html_table
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gdlnn.graphs.graph import BoolArray, Graph, IntArray
+    from gdlnn.graphs.graph import Graph, IntArray
     from gdlnn.graphs.molecules import MoleculeReader
 
 logger = logging.getLogger(__name__)
 
 
-class SkippedRow(NamedTuple):
-    """A skipped row of a file: its number from 1 below the header, its content, and the reason."""
+Value = TypeVar("Value")
 
-    row: int
-    value: str
-    reason: str
+
+class _Field(Generic[Value]):
+    """An attribute of a dataset that is a field of one of its records, which are never changed."""
+
+    def __init__(self, record: Literal["table", "origin"]) -> None:
+        self.record = record
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, dataset: GraphDataset, owner: type) -> Value:
+        return getattr(getattr(dataset, self.record), self.name)  # type: ignore[no-any-return]
+
+    def __set__(self, dataset: GraphDataset, value: Value) -> None:
+        setattr(dataset, self.record, replace(getattr(dataset, self.record), **{self.name: value}))
 
 
 class GraphDataset:
     """Graphs of one kind: the same features, all directed or all undirected, with or without labels.
+
+    The fields of its table and of its origin are also attributes of the dataset.
 
     Parameters
     ----------
@@ -53,29 +68,23 @@ class GraphDataset:
         The names of features and classes; by default that of the graphs.
     name
         The name of the dataset.
-    node_masks, edge_masks
-        Ground truth per graph (True: belongs to the motif), or None. An entry may be None.
-    ids, smiles
-        One identifier, one SMILES per graph, or None.
-    published_splits
-        The split that was published with the data: train, val and test to row numbers.
-    skipped
-        The skipped rows of the file.
-    reading
-        How molecules were converted to graphs, or None.
-    columns
-        Other columns of the table that the graphs come from, by name: one text per graph.
-    provenance
-        How the graphs were read and chosen, as plain values: the columns of SMILES and label, missing labels,
-        threshold, duplicates, split and seed. Models store it, so that a report reads data as in training.
-
-    Attributes
-    ----------
-    indices
-        The rows in the dataset that this one was taken from.
-    split_source
-        How this part of a split was chosen: "published", or the kind and the seed.
+    table
+        What else belongs to the rows: identifiers, SMILES, columns, ground truth.
+    origin
+        Where the rows come from: the published split, skipped rows, how molecules were read.
     """
+
+    ids: _Field[list[str] | None] = _Field("table")
+    smiles: _Field[list[str] | None] = _Field("table")
+    columns: _Field[dict[str, list[str]]] = _Field("table")
+    node_masks: _Field[Masks | None] = _Field("table")
+    edge_masks: _Field[Masks | None] = _Field("table")
+    indices: _Field[IntArray] = _Field("table")
+    published_splits: _Field[Mapping[str, IntArray] | None] = _Field("origin")
+    skipped: _Field[list[SkippedRow]] = _Field("origin")
+    reading: _Field[MoleculeReader | None] = _Field("origin")
+    provenance: _Field[Mapping[str, Any]] = _Field("origin")
+    split_source: _Field[str] = _Field("origin")
 
     def __init__(
         self,
@@ -84,15 +93,8 @@ class GraphDataset:
         schema: Schema | None = None,
         name: str = "",
         *,
-        node_masks: Sequence[BoolArray | None] | None = None,
-        edge_masks: Sequence[BoolArray | None] | None = None,
-        ids: Sequence[str] | None = None,
-        smiles: Sequence[str] | None = None,
-        published_splits: Mapping[str, IntArray] | None = None,
-        skipped: Sequence[SkippedRow] = (),
-        reading: MoleculeReader | None = None,
-        columns: Mapping[str, Sequence[str]] | None = None,
-        provenance: Mapping[str, Any] | None = None,
+        table: Table | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
         self.name = name
@@ -100,17 +102,10 @@ class GraphDataset:
         self.schema = schema
         if schema is None and self.graphs:
             self.schema = self.graphs[0].schema
-        self.node_masks = None if node_masks is None else list(node_masks)
-        self.edge_masks = None if edge_masks is None else list(edge_masks)
-        self.ids = None if ids is None else list(ids)
-        self.smiles = None if smiles is None else list(smiles)
-        self.indices: IntArray = np.arange(len(self.graphs))
-        self.published_splits = None if published_splits is None else dict(published_splits)
-        self.skipped = list(skipped)
-        self.reading = reading
-        self.columns = {name: list(cells) for name, cells in (columns or {}).items()}
-        self.provenance = dict(provenance or {})
-        self.split_source = ""
+        self.table = table or Table()
+        if self.table.indices is None:
+            self.table = replace(self.table, indices=np.arange(len(self.graphs)))
+        self.origin = origin or Origin()
         self._duplicates: tuple[int, Duplicates] | None = None
         self._warned: set[str] = set()
         self._check()
@@ -122,21 +117,10 @@ class GraphDataset:
         where, n = self._where(), len(self.graphs)
         if self.y is not None and (self.y.ndim != 1 or len(self.y) != n):
             raise GraphError(f"{where}: y: expected {n} labels, one per graph, got shape {self.y.shape}")
-        for what, column in (
-            ("node_masks", self.node_masks),
-            ("edge_masks", self.edge_masks),
-            ("ids", self.ids),
-            ("smiles", self.smiles),
-            *((f"column {name!r}", cells) for name, cells in self.columns.items()),
-        ):
-            if column is not None and len(column) != n:
-                raise GraphError(f"{where}: {what}: expected {n} entries, one per graph, got {len(column)}")
-        if not self.graphs:
-            return
+        self.table.check(self.graphs, where)
         # One pass checks whether anything differs; only then look for the graph that does.
         if len({(g.node_features.shape[1], g.edge_features.shape[1], g.directed) for g in self.graphs}) > 1:
             self._check_alike(where)
-        self._check_masks(where)
 
     def _check_alike(self, where: str) -> None:
         first = self.graphs[0]
@@ -152,21 +136,6 @@ class GraphDataset:
             if graph.directed != first.directed:
                 kind = "directed" if first.directed else "undirected"
                 raise GraphError(f"{where}: graph {index}: expected it {kind}, as graph 0 is")
-
-    def _check_masks(self, where: str) -> None:
-        if self.node_masks is None and self.edge_masks is None:
-            return
-        for index, graph in enumerate(self.graphs):
-            for what, masks, size in (
-                ("node", self.node_masks, graph.n_nodes),
-                ("edge", self.edge_masks, graph.n_edges),
-            ):
-                mask = None if masks is None else masks[index]
-                if mask is not None and len(mask) != size:
-                    raise GraphError(
-                        f"{where}: graph {index}: {what}_masks: expected {size} values, one per {what}, "
-                        f"got {len(mask)}"
-                    )
 
     @property
     def n_node_features(self) -> int:
@@ -205,23 +174,21 @@ class GraphDataset:
             raise IndexError(f"{self._where()}: expected rows from 0 to {n - 1}, got {int(chosen.max())}")
         chosen = np.where(chosen < 0, chosen + n, chosen).astype(np.int64)
 
-        def pick(column: list[Any] | None) -> list[Any] | None:
-            return None if column is None else [column[i] for i in chosen]
-
-        part = copy.copy(self)
-        part.graphs = [self.graphs[i] for i in chosen]
+        part = self._with(
+            [self.graphs[i] for i in chosen],
+            self.schema,
+            replace(self.origin, published_splits=None, skipped=[]),
+        )
         part.y = None if self.y is None else self.y[chosen]
-        part.node_masks = pick(self.node_masks)
-        part.edge_masks = pick(self.edge_masks)
-        part.ids = pick(self.ids)
-        part.smiles = pick(self.smiles)
-        part.columns = {name: [cells[i] for i in chosen] for name, cells in self.columns.items()}
-        part.indices = self.indices[chosen]
-        part.published_splits = None
-        part.skipped = []
-        part._duplicates = None
-        part._warned = set()
+        part.table = self.table.take(chosen)
         return part
+
+    def _with(self, graphs: list[Graph], schema: Schema | None, origin: Origin) -> GraphDataset:
+        """Return a copy with other graphs."""
+        other = copy.copy(self)
+        other.graphs, other.schema, other.origin = graphs, schema, origin
+        other._duplicates, other._warned = None, set()
+        return other
 
     def with_labels(
         self,
@@ -250,7 +217,28 @@ class GraphDataset:
             raise GraphError(
                 f"{self._where()}: with_labels: expected one of its columns ({got}), got {column!r}"
             )
-        return labelled_by(self, column, LabelReader(tuple(missing), threshold), min_classes, where)
+        cells, reader = self.columns[column], LabelReader(tuple(missing), threshold)
+        found = reader.read(cells, f"{where or self.name or 'dataset'}, column {column!r}", min_classes)
+        reasons = {
+            i: "no label" if not cells[i] else f"no label: {cells[i]}"
+            for i in np.flatnonzero(~found.present).tolist()
+        }
+        labeled = self._without(
+            reasons, label=column, missing=list(reader.missing), threshold=found.threshold
+        )
+        labeled.indices, labeled.y = np.arange(len(labeled)), found.y
+        if found.classes and labeled.schema is not None:
+            return labeled.with_schema(replace(labeled.schema, classes=found.classes))
+        return labeled
+
+    def _without(self, reasons: Mapping[int, str], **provenance: Any) -> GraphDataset:
+        """Return the dataset without some rows, which are listed in ``.skipped`` with the reasons."""
+        rows, smiles = self.file_rows.tolist(), self.smiles or [""] * len(self)
+        skipped = [SkippedRow(rows[i], smiles[i], reason) for i, reason in reasons.items()]
+        rest = self.take([i for i in range(len(self)) if i not in reasons])
+        rest.skipped = sorted([*self.skipped, *skipped])
+        rest.provenance = {**self.provenance, **provenance}
+        return rest
 
     @property
     def file_rows(self) -> IntArray:
@@ -261,15 +249,10 @@ class GraphDataset:
 
     def with_schema(self, schema: Schema) -> GraphDataset:
         """Return the same dataset with other names for its features and classes."""
-        for of, expected, got in (
-            ("node", self.n_node_features, len(schema.node)),
-            ("edge", self.n_edge_features, len(schema.edge)),
-        ):
-            if self.graphs and expected != got:
-                raise GraphError(
-                    f"{self._where()}: schema: expected names for {expected} {of} features, got {got}"
-                )
-        return self._with_graphs([graph._relabelled(schema, graph.name) for graph in self.graphs], schema)
+        if self.graphs:
+            schema.check_widths(self.n_node_features, self.n_edge_features, f"{self._where()}: ")
+        graphs = [graph._renamed(schema, graph.name) for graph in self.graphs]
+        return self._with(graphs, schema, self.origin)
 
     def with_structure(self) -> GraphDataset:
         """Return the dataset with degree and ring as additional node features, computed from the graphs.
@@ -282,16 +265,7 @@ class GraphDataset:
             unnamed = tuple(Feature(f"feature_{i}") for i in range(self.n_node_features))
             edges = tuple(Feature(f"feature_{i}") for i in range(self.n_edge_features))
             schema = Schema((*unnamed, *schema.node), edges)
-        return self._with_graphs(add_structure(self.graphs, schema), schema)
-
-    def _with_graphs(self, graphs: list[Graph], schema: Schema) -> GraphDataset:
-        """Return the same rows with other graphs."""
-        result = self.take(np.arange(len(self)))
-        result.graphs, result.schema = graphs, schema
-        result.indices = self.indices
-        result.published_splits = self.published_splits
-        result.skipped = self.skipped
-        return result
+        return self._with(add_structure(self.graphs, schema), schema, self.origin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the dataset to one file without pickle; the file appears when it is complete."""
@@ -358,7 +332,7 @@ class GraphDataset:
         """
         key = hash(tuple(map(id, self.graphs)))
         if self._duplicates is None or self._duplicates[0] != key:
-            self._duplicates = (key, find_duplicates(self))
+            self._duplicates = (key, Duplicates.of(self))
         return self._duplicates[1]
 
     def drop_duplicates(self, conflicts: Literal["drop", "first"] = "drop") -> GraphDataset:
@@ -373,27 +347,18 @@ class GraphDataset:
         if conflicts not in ("drop", "first"):
             raise GraphError(f"drop_duplicates: conflicts: expected drop or first, got {conflicts!r}")
         found, rows = self.duplicates(), self.file_rows.tolist()
-        gone: dict[int, str] = {}
+        reasons: dict[int, str] = {}
         for group in found.groups:
-            gone |= dict.fromkeys(group[1:], f"the same graph as row {rows[group[0]]}")
+            reasons |= dict.fromkeys(group[1:], f"the same graph as row {rows[group[0]]}")
         if conflicts == "drop":
             for group in found.conflicting:
-                told = ", ".join(str(rows[i]) for i in group)
-                gone |= dict.fromkeys(group, f"the same graph with different labels in rows {told}")
-        keep = np.ones(len(self), dtype=bool)
-        keep[list(gone)] = False
-        kept, smiles = self.take(keep), self.smiles or [""] * len(self)
-        left = [SkippedRow(rows[i], smiles[i], reason) for i, reason in gone.items()]
-        kept.skipped = sorted([*self.skipped, *left])
-        kept.provenance = {
-            **self.provenance,
-            "duplicates": "drop-conflicting" if conflicts == "drop" else conflicts,
-        }
-        return kept
+                listed = ", ".join(str(rows[i]) for i in group)
+                reasons |= dict.fromkeys(group, f"the same graph with different labels in rows {listed}")
+        return self._without(reasons, duplicates="drop-conflicting" if conflicts == "drop" else conflicts)
 
     def describe(self) -> Summary:
         """Return the statistics of the dataset, as in the paper's table."""
-        return summarise(self)
+        return Summary.of(self)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row per graph: id, SMILES, label, sizes and other columns."""

@@ -80,7 +80,7 @@ class Graph:
         _check_ends(ends, len(nodes), where)
         _check_parallel(ends, directed, where)
         if schema is not None:
-            _check_schema(schema, nodes.shape[1], features.shape[1], where)
+            schema.check_widths(nodes.shape[1], features.shape[1], f"{where}: ")
         self._freeze(nodes, ends, features, bool(directed), schema, name)
 
     def _freeze(self, *values: Any) -> None:
@@ -105,7 +105,7 @@ class Graph:
         graph._freeze(node_features, edges, edge_features, directed, schema, name)
         return graph
 
-    def _relabelled(self, schema: Schema | None, name: str | None) -> Graph:
+    def _renamed(self, schema: Schema | None, name: str | None) -> Graph:
         return Graph._trusted(self.node_features, self.edges, self.edge_features, self.directed, schema, name)
 
     @property
@@ -281,12 +281,3 @@ def _check_parallel(ends: IntArray, directed: bool, where: str) -> None:
             f"{where}: edge {second} ({u}, {v}): expected no parallel edges, "
             f"but edge {first} joins the same nodes{hint}"
         )
-
-
-def _check_schema(schema: Schema, n_node_features: int, n_edge_features: int, where: str) -> None:
-    for of, expected, got in (
-        ("node", len(schema.node), n_node_features),
-        ("edge", len(schema.edge), n_edge_features),
-    ):
-        if expected != got:
-            raise GraphError(f"{where}: expected {expected} {of} feature(s), as in the schema, got {got}")

@@ -1,19 +1,21 @@
-"""Decide whether graphs are equal: fingerprints, refined colours, canonical forms and isomorphism."""
+"""Decide whether graphs are equal: fingerprints, refined colors, canonical forms, duplicates."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.arrays import ARRAYS, GraphArrays, offsets_of
+from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from gdlnn.graphs.dataset import GraphDataset
     from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 
 Hashes = npt.NDArray[np.uint64]
@@ -45,10 +47,10 @@ def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = Non
     """Return for each graph the first one of its group that is isomorphic to it, usually itself.
 
     Graphs agree on features and direction, as those of a dataset do. Without `groups` they are all in one.
-    Sums of refined colours distinguish nearly all graphs; canonical forms decide the rest.
+    Sums of refined colors distinguish nearly all graphs; canonical forms decide the rest.
     """
-    colours, offsets = refined_colours(graphs)
-    totals = colour_sums(colours, offsets)
+    colors, offsets = refined_colors(graphs)
+    totals = color_sums(colors, offsets)
     buckets: dict[Hashable, list[int]] = defaultdict(list)
     for row, (graph, total) in enumerate(zip(graphs, totals.tolist(), strict=True)):
         group = None if groups is None else groups[row]
@@ -56,15 +58,10 @@ def first_twins(graphs: Sequence[Graph], groups: Sequence[Hashable] | None = Non
     first = list(range(len(graphs)))
     for rows in buckets.values():
         if len(rows) > 1:
-            seen: dict[Hashable, int] = {}
+            firsts: dict[Hashable, int] = {}
             for row in rows:
-                first[row] = seen.setdefault(canonical_form(graphs[row]), row)
+                first[row] = firsts.setdefault(canonical_form(graphs[row]), row)
     return first
-
-
-def isomorphic(first: Graph, second: Graph) -> bool:
-    """Say whether two graphs are the same up to the numbering of their nodes, features included."""
-    return canonical_form(first) == canonical_form(second)
 
 
 def canonical_form(
@@ -114,7 +111,7 @@ def _canonical_order(graph: Graph, nodes: FloatArray, edges: FloatArray) -> npt.
 
 
 def _ranks(matrix: FloatArray) -> npt.NDArray[np.int32]:
-    """Return the rank of each row among the distinct rows: a colour that does not depend on their order."""
+    """Return the rank of each row among the distinct rows: a color that does not depend on their order."""
     if not matrix.size:
         return np.zeros(len(matrix), dtype=np.int32)
     order = np.lexsort(matrix.T[::-1])  # a tenth of the time of np.unique with an axis
@@ -124,60 +121,58 @@ def _ranks(matrix: FloatArray) -> npt.NDArray[np.int32]:
     return ranks
 
 
-def refined_colours(
+def refined_colors(
     graphs: Sequence[Graph], rounds: int = ROUNDS, columns: Columns | None = None
 ) -> tuple[Hashes, IntArray]:
-    """Colour all nodes of all graphs at once, so that nodes an isomorphism could exchange have one colour.
+    """Colour all nodes of all graphs at once, so that nodes an isomorphism could exchange have one color.
 
     Parameters
     ----------
     graphs
         Graphs that agree on features and direction.
     rounds
-        How far a colour reaches: after one round it is that of a node, its edges and its neighbours.
+        How far a color reaches: after one round it is that of a node, its edges and its neighbors.
     columns
         Features of nodes and of edges to look at, by column; by default all.
 
     Returns
     -------
-    The colours, and where the nodes of each graph begin.
+    The colors, and where the nodes of each graph begin.
     """
     arrays = GraphArrays.of(graphs) if columns is None else _some_features(graphs, columns)
-    colours = _row_hashes(arrays.node_features)
+    colors = _row_hashes(arrays.node_features)
     ends = arrays.global_edges()
-    edge_colours = _row_hashes(arrays.edge_features)
+    edge_colors = _row_hashes(arrays.edge_features)
     out = np.uint64(0x9E3779B97F4A7C15)
     into = np.uint64(0xC2B2AE3D27D4EB4F) if arrays.directed else out
     back = ends[:, 0] != ends[:, 1]  # an undirected loop is one line at its node, not two
     for _ in range(rounds):
-        messages = np.zeros(len(colours), dtype=np.uint64)
-        np.add.at(messages, ends[:, 0], mix64(mix64(colours[ends[:, 1]]) + edge_colours + out))
-        np.add.at(messages, ends[back, 1], mix64(mix64(colours[ends[back, 0]]) + edge_colours[back] + into))
-        colours = mix64(colours * np.uint64(3) + mix64(messages))
-    return colours, arrays.node_offsets
+        messages = np.zeros(len(colors), dtype=np.uint64)
+        np.add.at(messages, ends[:, 0], mix64(mix64(colors[ends[:, 1]]) + edge_colors + out))
+        np.add.at(messages, ends[back, 1], mix64(mix64(colors[ends[back, 0]]) + edge_colors[back] + into))
+        colors = mix64(colors * np.uint64(3) + mix64(messages))
+    return colors, arrays.node_offsets
 
 
 def _some_features(graphs: Sequence[Graph], columns: Columns) -> GraphArrays:
-    """Concatenate graphs with some of their features; those without nodes or edges may lack them."""
-    nodes, edges = columns
-    return GraphArrays(
-        np.concatenate(
-            [np.zeros((0, len(nodes))), *(g.node_features[:, nodes] for g in graphs if g.n_nodes)]
-        ),
-        offsets_of([graph.n_nodes for graph in graphs]),
-        np.concatenate([np.zeros((0, 2), dtype=np.int64), *(graph.edges for graph in graphs)]),
-        np.concatenate(
-            [np.zeros((0, len(edges))), *(g.edge_features[:, edges] for g in graphs if g.n_edges)]
-        ),
-        offsets_of([graph.n_edges for graph in graphs]),
-        any(graph.directed for graph in graphs if graph.n_edges),
+    """Concatenate graphs with some of their features."""
+    arrays, (nodes, edges) = GraphArrays.of(graphs), columns
+    return replace(
+        arrays,
+        node_features=_some(arrays.node_features, nodes),
+        edge_features=_some(arrays.edge_features, edges),
+        directed=any(graph.directed for graph in graphs if graph.n_edges),
     )
 
 
-def colour_sums(colours: Hashes, offsets: IntArray) -> Hashes:
+def _some(features: FloatArray, columns: list[int]) -> FloatArray:
+    return features[:, columns] if len(features) else np.zeros((0, len(columns)))
+
+
+def color_sums(colors: Hashes, offsets: IntArray) -> Hashes:
     """Return one number per graph: equal for isomorphic graphs, and hardly ever for others."""
     totals = np.zeros(len(offsets) - 1, dtype=np.uint64)
-    np.add.at(totals, np.repeat(np.arange(len(totals)), np.diff(offsets)), mix64(colours))
+    np.add.at(totals, np.repeat(np.arange(len(totals)), np.diff(offsets)), mix64(colors))
     return totals
 
 
@@ -194,3 +189,66 @@ def among(values: npt.NDArray[Any], known: npt.NDArray[Any]) -> npt.NDArray[np.b
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """The groups of isomorphic graphs in a dataset.
+
+    Attributes
+    ----------
+    groups
+        Rows of each group of two or more, sorted.
+    conflicting
+        The groups whose graphs do not have the same label.
+    n_graphs
+        Number of graphs in the dataset.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    conflicting: tuple[tuple[int, ...], ...]
+    n_graphs: int
+    indices: IntArray
+
+    @classmethod
+    def of(cls, dataset: GraphDataset) -> Duplicates:
+        """Find all groups of isomorphic graphs, node and edge features included."""
+        rows: dict[int, list[int]] = defaultdict(list)
+        for row, first in enumerate(first_twins(dataset.graphs)):
+            rows[first].append(row)
+        groups = tuple(tuple(group) for group in rows.values() if len(group) > 1)
+        y = dataset.y
+        differing = () if y is None else (group for group in groups if len(set(y[list(group)].tolist())) > 1)
+        return cls(groups, tuple(differing), len(dataset), dataset.indices)
+
+    @property
+    def twin_of(self) -> IntArray:
+        """For each graph the first of its group, usually itself."""
+        first = np.arange(self.n_graphs)
+        for group in self.groups:
+            first[list(group)] = group[0]
+        return first
+
+    @property
+    def n_extra(self) -> int:
+        """Number of graphs beyond the first of their group."""
+        return sum(len(group) - 1 for group in self.groups)
+
+    def across(self, *parts: GraphDataset) -> tuple[tuple[int, ...], ...]:
+        """Return the groups with twins in two or more parts of a split."""
+        return self.across_rows([np.flatnonzero(np.isin(self.indices, part.indices)) for part in parts])
+
+    def across_rows(self, parts: Sequence[IntArray]) -> tuple[tuple[int, ...], ...]:
+        """Return the groups with twins in two or more sets of rows."""
+        part_of = np.full(self.n_graphs, -1, dtype=np.int64)
+        for number, rows in enumerate(parts):
+            part_of[rows] = number
+        return tuple(
+            group for group in self.groups if len({int(p) for p in part_of[list(group)] if p >= 0}) > 1
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_graphs} graphs, {len(self.groups)} groups of duplicates, {self.n_extra} redundant "
+            f"graphs, {len(self.conflicting)} groups with conflicting labels"
+        )

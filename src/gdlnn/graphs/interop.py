@@ -1,8 +1,12 @@
-"""Convert graphs from and to NetworkX, PyTorch Geometric and RDKit, each imported on first use."""
+"""Build graphs from tables, NetworkX, PyTorch Geometric and RDKit, and convert them back.
+
+Each library is imported on first use.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +15,10 @@ from gdlnn.graphs.arrays import degrees
 from gdlnn.graphs.dataset import GraphDataset
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.molecules import MoleculeFeatures, graph_molecule, molecule_graph
-from gdlnn.graphs.schema import Feature, Schema
-from gdlnn.graphs.tables import encode, from_tables, infer_feature
+from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "from_networkx",
@@ -31,6 +34,204 @@ __all__ = [
 ]
 DEGREE = Feature("degree")
 """The feature that is used if nodes have none."""
+MOST_NAMED = 5
+"""Maximum number of value names that an error lists."""
+
+
+# --- tables ----------------------------------------------------------------------------------------------
+
+
+class _Rows(NamedTuple):
+    """The rows of a table: their graphs, the columns that identify nodes, and the features."""
+
+    graphs: list[Any]
+    places: list[list[Any]]
+    features: tuple[Feature, ...]
+    values: FloatArray
+
+
+def from_tables(
+    nodes: Any,
+    edges: Any,
+    labels: Mapping[Any, Any] | None = None,
+    *,
+    graph: str = "graph",
+    node: str = "node",
+    ends: tuple[str, str] = ("source", "target"),
+    directed: bool = False,
+    schema: Schema | None = None,
+    name: str = "",
+) -> GraphDataset:
+    """Build a dataset from a table of nodes and one of edges.
+
+    A table is a pandas DataFrame, a dictionary of columns or a list of dictionaries. Columns that are not
+    named below are features: numbers unchanged, words as nominal features whose values keep their names.
+
+    Parameters
+    ----------
+    nodes, edges
+        The tables.
+    labels
+        The label of each graph: a dictionary, or a pandas Series with the graphs as its index.
+    graph, node
+        The columns with the graph of each row, and with the name of a node.
+    ends
+        The columns of the edges with the nodes at both ends.
+    directed
+        Whether edges lead from the first end to the second.
+    schema
+        Names and codes to use, for example those of the training graphs; by default those found here.
+    name
+        The name of the dataset.
+    """
+    of_nodes = _rows(nodes, "from_tables: nodes", graph, (node,), schema.node if schema else None)
+    of_edges = _rows(edges, "from_tables: edges", graph, ends, schema.edge if schema else None)
+    found = schema or Schema(of_nodes.features, of_edges.features)
+    number, members = _numbered(of_nodes)
+    edge_rows = _edge_rows(of_edges, number, members)
+    graphs = []
+    for key, own in members.items():
+        rows = edge_rows[key]
+        pairs = [[number[key, end[i]] for end in of_edges.places] for i in rows]
+        graphs.append(
+            Graph(
+                of_nodes.values[own],
+                np.array(pairs, dtype=np.int64).reshape(-1, 2),
+                of_edges.values[rows],
+                directed=directed,
+                schema=found,
+                name=str(key),
+            )
+        )
+    return GraphDataset(graphs, _labels(labels, members), found, name)
+
+
+def _rows(
+    table: Any, what: str, graph: str, places: Sequence[str], given: tuple[Feature, ...] | None
+) -> _Rows:
+    columns = columns_of(table, what)
+    for column in (graph, *places, *(feature.name for feature in given or ())):
+        if column not in columns:
+            raise GraphError(f"{what}: expected a column {column!r}, got {', '.join(columns) or 'none'}")
+    others = [name for name in columns if name not in (graph, *places)]
+    features = tuple(infer_feature(name, columns[name]) for name in others) if given is None else given
+    keys = list(columns[graph])
+    values = encode(features, columns, len(keys), lambda i: f"{what}: row {i}")
+    return _Rows(keys, [list(columns[place]) for place in places], features, values)
+
+
+def _numbered(nodes: _Rows) -> tuple[dict[tuple[Any, Any], int], dict[Any, list[int]]]:
+    """Return the number of each node within its graph, and the rows of each graph, in order of appearance."""
+    number: dict[tuple[Any, Any], int] = {}
+    members: dict[Any, list[int]] = {}
+    for row, (key, name) in enumerate(zip(nodes.graphs, nodes.places[0], strict=True)):
+        own = members.setdefault(key, [])
+        if (key, name) in number:
+            raise GraphError(f"from_tables: nodes: row {row}: graph {key!r} has two nodes called {name!r}")
+        number[key, name] = len(own)
+        own.append(row)
+    return number, members
+
+
+def _edge_rows(
+    edges: _Rows, number: dict[tuple[Any, Any], int], members: dict[Any, list[int]]
+) -> dict[Any, list[int]]:
+    """Return the rows of the edges of each graph, whose ends must be nodes of it."""
+    rows: dict[Any, list[int]] = {key: [] for key in members}
+    for row, key in enumerate(edges.graphs):
+        for end in edges.places:
+            if (key, end[row]) not in number:
+                raise GraphError(
+                    f"from_tables: edges: row {row}: expected a node of graph {key!r}, got {end[row]!r}"
+                )
+        rows[key].append(row)
+    return rows
+
+
+def _labels(labels: Mapping[Any, Any] | None, members: Mapping[Any, Any]) -> Any:
+    if labels is None:
+        return None
+    known = dict(labels.items())
+    missing = [key for key in members if key not in known]
+    if missing:
+        raise GraphError(f"from_tables: labels: expected one of graph {missing[0]!r}, got none")
+    return np.array([known[key] for key in members])
+
+
+def columns_of(table: Any, what: str) -> dict[str, Any]:
+    """Return the columns of a pandas DataFrame, of a dictionary of columns or of a list of dictionaries."""
+    if hasattr(table, "columns"):
+        return {str(name): table[name] for name in table.columns}
+    if isinstance(table, Mapping):
+        columns = {str(name): list(values) for name, values in table.items()}
+        lengths = {name: len(values) for name, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise GraphError(f"{what}: expected columns of one length, got {lengths}")
+        return columns
+    rows = list(table)
+    names = list(rows[0]) if rows else []
+    for i, row in enumerate(rows):
+        missing = next((name for name in names if name not in row), None)
+        if missing is not None:
+            raise GraphError(f"{what}: row {i}: expected a value of {missing!r}, got none")
+    return {str(name): [row[name] for row in rows] for name in names}
+
+
+def infer_feature(name: str, values: Any) -> Feature:
+    """Infer the feature of a column: words and booleans are nominal, all else must be numbers.
+
+    Words are numbered in alphabetical order. A pandas column of categories keeps theirs, and is ordinal where
+    they are ordered.
+    """
+    categories = getattr(getattr(values, "dtype", None), "categories", None)
+    if categories is not None:
+        kind = "ordinal" if values.dtype.ordered else "nominal"
+        return Feature(name, kind, numbered(map(str, categories)))  # type: ignore[arg-type]
+    listed = list(values)
+    if listed and all(isinstance(value, bool | np.bool_) for value in listed):
+        return Feature(name, "nominal", numbered(("no", "yes")))
+    if listed and all(isinstance(value, str) for value in listed):
+        return Feature(name, "nominal", numbered(sorted(set(listed))))
+    return Feature(name)
+
+
+def encode(
+    features: Sequence[Feature], columns: Mapping[str, Any], n_rows: int, where: Callable[[int], str]
+) -> FloatArray:
+    """Return columns as a matrix of numbers, one column per feature: words as the codes of its values.
+
+    `where` returns the name of a row for errors.
+    """
+    encoded = [_encoded_column(feature, columns[feature.name], where) for feature in features]
+    return np.stack(encoded, axis=1) if encoded else np.zeros((n_rows, 0))
+
+
+def _encoded_column(feature: Feature, values: Iterable[Any], where: Callable[[int], str]) -> FloatArray:
+    codes = {name: value for value, name in feature.values.items()}
+    listed = list(values)
+    result = np.empty(len(listed))
+    for i, value in enumerate(listed):
+        if codes and isinstance(value, str | bool | np.bool_):
+            word = value if isinstance(value, str) else ("yes" if value else "no")
+            if word not in codes:
+                raise GraphError(
+                    f"{where(i)}: {feature.name}: expected {_one_of(list(codes))}, got {value!r}"
+                )
+            result[i] = codes[word]
+            continue
+        try:
+            result[i] = float(value)
+        except (TypeError, ValueError) as error:
+            raise GraphError(f"{where(i)}: {feature.name}: expected a number, got {value!r}") from error
+    return result
+
+
+def _one_of(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:MOST_NAMED])
+    return f"one of {listed}" + (" …" if len(names) > MOST_NAMED else "")
+
+
+# --- NetworkX --------------------------------------------------------------------------------------------
 
 
 def from_networkx(
@@ -58,9 +259,8 @@ def from_networkx(
     name
         The name of the graph.
     """
-    read = _NetworkX(graph)
-    found = schema or _schema_of([read], node_features, edge_features)
-    return read.build(found, name)
+    data = from_networkx_dataset([graph], None, node_features, edge_features, schema=schema)
+    return data.graphs[0]._renamed(data.schema, name)
 
 
 def from_networkx_dataset(
@@ -87,69 +287,53 @@ def from_networkx_dataset(
     name
         The name of the dataset.
     """
-    read = [_NetworkX(graph) for graph in graphs]
-    found = schema or _schema_of(read, node_features, edge_features)
-    built = [one.build(found, f"{name or 'graph'}/{i}") for i, one in enumerate(read)]
+    listed = list(graphs)
+    if any(graph.is_multigraph() for graph in listed):
+        raise GraphError("from_networkx: expected a graph without parallel edges, got a multigraph")
+    nodes = [[(f"node {node!r}", data) for node, data in graph.nodes(data=True)] for graph in listed]
+    edges = [[(f"edge ({u!r}, {v!r})", data) for u, v, data in graph.edges(data=True)] for graph in listed]
+    found = schema or Schema(_features(nodes, node_features) or (DEGREE,), _features(edges, edge_features))
+    built = []
+    for i, graph in enumerate(listed):
+        index = {node: number for number, node in enumerate(graph.nodes)}
+        pairs = np.array([(index[u], index[v]) for u, v in graph.edges], dtype=np.int64).reshape(-1, 2)
+        if found.node == (DEGREE,) and not all("degree" in data for _, data in nodes[i]):
+            values = degrees(len(index), pairs)[:, None].astype(np.float64)
+        else:
+            values = _encoded(nodes[i], found.node)
+        features, directed = _encoded(edges[i], found.edge), bool(graph.is_directed())
+        title = f"{name or 'graph'}/{i}"
+        built.append(Graph(values, pairs, features, directed=directed, schema=found, name=title))
     return GraphDataset(built, None if y is None else np.asarray(y), found, name)
 
 
-class _NetworkX:
-    """The attributes of a NetworkX graph, not yet numbers."""
-
-    def __init__(self, graph: Any) -> None:
-        if graph.is_multigraph():
-            raise GraphError("from_networkx: expected a graph without parallel edges, got a multigraph")
-        self.directed = bool(graph.is_directed())
-        index = {node: i for i, node in enumerate(graph.nodes)}
-        self.nodes = [(f"node {node!r}", data) for node, data in graph.nodes(data=True)]
-        rows = list(graph.edges(data=True))
-        self.edges = [(f"edge ({u!r}, {v!r})", data) for u, v, data in rows]
-        self.pairs = np.array([(index[u], index[v]) for u, v, _ in rows], dtype=np.int64).reshape(-1, 2)
-
-    def build(self, schema: Schema, name: str | None) -> Graph:
-        """Return the graph with the features of a schema."""
-        if schema.node == (DEGREE,) and not all("degree" in data for _, data in self.nodes):
-            nodes = degrees(len(self.nodes), self.pairs)[:, None].astype(np.float64)
-        else:
-            nodes = _encoded(self.nodes, schema.node)
-        edges = _encoded(self.edges, schema.edge)
-        return Graph(nodes, self.pairs, edges, directed=self.directed, schema=schema, name=name)
+Attributes = list[tuple[str, dict[str, Any]]]
+"""The attributes of nodes or edges of a NetworkX graph, each with its place for errors."""
 
 
-def _schema_of(
-    graphs: Sequence[_NetworkX], node_features: Sequence[str] | None, edge_features: Sequence[str] | None
-) -> Schema:
-    """Return the schema that fits all graphs, with the degree where nodes have no feature."""
-    nodes = _features([row for graph in graphs for row in graph.nodes], node_features)
-    return Schema(
-        nodes or (DEGREE,), _features([row for graph in graphs for row in graph.edges], edge_features)
-    )
-
-
-def _features(rows: list[tuple[str, dict[str, Any]]], names: Sequence[str] | None) -> tuple[Feature, ...]:
+def _features(graphs: Sequence[Attributes], names: Sequence[str] | None) -> tuple[Feature, ...]:
+    rows = [row for graph in graphs for row in graph]
     if names is None:
         names = list(rows[0][1]) if rows else []
     return tuple(infer_feature(str(name), _values(rows, name)) for name in names)
 
 
-def _values(rows: list[tuple[str, dict[str, Any]]], name: str) -> list[Any]:
+def _values(rows: Attributes, name: str) -> list[Any]:
     for where, data in rows:
         if name not in data:
             raise GraphError(f"from_networkx: {where}: expected an attribute {name!r}, got none")
     return [data[name] for _, data in rows]
 
 
-def _encoded(rows: list[tuple[str, dict[str, Any]]], features: Sequence[Feature]) -> FloatArray:
-    columns = [
-        encode(feature, _values(rows, feature.name), lambda i: f"from_networkx: {rows[i][0]}")
-        for feature in features
-    ]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
+def _encoded(rows: Attributes, features: Sequence[Feature]) -> FloatArray:
+    columns = {feature.name: _values(rows, feature.name) for feature in features}
+    return encode(features, columns, len(rows), lambda i: f"from_networkx: {rows[i][0]}")
 
 
 def to_networkx(graph: Graph) -> Any:
     """Build a ``networkx.Graph`` or ``DiGraph``; attributes are named as in the schema, else x0, x1, …."""
-    nx = require("networkx", "networkx", "Converting a graph to NetworkX")
+    import networkx as nx
+
     node_names, edge_names = _names(graph)
     result = nx.DiGraph() if graph.directed else nx.Graph()
     for node, row in enumerate(graph.node_features.tolist()):
@@ -166,6 +350,9 @@ def _names(graph: Graph) -> tuple[list[str], list[str]]:
         [f"x{i}" for i in range(graph.node_features.shape[1])],
         [f"x{i}" for i in range(graph.edge_features.shape[1])],
     )
+
+
+# --- PyTorch Geometric -----------------------------------------------------------------------------------
 
 
 def from_pyg(
@@ -255,6 +442,9 @@ def to_pyg_dataset(dataset: GraphDataset) -> list[Any]:
         return [to_pyg(graph) for graph in dataset.graphs]
     codes = np.unique(dataset.y, return_inverse=True)[1].reshape(-1).tolist()
     return [to_pyg(graph, code) for graph, code in zip(dataset.graphs, codes, strict=True)]
+
+
+# --- RDKit -----------------------------------------------------------------------------------------------
 
 
 def from_rdkit(molecule: Any, *, features: MoleculeFeatures = "default", name: str | None = None) -> Graph:

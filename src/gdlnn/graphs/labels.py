@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,8 +16,6 @@ from gdlnn.graphs.schema import label_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from gdlnn.graphs.dataset import GraphDataset
 
 MISSING = ("", "NA", "N/A", "nan", "NaN", "None", "null", "?")
 """Cells that mean a missing label; so does "-", unless the column also has "+"."""
@@ -108,35 +106,6 @@ class LabelReader:
         return parse_labels(words), {}, None
 
 
-def labelled_by(
-    dataset: GraphDataset, column: str, reader: LabelReader, min_classes: int, where: str
-) -> GraphDataset:
-    """Return the rows of a dataset that have a label in a column; see `GraphDataset.with_labels`."""
-    from gdlnn.graphs.dataset import SkippedRow
-
-    place = f"{where or dataset.name or 'dataset'}, column {column!r}"
-    cells = dataset.columns[column]
-    found = reader.read(cells, place, min_classes)
-    rows, smiles = dataset.file_rows.tolist(), dataset.smiles or [""] * len(dataset)
-    absent = [
-        SkippedRow(rows[i], smiles[i], "no label" if not cells[i] else f"no label: {cells[i]}")
-        for i in np.flatnonzero(~found.present).tolist()
-    ]
-    labelled = dataset.take(found.present) if absent else dataset.take(np.arange(len(dataset)))
-    labelled.indices = np.arange(len(labelled))
-    labelled.skipped = sorted([*dataset.skipped, *absent])
-    labelled.y = found.y
-    labelled.provenance = {
-        **dataset.provenance,
-        "label": column,
-        "missing": list(reader.missing),
-        "threshold": found.threshold,
-    }
-    if found.classes and labelled.schema is not None:
-        return labelled.with_schema(replace(labelled.schema, classes=found.classes))
-    return labelled
-
-
 def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
     """Return labels as whole numbers if all of them are and are written plainly, else as text.
 
@@ -203,5 +172,5 @@ def _none_of(cells: Sequence[str]) -> str:
     if not cells:
         return "no rows"
     counts = Counter(cells).most_common(3)
-    told = ", ".join(f"{repr(cell) if cell else 'empty'} ({count})" for cell, count in counts)
-    return f"none in {len(cells)} rows: {told}"
+    listed = ", ".join(f"{repr(cell) if cell else 'empty'} ({count})" for cell, count in counts)
+    return f"none in {len(cells)} rows: {listed}"

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
-from gdlnn.graphs.chem import chem, without_messages
+from gdlnn.graphs.chem import chem, smiles_problem, without_messages
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
-from gdlnn.graphs.molecule_limits import smiles_problem
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ Standardize = Literal["none", "parent"]
 CHARGE_OFFSET = 5
 """Added to the formal charge by the Open Graph Benchmark; the names of the values are the true charges."""
 CHIRALITIES = ("none", "clockwise", "counterclockwise", "other")
-HYBRIDISATIONS = ("unspecified", "s", "sp", "sp2", "sp3", "sp3d", "sp3d2", "other", "sp2d")
+HYBRIDIZATIONS = ("unspecified", "s", "sp", "sp2", "sp3", "sp3d", "sp3d2", "other", "sp2d")
 STEREOS = ("none", "Z", "E", "cis", "trans", "any")
 BONDS = ("other", "single", "double", "triple", "aromatic")
 HIDDEN = ("chirality", "radicals", "hybridisation", "stereo", "conjugated")
@@ -82,7 +81,7 @@ def molecule_schema(
         "atom": Feature("atom", "nominal", numbered(ELEMENTS, 1)),
         "chirality": Feature("chirality", "nominal", numbered(CHIRALITIES)),
         "charge": Feature("charge", "ordinal", charges),
-        "hybridisation": Feature("hybridisation", "nominal", numbered(HYBRIDISATIONS)),
+        "hybridisation": Feature("hybridisation", "nominal", numbered(HYBRIDIZATIONS)),
         "aromatic": Feature("aromatic", "nominal", numbered(_YES_NO)),
         "ring": Feature("ring", "nominal", numbered(_YES_NO)),
         "bond": Feature("bond", "nominal", numbered(BONDS)),
@@ -192,15 +191,15 @@ def _parent(molecule: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _codes() -> tuple[dict[Any, int], dict[Any, int], dict[Any, int], dict[Any, int]]:
-    """Return the codes of RDKit's chiral tags, hybridisations, bond types and bond stereo."""
+    """Return the codes of RDKit's chiral tags, hybridizations, bond types and bond stereo."""
     rd = chem("Reading molecules")
     tag, hyb, bond, stereo = rd.ChiralType, rd.HybridizationType, rd.BondType, rd.BondStereo
     return (
         {tag.CHI_UNSPECIFIED: 0, tag.CHI_TETRAHEDRAL_CW: 1, tag.CHI_TETRAHEDRAL_CCW: 2},
         {
-            value: HYBRIDISATIONS.index(name.lower())
+            value: HYBRIDIZATIONS.index(name.lower())
             for name, value in hyb.names.items()
-            if name.lower() in HYBRIDISATIONS
+            if name.lower() in HYBRIDIZATIONS
         },
         {bond.SINGLE: 1, bond.DOUBLE: 2, bond.TRIPLE: 3, bond.AROMATIC: 4},
         {
@@ -310,7 +309,7 @@ def _default_rows(molecule: Any) -> _Rows:
 
 
 def _ogb_rows(molecule: Any) -> _Rows:
-    tags, hybridisations, types, stereos = _codes()
+    tags, hybridizations, types, stereos = _codes()
     atoms = [
         (
             atom.GetAtomicNum(),
@@ -319,7 +318,7 @@ def _ogb_rows(molecule: Any) -> _Rows:
             atom.GetFormalCharge() + CHARGE_OFFSET,
             atom.GetTotalNumHs(),
             atom.GetNumRadicalElectrons(),
-            hybridisations.get(atom.GetHybridization(), 7),
+            hybridizations.get(atom.GetHybridization(), 7),
             atom.GetIsAromatic(),
             atom.IsInRing(),
         )

@@ -97,6 +97,14 @@ class Schema:
             if name is not None:
                 raise GraphError(f"schema: two {what} features are called {name!r:.60}")
 
+    def check_widths(self, n_node_features: int, n_edge_features: int, where: str = "") -> None:
+        """Refuse other numbers of features; `where` begins the error."""
+        for of, features, got in (("node", self.node, n_node_features), ("edge", self.edge, n_edge_features)):
+            if len(features) != got:
+                raise GraphError(
+                    f"{where}expected {len(features)} {of} feature(s), as in the schema, got {got}"
+                )
+
     def class_name(self, label: Any) -> str:
         """Return the name of a class, or the label itself where it has none."""
         return self.classes.get(label, str(label))
@@ -210,9 +218,9 @@ def _check_labels(labels: Sequence[Any], where: str) -> None:
         if isinstance(label, str) and len(label) > MAX_LABEL:  # an array has room for the longest everywhere
             expected = f"text of at most {MAX_LABEL} characters"
             raise GraphError(f"{where}: y: expected {expected}, got {label!r:.60}… of {len(label):,}")
-    told = sorted({_kind_in_words(kind) for kind in kinds})
-    if len(told) > 1:
-        raise GraphError(f"{where}: y: expected labels of one kind, got {' and '.join(told)}")
+    words = sorted({_kind_in_words(kind) for kind in kinds})
+    if len(words) > 1:
+        raise GraphError(f"{where}: y: expected labels of one kind, got {' and '.join(words)}")
     for label in labels if int in kinds else ():
         most = 2**63 if kinds == {int} else 2**53  # with other numbers they become doubles
         if isinstance(label, int) and not -most <= label < most:
@@ -224,11 +232,11 @@ def label_codes(labels: Iterable[Any], classes: Iterable[Any], *, known: bool = 
 
     A label that is not one of the classes gets -1, or is a KeyError if all labels must be `known`.
     """
-    code = {label: i for i, label in enumerate(_plain(classes))}
-    found = (code[label] if known else code.get(label, -1) for label in _plain(labels))
+    code = {label: i for i, label in enumerate(_python_values(classes))}
+    found = (code[label] if known else code.get(label, -1) for label in _python_values(labels))
     return np.fromiter(found, dtype=np.int64)
 
 
-def _plain(values: Iterable[Any]) -> Iterable[Any]:
+def _python_values(values: Iterable[Any]) -> Iterable[Any]:
     """Return values without NumPy's types: its numbers are slow to hash."""
     return values.tolist() if isinstance(values, np.ndarray) else values

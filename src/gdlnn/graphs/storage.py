@@ -20,8 +20,9 @@ from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import Schema, label_array
-from gdlnn.io import bounded_json
-from gdlnn.io.bounded_zip import (
+from gdlnn.graphs.table import Origin, SkippedRow, Table
+from gdlnn.io import bounded
+from gdlnn.io.bounded import (
     DAMAGED,
     BadArchiveError,
     read_array,
@@ -31,10 +32,10 @@ from gdlnn.io.bounded_zip import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from gdlnn.graphs.dataset import GraphDataset
-    from gdlnn.graphs.graph import BoolArray
+    from gdlnn.graphs.table import Masks
 
 Kind = TypeVar("Kind")
 FORMAT = "gdlnn-dataset"
@@ -108,7 +109,7 @@ def load(path: str | os.PathLike[str]) -> GraphDataset:
 
 
 def _header(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
-    header = bounded_json.loads(members["dataset.json"])
+    header = bounded.loads(members["dataset.json"])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DatasetError(f"{name}: not a saved dataset")
     if header.get("version") != VERSION:
@@ -126,7 +127,7 @@ def is_saved(path: Path) -> bool:
 
 
 def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> GraphDataset:
-    from gdlnn.graphs.dataset import GraphDataset, SkippedRow
+    from gdlnn.graphs.dataset import GraphDataset
 
     flat = GraphArrays.widened([arrays[name] for name in ARRAYS], _kind(header, "directed", bool))
     flat.check()
@@ -143,24 +144,29 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
     indices = arrays["indices"]
     if indices.shape != (flat.n_graphs,) or indices.dtype.kind not in "iu" or (indices < 0).any():
         raise GraphError(f"indices: expected {flat.n_graphs} row numbers")
-    dataset = GraphDataset(
+    table = Table(
+        header["ids"],
+        header["smiles"],
+        header.get("columns") or {},
+        _cut(arrays, "node_masks", np.diff(flat.node_offsets)),
+        _cut(arrays, "edge_masks", np.diff(flat.edge_offsets)),
+        indices.astype(np.int64),
+    )
+    origin = Origin(
+        None if splits is None else _splits(splits, arrays, flat.n_graphs),
+        [SkippedRow(int(row), str(value), str(reason)) for row, value, reason in header["skipped"]],
+        _reading(header.get("reading"), schema),
+        dict(header.get("provenance") or {}),
+        _kind(header, "split_source", str),
+    )
+    return GraphDataset(
         flat.graphs(schema, header["graph_names"]),
         None if "y" not in arrays else label_array(arrays["y"], "labels"),
         schema,
         _kind(header, "name", str),
-        node_masks=_cut(arrays, "node_masks", np.diff(flat.node_offsets)),
-        edge_masks=_cut(arrays, "edge_masks", np.diff(flat.edge_offsets)),
-        ids=header["ids"],
-        smiles=header["smiles"],
-        published_splits=None if splits is None else _splits(splits, arrays, flat.n_graphs),
-        skipped=[SkippedRow(int(row), str(value), str(reason)) for row, value, reason in header["skipped"]],
-        reading=_reading(header.get("reading"), schema),
-        columns=header.get("columns"),
-        provenance=header.get("provenance"),
+        table=table,
+        origin=origin,
     )
-    dataset.indices = indices.astype(np.int64)
-    dataset.split_source = _kind(header, "split_source", str)
-    return dataset
 
 
 def _kind(header: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
@@ -191,9 +197,7 @@ def _reading(given: Mapping[str, Any] | None, schema: Schema | None) -> Molecule
     return MoleculeReader.of_schema(schema) if given is None else MoleculeReader.from_json(given)
 
 
-def _cut(
-    arrays: dict[str, npt.NDArray[Any]], what: str, sizes: npt.NDArray[np.int64]
-) -> Sequence[BoolArray | None] | None:
+def _cut(arrays: dict[str, npt.NDArray[Any]], what: str, sizes: npt.NDArray[np.int64]) -> Masks | None:
     if what not in arrays:
         return None
     present = arrays[f"{what}_present"].astype(bool)

@@ -9,13 +9,12 @@ import numpy as np
 
 from gdlnn.errors import GDLNNError, GraphError
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.graphs.graph import FloatArray
+    from gdlnn.graphs.graph import FloatArray, Graph
 
 _RING = Feature("ring", "nominal", {0.0: "no", 1.0: "yes"})
 UNDIRECTED = (Feature("degree", "ordinal"), _RING)
@@ -24,15 +23,13 @@ DIRECTED = (Feature("out_degree", "ordinal"), Feature("in_degree", "ordinal"), _
 """Edges that leave and enter a node, and whether it lies on a directed cycle."""
 
 
-def structure_features(directed: bool) -> tuple[Feature, ...]:
-    """Return the features that describe the structure of directed or undirected graphs."""
-    return DIRECTED if directed else UNDIRECTED
-
-
 def structure_is_wanted(
     asked: object, schema: Schema | None, n_node_features: int, error: type[GDLNNError]
 ) -> bool:
     """Return whether structure features are to be added: as asked, and where they are not there yet.
+
+    By default they are where nodes carry labels only: they hurt where nodes carry measured quantities, and
+    without a schema, features may be quantities.
 
     Parameters
     ----------
@@ -47,14 +44,8 @@ def structure_is_wanted(
         raise error(f"structure: expected True, False or auto, got {asked!r}")
     if n_structure_features(schema):
         return False
-    return wants_structure(schema, n_node_features) if asked == "auto" else bool(asked)
-
-
-def wants_structure(schema: Schema | None, n_node_features: int) -> bool:
-    """Return whether structure features help by default: nodes carry labels only, and none of them yet.
-
-    They hurt where nodes carry measured quantities; and without a schema, features may be quantities.
-    """
+    if asked != "auto":
+        return bool(asked)
     if schema is None or len(schema.node) != n_node_features:
         return n_node_features == 0
     taken = {feature.name for feature in (*UNDIRECTED, *DIRECTED)}
@@ -64,7 +55,7 @@ def wants_structure(schema: Schema | None, n_node_features: int) -> bool:
 def with_structure_features(schema: Schema | None, directed: bool) -> Schema:
     """Return a schema with the structure features after its own."""
     known = schema or Schema()
-    added = structure_features(directed)
+    added = DIRECTED if directed else UNDIRECTED
     for feature in added:
         if any(feature.name == own.name for own in known.node):
             raise GraphError(f"structure: the schema already has a feature {feature.name!r}")
@@ -111,7 +102,10 @@ def add_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph]
         return []
     arrays = GraphArrays.of(graphs)
     widened = np.column_stack([arrays.node_features, structure_columns(arrays)])
-    whole = replace(arrays, node_features=widened)
+    features = arrays.edge_features
+    if schema is not None and not len(features):  # of graphs without edges, which may lack the columns
+        features = np.zeros((0, len(schema.edge)))
+    whole = replace(arrays, node_features=widened, edge_features=features)
     return whole.graphs(schema, [graph.name for graph in graphs])
 
 
@@ -125,28 +119,9 @@ def fill_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph
         return listed
     short = len(schema.node) - added
     lacking = [i for i, graph in enumerate(listed) if graph.n_nodes and graph.node_features.shape[1] == short]
-    for i, graph in zip(lacking, _filled([listed[i] for i in lacking], schema), strict=True):
+    some = [listed[i] for i in lacking]
+    if any(graph.n_edges and graph.edge_features.shape[1] != len(schema.edge) for graph in some):
+        return listed  # reported with its index where graphs are checked
+    for i, graph in zip(lacking, add_structure(some, schema), strict=True):
         listed[i] = graph
     return listed
-
-
-def _filled(graphs: Sequence[Graph], schema: Schema) -> list[Graph]:
-    edges = len(schema.edge)
-    fitting = [graph.edge_features.shape[1] == edges or not graph.n_edges for graph in graphs]
-    if not all(fitting):  # reported with its index where graphs are checked
-        return list(graphs)
-    plain = [
-        graph if graph.edge_features.shape[1] == edges else _without_edges(graph, edges) for graph in graphs
-    ]
-    return add_structure(plain, schema)
-
-
-def _without_edges(graph: Graph, n_edge_features: int) -> Graph:
-    return Graph._trusted(
-        graph.node_features,
-        graph.edges,
-        np.zeros((0, n_edge_features)),
-        graph.directed,
-        None,
-        graph.name,
-    )

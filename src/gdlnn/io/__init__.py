@@ -1,4 +1,4 @@
-"""Files: atomic writes, the journal, the folder lock, and zip archives and JSON within limits.
+"""Files: atomic writes, zip archives and JSON within limits, and columns as tables.
 
 File formats are defined by the packages that use them.
 """

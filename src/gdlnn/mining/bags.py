@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +19,14 @@ import numpy.typing as npt
 
 from gdlnn.graphs.splits import fold_rows
 from gdlnn.matching import ProgramPlan, as_graph_set
-from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
+from gdlnn.mining.program_set import (
+    MinedProgram,
+    MiningStats,
+    ProgramSet,
+    SetInfo,
+    matched_rows,
+    support_matrix,
+)
 from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, wrong
 from gdlnn.progress import stage
 
@@ -57,7 +65,6 @@ def mine_in_bags(
     targets: IntArray,
     parts: list[IntArray],
     epsilon: float,
-    *,
     checkpoint: str | os.PathLike[str] | None,
     time_limit: float | None,
 ) -> ProgramSet:
@@ -92,12 +99,13 @@ def mine_in_bags(
         stopped_by = programs.stopped_by
         if stopped_by is not None:
             break
-    items = _counted(dataset, labels, codes, found, epsilon)
+    items, supports = _counted(dataset, labels, codes, found, epsilon)
     settings = {**found[0][1].info.settings, "epsilon": epsilon, "bags": len(parts)}
     complete = stopped_by is None
     info = SetInfo.of(dataset, labels, codes, settings, n_targets=len(targets), complete=complete)
-    stats = _total([programs.stats for _, programs in found], time.monotonic() - started)
-    return ProgramSet(items, info, stats, stopped_by)
+    columns = zip(*(astuple(programs.stats) for _, programs in found), strict=True)
+    stats = replace(MiningStats(*map(sum, columns)), wall_seconds=time.monotonic() - started)
+    return ProgramSet(items, support_matrix(supports, len(dataset)), info, stats, stopped_by)
 
 
 def _counted(
@@ -106,49 +114,41 @@ def _counted(
     codes: npt.NDArray[np.int32],
     found: list[tuple[IntArray, ProgramSet]],
     epsilon: float,
-) -> list[MinedProgram]:
+) -> tuple[list[MinedProgram], list[IntArray]]:
     """Merge programs of one label that several bags found, and count them over all graphs."""
-    groups: dict[tuple[Any, Program], list[tuple[IntArray, MinedProgram]]] = {}
+    groups: dict[tuple[Any, Program], list[tuple[IntArray, MinedProgram, IntArray]]] = {}
     for rows, programs in found:
-        for item in programs:
-            groups.setdefault((item.label, item.program), []).append((rows, item))
-    if not groups:
-        return []
+        for item, places in zip(programs, matched_rows(programs.supports), strict=True):
+            groups.setdefault((item.label, item.program), []).append((rows, item, rows[places]))
     graphs = as_graph_set(dataset.graphs)
     distinct = list(dict.fromkeys(program for _, program in groups))
-    found_in = ProgramPlan(distinct, graphs).match(graphs, step_budget=FINAL_BUDGET)
-    supports = dict(zip(distinct, found_in.supports(), strict=True))
+    matches = ProgramPlan(distinct, graphs).match(graphs, step_budget=FINAL_BUDGET)
+    masks = dict(zip(distinct, matches.table().T, strict=True))
+    uncertain = {distinct[column] for column in matches.unknown.tolist()}
     merged = []
     for (label, program), several in groups.items():
-        support, certain = supports[program]
-        for rows, item in several:
-            support[rows[np.flatnonzero(item.support)]] = True  # whatever the budget of the search
-        right = codes == labels.index(label)
+        matched, right = masks[program], codes == labels.index(label)
+        for _, _, support in several:
+            matched[support] = True  # whatever the budget of the search
         outside = []
-        for rows, _ in several:
-            held_out = support.copy()
+        for rows, _, _ in several:
+            held_out = matched.copy()
             held_out[rows] = False
             outside.append(_score(held_out, right, epsilon))
-        merged.append(
-            MinedProgram(
-                program,
-                label,
-                _score(support, right, epsilon),
-                support,
-                np.unique(np.concatenate([rows[item.targets] for rows, item in several])),
-                several[0][1].steps,
-                certain and all(item.complete for _, item in several),
-                float(np.mean(outside)),
-            )
+        item = MinedProgram(
+            program,
+            label,
+            _score(matched, right, epsilon),
+            int(matched.sum()),
+            np.unique(np.concatenate([rows[item.targets] for rows, item, _ in several])),
+            several[0][1].steps,
+            program not in uncertain and all(item.complete for _, item, _ in several),
+            float(np.mean(outside)),
         )
-    return sorted(merged, key=lambda item: int(item.targets[0]))
+        merged.append((item, np.flatnonzero(matched)))
+    merged.sort(key=lambda pair: int(pair[0].targets[0]))
+    return [item for item, _ in merged], [support for _, support in merged]
 
 
 def _score(matched: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], epsilon: float) -> float:
     return float((matched & right).sum() / (matched.sum() + epsilon))
-
-
-def _total(stats: list[MiningStats], wall_seconds: float) -> MiningStats:
-    names = ("tasks", "tests", "searches", "unknown", "unresolved", "descent_seconds", "cpu_seconds")
-    added = {name: sum(getattr(one, name) for one in stats) for name in names}
-    return MiningStats(**added, wall_seconds=wall_seconds)

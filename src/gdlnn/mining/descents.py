@@ -1,30 +1,213 @@
-"""Running descents: on threads of this process, or on the processes that joblib is set to use."""
+"""Descents: the tasks of a mining call, their results, and the threads or processes that run them.
+
+The tasks do not depend on the number of threads or on what has been mined before: the same call always has
+the same ones.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import defaultdict
+from contextlib import closing
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn import _core
-from gdlnn.graphs.arrays import GraphSet, PackedGraphs, pack_graphs, unpack_graphs
-from gdlnn.graphs.identity import fingerprint
-from gdlnn.jobs import run_jobs
-from gdlnn.mining.results import TaskResult
+from gdlnn.errors import MiningError
+from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
+from gdlnn.graphs.arrays import GraphArrays, GraphSet, PackedGraphs, offsets_of, pack_graphs, unpack_graphs
+from gdlnn.graphs.identity import first_twins
+from gdlnn.graphs.splits import stratified_sample
+from gdlnn.jobs import has_processes, run_jobs
+from gdlnn.mining.program_text import format_rows
+from gdlnn.mining.settings import MOST_TARGETS, wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from gdlnn.graphs import Graph, Schema
-    from gdlnn.mining.settings import Settings
-    from gdlnn.mining.tasks import Task
+    from gdlnn.graphs import Graph, GraphDataset, Schema
+    from gdlnn.mining.settings import Settings, Targets
 
 POLL = 0.1
 """Seconds between checks of the clock and of Ctrl-C."""
 Codes = npt.NDArray[np.int32]
+IntArray = npt.NDArray[np.int64]
+_WHOLE = ("task", "mutations", "unresolved", "tests", "searches", "unknown")
+_KINDS = {**dict.fromkeys(_WHOLE, int), "score": float, "seconds": float | int, "support": str}
+
+
+# --- tasks --------------------------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """One descent, from some nodes of one graph."""
+
+    graph: int
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tasks of a call, and the rows of the targets that each one covers.
+
+    ``rows`` begins with the row a task was made from; rows of isomorphic targets of the same label, which are
+    not mined again, follow.
+    """
+
+    tasks: tuple[Task, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+
+def make_plan(dataset: GraphDataset, codes: Codes, targets: IntArray, *, connected: bool) -> Plan:
+    """List the tasks, target by target; isomorphic targets (or components) of one label are mined once."""
+    starts = _parts([dataset.graphs[row] for row in targets], connected)
+    parts = [Task(row, nodes) for row, sets in zip(targets.tolist(), starts, strict=True) for nodes in sets]
+    first = first_twins(
+        [_induced(dataset.graphs[row], nodes) for row, nodes in parts],
+        [int(codes[row]) for row, _ in parts],
+    )
+    rows: dict[int, set[int]] = defaultdict(set)
+    for part, original in enumerate(first):
+        rows[original].add(parts[part].graph)
+    chosen = [part for part in range(len(parts)) if first[part] == part]
+    covered = ((parts[part].graph, *sorted(rows[part] - {parts[part].graph})) for part in chosen)
+    return Plan(tuple(parts[part] for part in chosen), tuple(covered))
+
+
+def _parts(graphs: Sequence[Graph], connected: bool) -> Iterator[list[tuple[int, ...]]]:
+    """Yield for each graph the sets of nodes that descents start from."""
+    if not connected:
+        yield from ([tuple(range(graph.n_nodes))] if graph.n_nodes else [] for graph in graphs)
+        return
+    arrays = GraphArrays.of(graphs)
+    components = arrays.components()
+    for first, last in pairwise(arrays.node_offsets.tolist()):
+        members: dict[int, list[int]] = defaultdict(list)
+        for node, component in enumerate(components[first:last].tolist()):
+            members[component].append(node)
+        yield [tuple(nodes) for nodes in members.values()]
+
+
+def _induced(graph: Graph, nodes: tuple[int, ...]) -> Graph:
+    return graph if len(nodes) == graph.n_nodes else graph.subgraph(nodes)
+
+
+def choose_targets(targets: Targets, codes: Codes, seed: int) -> IntArray:
+    """Return the sorted rows to mine: all, given ones, or for "auto" at most `MOST_TARGETS`.
+
+    Those are drawn with the seed so that labels keep their shares.
+    """
+    n = len(codes)
+    if isinstance(targets, str) and targets == "auto":
+        return stratified_sample(codes, MOST_TARGETS, seed) if n > MOST_TARGETS else np.arange(n)
+    if targets is None:
+        return np.arange(n)
+    rows = np.asarray(targets)
+    if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
+        raise wrong("targets", "None, auto or row numbers", targets)
+    bad = rows[(rows < 0) | (rows >= n)]
+    if bad.size:
+        raise MiningError(f"mine: targets: expected rows from 0 to {n - 1}, got {int(bad[0])}")
+    return np.unique(rows.astype(np.int64))
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """The program of one task in canonical form, where it matches, and the cost of the search.
+
+    Attributes
+    ----------
+    task
+        Number of the task in the plan.
+    support
+        Which graphs the program matches, as text: ``"0-5,7"``.
+    mutations
+        Number of mutations applied.
+    unresolved
+        Graphs on which the answer is unknown even with the larger budget; they count as not matched.
+    tests, searches, unknown
+        Tests, searches, and tests whose search ran out of budget.
+    seconds
+        CPU time of the descent.
+    """
+
+    task: int
+    program: Program
+    score: float
+    support: str
+    mutations: int
+    unresolved: int
+    tests: int
+    searches: int
+    unknown: int
+    seconds: float
+
+    @classmethod
+    def from_native(cls, task: int, graph: Graph, mined: _core.MinedProgram) -> Self:
+        """Convert the core's result for a target."""
+        program = native_program(graph, mined).canonical(directed=graph.directed)
+        return cls(
+            task,
+            program,
+            mined.score,
+            format_rows(np.flatnonzero(mined.support)),
+            mined.n_mutations,
+            mined.unresolved,
+            mined.tests,
+            mined.searches,
+            mined.unknown,
+            mined.seconds,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        return {**vars(self), "program": self.program.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Build a result from what `to_json` gave."""
+        found = cls(**{**data, "program": Program.from_json(data["program"])})
+        for name, kind in _KINDS.items():
+            value = getattr(found, name)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise TypeError(f"{name}: expected {kind}, got {value!r:.40}")
+            if not isinstance(value, str) and not 0 <= value < 2**63:  # NaN is neither
+                raise ValueError(f"{name}: expected a number of at least 0, got {value!r:.40}")
+        if found.score > 1:
+            raise ValueError(f"score: expected at most 1, got {found.score}")
+        return found
+
+
+def native_program(graph: Graph, mined: _core.MinedProgram) -> Program:
+    """Return the program the core mined from a graph; the variable of node v is called ``xv``."""
+    nodes, ends = mined.nodes.tolist(), graph.edges[mined.edges].tolist()
+    node_vectors = _vectors(mined.node_lower, mined.node_upper, len(nodes))
+    edge_vectors = _vectors(mined.edge_lower, mined.edge_upper, len(ends))
+    return Program._trusted(  # the core gives valid programs, and there are thousands
+        tuple(NodeDescription(f"x{v}", vector) for v, vector in zip(nodes, node_vectors, strict=True)),
+        tuple(EdgeDescription(f"x{u}", f"x{v}", w) for (u, v), w in zip(ends, edge_vectors, strict=True)),
+    )
+
+
+def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals | None]:
+    """Cut flat bounds into the vectors of `count` descriptions; None for one without any bound."""
+    intervals = list(map(Interval, lower.tolist(), upper.tolist()))
+    width = len(intervals) // max(1, count)
+    vectors = [tuple(intervals[i * width : (i + 1) * width]) for i in range(count)]
+    return [vector if any(interval != ANY for interval in vector) else None for vector in vectors]
+
+
+# --- running ------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -35,10 +218,6 @@ class MiningData:
     codes: Codes
     n_labels: int
     schema: Schema | None = None
-    fingerprint: str = field(default="")
-
-    def __post_init__(self) -> None:
-        self.fingerprint = self.fingerprint or fingerprint(self.graphs, self.codes)
 
     @cached_property
     def encoded(self) -> GraphSet:
@@ -46,8 +225,7 @@ class MiningData:
         return GraphSet(self.graphs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        packed = pack_graphs(self.graphs)
-        return _unpacked, (packed, self.codes, self.n_labels, self.schema, self.fingerprint)
+        return _unpacked, (pack_graphs(self.graphs), self.codes, self.n_labels, self.schema)
 
     def nominal(self, of: Literal["node", "edge"]) -> npt.NDArray[np.bool_]:
         """Return which features of nodes or edges are nominal; without a schema none is."""
@@ -63,19 +241,28 @@ def _unpacked(packed: PackedGraphs, *rest: Any) -> MiningData:
     return MiningData(unpack_graphs(packed), *rest)
 
 
-class Run(Protocol):
-    """Tasks being mined."""
+def run_tasks(
+    data: MiningData, settings: Settings, tasks: Mapping[int, Task], n_threads: int
+) -> Generator[list[TaskResult]]:
+    """Mine tasks, by their numbers in the plan, and yield results as descents finish; closing it stops them.
 
-    def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as descents finish, until all are done."""
+    They run on threads of this process, or on the processes that joblib is set to use.
+    """
+    if not has_processes():
+        yield from run_here(data, settings, tasks, n_threads)
+        return
+    jobs = ((settings, number, task) for number, task in tasks.items())
+    with closing(run_jobs(mine_task, data, jobs, ordered=False)) as results:
+        for result in results:
+            yield [result]
 
-    def stop(self) -> None:
-        """Start no more descents; running ones are dropped or finished."""
 
-
-def start_job(data: MiningData, settings: Settings, tasks: Sequence[Task], n_threads: int) -> _core.MiningJob:
-    """Start the core on some tasks."""
-    return _core.MiningJob(
+def run_here(
+    data: MiningData, settings: Settings, tasks: Mapping[int, Task], n_threads: int
+) -> Iterator[list[TaskResult]]:
+    """Mine tasks on threads of this process; empty lists let the caller check the clock."""
+    numbers, starts = list(tasks), list(tasks.values())
+    job = _core.MiningJob(
         data.encoded.native,
         data.codes,
         data.n_labels,
@@ -88,59 +275,22 @@ def start_job(data: MiningData, settings: Settings, tasks: Sequence[Task], n_thr
         settings.nominal == "value",
         data.nominal("node"),
         data.nominal("edge"),
-        np.array([task.graph for task in tasks], dtype=np.int64),
-        np.cumsum([0] + [len(task.nodes) for task in tasks], dtype=np.int64),
-        np.array([node for task in tasks for node in task.nodes], dtype=np.int64),
+        np.array([task.graph for task in starts], dtype=np.int64),
+        offsets_of([len(task.nodes) for task in starts]),
+        np.array([node for task in starts for node in task.nodes], dtype=np.int64),
         n_threads,
     )
+    try:
+        while job.running:
+            yield [
+                TaskResult.from_native(numbers[mined.task], data.graphs[starts[mined.task].graph], mined)
+                for mined in job.poll(POLL)
+            ]
+    finally:
+        job.stop()
 
 
-class LocalRun:
-    """Tasks mined on threads of this process; `numbers` are their indices in the plan."""
-
-    def __init__(
-        self,
-        data: MiningData,
-        settings: Settings,
-        tasks: Sequence[Task],
-        numbers: Sequence[int],
-        n_threads: int,
-    ) -> None:
-        self._data, self._tasks, self._numbers = data, tasks, numbers
-        self._job = start_job(data, settings, tasks, n_threads)
-
-    def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as descents finish."""
-        graphs, tasks, numbers = self._data.graphs, self._tasks, self._numbers
-        while self._job.running:
-            mined = self._job.poll(POLL)
-            yield [TaskResult.from_native(numbers[m.task], graphs[tasks[m.task].graph], m) for m in mined]
-
-    def stop(self) -> None:
-        """Stop within a search."""
-        self._job.stop()
-
-
-def mine_task(data: MiningData, settings: Settings, task: Task, number: int) -> TaskResult:
+def mine_task(data: MiningData, settings: Settings, number: int, task: Task) -> TaskResult:
     """Mine one task in a worker."""
-    ((result,),) = (found for found in LocalRun(data, settings, [task], [number], 1).results() if found)
+    ((result,),) = (found for found in run_here(data, settings, {number: task}, 1) if found)
     return result
-
-
-class ProcessRun:
-    """Tasks mined by the processes that joblib is set to use, on this machine or on a cluster."""
-
-    def __init__(
-        self, data: MiningData, settings: Settings, tasks: Sequence[Task], numbers: Sequence[int]
-    ) -> None:
-        self._data, self._stopped = data, False
-        self._jobs = ((settings, *job) for job in zip(tasks, numbers, strict=True) if not self._stopped)
-
-    def results(self) -> Iterator[list[TaskResult]]:
-        """Yield results as descents finish."""
-        for result in run_jobs(mine_task, self._data, self._jobs, ordered=False):
-            yield [result]
-
-    def stop(self) -> None:
-        """Submit no more descents; those submitted are finished."""
-        self._stopped = True

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gdlnn.jobs import has_processes
+from gdlnn.graphs.identity import fingerprint
 from gdlnn.matching import n_threads_for
 from gdlnn.mining.bags import Bags, bag_rows, mine_in_bags, n_bags
-from gdlnn.mining.descents import LocalRun, MiningData, ProcessRun, Run
-from gdlnn.mining.hidden_features import find_hidden
-from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
-from gdlnn.mining.results import Checkpoint, TaskResult, checkpoint_header
+from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
+from gdlnn.mining.descents import MiningData, TaskResult, choose_targets, make_plan, run_tasks
+from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo, support_matrix
+from gdlnn.mining.program_text import parse_rows
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Nominal,
@@ -25,22 +25,22 @@ from gdlnn.mining.settings import (
     Targets,
     checked_jobs,
     checked_labels,
-    checked_settings,
-    non_negative,
+    find_hidden,
     resolved_epsilon,
+    seconds,
     whole,
 )
-from gdlnn.mining.supports import parse_rows
-from gdlnn.mining.tasks import Plan, choose_targets, make_plan
 from gdlnn.progress import progress_bar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from gdlnn.graphs import GraphDataset
+    from gdlnn.mining.descents import Codes, IntArray, Plan
 
-IntArray = npt.NDArray[np.int64]
+    Path = str | os.PathLike[str]
+
 logger = logging.getLogger(__name__)
 
 
@@ -116,75 +116,29 @@ def mine(
     the finished programs are returned; `.complete` is then False and `.stopped_by` gives the reason.
     """
     _, codes = checked_labels(dataset)
-    least = whole("min_support", min_support, 0)
-    limit = None if time_limit is None else non_negative("time_limit", time_limit)
-    jobs = checked_jobs(n_jobs)
+    least, jobs = whole("min_support", min_support, 0), checked_jobs(n_jobs)
+    limit = seconds("time_limit", time_limit)
     rows = choose_targets(targets, codes, whole("seed", seed, 0))
+    settings = Settings(
+        resolved_epsilon(epsilon, len(dataset)),
+        strategy,
+        bool(connected),
+        whole("step_budget", step_budget, 1),
+        seed=int(seed),
+        nominal=nominal,
+    )
 
     def search(
-        graphs: GraphDataset, start: IntArray, file: str | os.PathLike[str] | None, seconds: float | None
+        graphs: GraphDataset, start: IntArray, file: Path | None, time_left: float | None
     ) -> ProgramSet:
-        settings = checked_settings(
-            len(graphs),
-            epsilon=epsilon,
-            strategy=strategy,
-            connected=connected,
-            nominal=nominal,
-            step_budget=step_budget,
-            seed=seed,
-        )
-        found = _mine(graphs, start, settings, ignore, jobs, file, _Clock(seconds), progress=progress)
+        own = replace(settings, epsilon=resolved_epsilon(epsilon, len(graphs)))
+        found = _mine(graphs, start, own, ignore, jobs, file, _Clock(time_left), progress=progress)
         return found.filter(least) if least > 1 else found
 
     if bags is None:
         return search(dataset, rows, checkpoint, limit)
     parts = bag_rows(dataset, n_bags(bags, len(dataset)), seed)
-    total = resolved_epsilon(epsilon, len(dataset))
-    return mine_in_bags(search, dataset, rows, parts, total, checkpoint=checkpoint, time_limit=limit)
-
-
-def _mine(
-    dataset: GraphDataset,
-    targets: IntArray,
-    settings: Settings,
-    ignore: Sequence[str],
-    n_jobs: int | None,
-    checkpoint: str | os.PathLike[str] | None,
-    clock: _Clock,
-    *,
-    progress: bool,
-) -> ProgramSet:
-    """Mine from the given rows."""
-    labels, codes = checked_labels(dataset)
-    hidden = find_hidden(dataset, ignore)
-    seen = hidden.hide(dataset)
-    plan = make_plan(seen, codes, targets, connected=settings.connected)
-    data = MiningData(seen.graphs, codes, len(labels), seen.schema)
-
-    def start(numbers: Sequence[int]) -> Run:
-        tasks = [plan.tasks[number] for number in numbers]
-        if has_processes():
-            return ProcessRun(data, settings, tasks, numbers)
-        return LocalRun(data, settings, tasks, numbers, n_threads_for(n_jobs))
-
-    with ExitStack() as stack:
-        saved: Checkpoint | None = None
-        if checkpoint is not None:
-            header = checkpoint_header(data.fingerprint, labels, settings, plan)
-            saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
-        results = {} if saved is None else dict(saved.finished)
-        report = stack.enter_context(_reporting(progress, len(plan), results.values()))
-        stopped_by = _run_tasks(start, len(plan), results, saved, report, clock)
-    described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
-    complete = stopped_by is None
-    info = SetInfo.of(dataset, labels, codes, described, n_targets=len(targets), complete=complete)
-    merged = _merged(plan, results, codes, labels)
-    if hidden:
-        merged = [m.replace(program=hidden.open(m.program, dataset.directed)) for m in merged]
-    return ProgramSet(merged, info, clock.stats(results.values()), stopped_by)
-
-
-# --- when to stop -----------------------------------------------------------------------------------------
+    return mine_in_bags(search, dataset, rows, parts, settings.epsilon, checkpoint, limit)
 
 
 class _Clock:
@@ -194,97 +148,114 @@ class _Clock:
     def over(self) -> bool:
         return self._limit is not None and time.monotonic() - self._wall >= self._limit
 
-    def stats(self, results: Iterable[TaskResult]) -> MiningStats:
-        listed = list(results)
+    def stats(self, results: Collection[TaskResult]) -> MiningStats:
         return MiningStats(
-            tasks=len(listed),
-            tests=sum(r.tests for r in listed),
-            searches=sum(r.searches for r in listed),
-            unknown=sum(r.unknown for r in listed),
-            unresolved=sum(r.unresolved for r in listed),
-            descent_seconds=sum(r.seconds for r in listed),
+            tasks=len(results),
+            tests=sum(r.tests for r in results),
+            unknown=sum(r.unknown for r in results),
+            descent_seconds=sum(r.seconds for r in results),
             cpu_seconds=time.process_time() - self._cpu,
             wall_seconds=time.monotonic() - self._wall,
         )
 
 
-def _run_tasks(
-    start: Callable[[Sequence[int]], Run],
-    n_tasks: int,
+def _mine(
+    dataset: GraphDataset,
+    targets: IntArray,
+    settings: Settings,
+    ignore: Sequence[str],
+    n_jobs: int | None,
+    checkpoint: Path | None,
+    clock: _Clock,
+    *,
+    progress: bool,
+) -> ProgramSet:
+    """Mine from the given rows."""
+    labels, codes = checked_labels(dataset)
+    hidden = find_hidden(dataset, ignore)
+    searched = hidden.hide(dataset)
+    plan = make_plan(searched, codes, targets, connected=settings.connected)
+    data = MiningData(searched.graphs, codes, len(labels), searched.schema)
+    with ExitStack() as stack:
+        saved: Checkpoint | None = None
+        if checkpoint is not None:
+            header = checkpoint_header(fingerprint(searched.graphs, codes), labels, settings, plan)
+            saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
+        results = {} if saved is None else dict(saved.finished)
+        stopped_by = _run(
+            data, settings, plan, n_threads_for(n_jobs), results, saved, clock, progress=progress
+        )
+    described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
+    complete = stopped_by is None
+    info = SetInfo.of(dataset, labels, codes, described, n_targets=len(targets), complete=complete)
+    items, supports = _merged(plan, results, codes, labels)
+    if hidden:
+        items = [replace(item, program=hidden.open(item.program, dataset.directed)) for item in items]
+    matrix = support_matrix(supports, len(dataset))
+    return ProgramSet(items, matrix, info, clock.stats(results.values()), stopped_by)
+
+
+def _run(
+    data: MiningData,
+    settings: Settings,
+    plan: Plan,
+    n_threads: int,
     results: dict[int, TaskResult],
     saved: Checkpoint | None,
-    report: Callable[[Sequence[TaskResult]], None],
     clock: _Clock,
+    *,
+    progress: bool,
 ) -> str | None:
     """Mine the tasks without a result; return why it stopped early, or None if all are done."""
-    left = [number for number in range(n_tasks) if number not in results]
-    if not left:
-        return None
+    left = {number: task for number, task in enumerate(plan.tasks) if number not in results}
+    programs = {result.program for result in results.values()}
     stopped_by = None
-    run = start(left)
     try:
-        for batch in run.results():
-            results.update((result.task, result) for result in batch)
-            if saved is not None:
-                saved.add(batch)
-            report(batch)
-            if stopped_by is None and clock.over():
-                stopped_by = "time limit"
-                run.stop()
+        with (
+            progress_bar("mining", len(plan), completed=len(results), wanted=progress) as update,
+            closing(run_tasks(data, settings, left, n_threads)) as batches,
+        ):
+            for batch in batches if left else ():
+                results.update((result.task, result) for result in batch)
+                if saved is not None:
+                    saved.add(batch)
+                programs.update(result.program for result in batch)
+                update(advance=len(batch), text=f"descents, {len(programs)} programs")
+                if clock.over():
+                    stopped_by = "time limit"
+                    break
     except KeyboardInterrupt:  # a record cut short by it is dropped when the checkpoint is read
         stopped_by = "interrupt"
-    finally:
-        run.stop()
-    if len(results) == n_tasks:
+    if len(results) == len(plan):
         return None
     logger.warning(
         "mine: stopped by %s after %d of %d descents; the result is incomplete",
         stopped_by,
         len(results),
-        n_tasks,
+        len(plan),
     )
     return stopped_by
 
 
-@contextmanager
-def _reporting(
-    wanted: bool, n_tasks: int, before: Collection[TaskResult]
-) -> Iterator[Callable[[Sequence[TaskResult]], None]]:
-    """Show a bar, if wanted, that a function moves by finished descents."""
-    programs = {result.program for result in before}
-    with progress_bar("mining", n_tasks, completed=len(before), wanted=wanted) as update:
-
-        def report(batch: Sequence[TaskResult]) -> None:
-            programs.update(result.program for result in batch)
-            update(advance=len(batch), says=f"descents, {len(programs)} programs")
-
-        yield report
-
-
-# --- the result -------------------------------------------------------------------------------------------
-
-
 def _merged(
-    plan: Plan, results: Mapping[int, TaskResult], codes: npt.NDArray[np.int32], labels: Sequence[Any]
-) -> list[MinedProgram]:
-    """Merge programs of one label with the same canonical form, in the order of their first tasks."""
+    plan: Plan, results: Mapping[int, TaskResult], codes: Codes, labels: Sequence[Any]
+) -> tuple[list[MinedProgram], list[IntArray]]:
+    """Merge programs of one label with the same canonical form, and return them with their supports.
+
+    They are in the order of their first targets, and within a target in the order of tasks.
+    """
     groups: dict[tuple[int, Any], list[int]] = {}
-    for number in range(len(plan)):
-        if number in results:
-            code = int(codes[plan.tasks[number].graph])
-            groups.setdefault((code, results[number].program), []).append(number)
+    for number in sorted(results):
+        code = int(codes[plan.tasks[number].graph])
+        groups.setdefault((code, results[number].program), []).append(number)
     merged = []
     for (code, program), numbers in groups.items():
         # Supports differ only if a search ran out of budget; the most certain one is kept.
         best = results[min(numbers, key=lambda number: (results[number].unresolved, number))]
-        targets = sorted({row for number in numbers for row in plan.rows[number]})
+        targets = np.unique([row for number in numbers for row in plan.rows[number]])
         support = parse_rows(best.support, len(codes))
         steps, certain = results[numbers[0]].mutations, best.unresolved == 0
-        merged.append(
-            MinedProgram(
-                program, labels[code], best.score, support, np.array(targets, dtype=np.int64), steps, certain
-            )
-        )
-    return sorted(
-        merged, key=lambda item: int(item.targets[0])
-    )  # stable: within a target in the order of tasks
+        item = MinedProgram(program, labels[code], best.score, len(support), targets, steps, certain)
+        merged.append((item, support))
+    merged.sort(key=lambda pair: int(pair[0].targets[0]))
+    return [item for item, _ in merged], [support for _, support in merged]

@@ -16,18 +16,27 @@ from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.graphs.structure import structure_is_wanted
 from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
-from gdlnn.mining.hidden_features import find_hidden
-from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
-from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, whole
+from gdlnn.mining.program_set import (
+    MinedProgram,
+    MiningStats,
+    ProgramSet,
+    SetInfo,
+    smallest_of_equals,
+    support_matrix,
+)
+from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, find_hidden, whole
 from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
+
+    from scipy.sparse import csc_array
 
     from gdlnn.gdl.program import Intervals
     from gdlnn.graphs import Feature, GraphDataset
     from gdlnn.matching import GraphSet
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 MOST_NODES = 128
@@ -94,10 +103,10 @@ def neighbourhoods(
     nodes = _Values(arrays.node_features, hidden.nodes, schema.node if schema else (), "node")
     edges = _Values(arrays.edge_features, hidden.edges, schema.edge if schema else (), "edge")
     found = _core.neighbourhoods(
-        nodes.colours,
+        nodes.colors,
         arrays.node_offsets,
         np.ascontiguousarray(arrays.edges),
-        edges.colours,
+        edges.colors,
         arrays.edge_offsets,
         arrays.directed,
         reach,
@@ -106,12 +115,14 @@ def neighbourhoods(
         n_threads_for(n_jobs),
     )
     programs, occurs = _programs(found, arrays, nodes, edges)
-    encoded = as_graph_set(data.graphs)
-    items = _distinct(programs, occurs, encoded, n_jobs)
-    if max_programs is not None and len(items) > whole("max_programs", max_programs, 1):
-        logger.info("neighbourhoods: kept %d of %d programs", max_programs, len(items))
-        kept = sorted(range(len(items)), key=lambda i: (-items[i].n_matched, i))[:max_programs]
-        items = [items[i] for i in sorted(kept)]
+    supports, certain = _matched(programs, occurs, as_graph_set(data.graphs), n_jobs)
+    chosen = smallest_of_equals(programs, supports)
+    counts = np.diff(supports.indptr).tolist()
+    if max_programs is not None and len(chosen) > whole("max_programs", max_programs, 1):
+        logger.info("neighbourhoods: %d of %d programs are left out", len(chosen) - max_programs, len(chosen))
+        largest = sorted(range(len(chosen)), key=lambda place: (-counts[chosen[place]], place))[:max_programs]
+        chosen = [chosen[place] for place in sorted(largest)]
+    items = [MinedProgram(programs[i], None, 0.0, counts[i], occurs[i], 0, bool(certain[i])) for i in chosen]
     stats = MiningStats(
         tasks=len(programs),
         cpu_seconds=time.process_time() - started[1],
@@ -121,7 +132,8 @@ def neighbourhoods(
     if names:
         settings["ignore"] = list(names)
     labels, codes = ([], None) if data.y is None else checked_labels(data)
-    return ProgramSet(items, SetInfo.of(data, labels, codes, settings, n_targets=len(data)), stats)
+    info = SetInfo.of(data, labels, codes, settings, n_targets=len(data))
+    return ProgramSet(items, supports[:, chosen], info, stats)
 
 
 def least_support(min_support: int | Literal["auto"], n_graphs: int) -> int:
@@ -135,7 +147,7 @@ class _Values:
 
     Attributes
     ----------
-    colours
+    colors
         One number per node or edge, the same where all these values are the same.
     """
 
@@ -143,30 +155,30 @@ class _Values:
         self, table: FloatArray, hidden: tuple[int, ...], features: Sequence[Feature], what: str
     ) -> None:
         self._table = table
-        said = [column for column in range(table.shape[1]) if column not in hidden]
-        quantities = [c for c in said if _is_quantity(table[:, c], features[c] if features else None)]
+        used = [column for column in range(table.shape[1]) if column not in hidden]
+        quantities = [c for c in used if _is_quantity(table[:, c], features[c] if features else None)]
         if quantities:
             names = [features[c].name if features else str(c + 1) for c in quantities]
             logger.info("neighbourhoods: %s feature(s) %s are quantities and left unconstrained", what, names)
         # A value that all nodes share excludes nothing and is left out.
-        self._said = [c for c in said if c not in quantities and len(table) and np.ptp(table[:, c]) > 0]
-        if self._said:
-            rows = np.ascontiguousarray(table[:, self._said])
-            self.colours = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        self._used = [c for c in used if c not in quantities and len(table) and np.ptp(table[:, c]) > 0]
+        if self._used:
+            rows = np.ascontiguousarray(table[:, self._used])
+            self.colors = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
         else:
-            self.colours = np.zeros(len(table), dtype=np.int32)
-        self._known: dict[int, Intervals | None] = {}
+            self.colors = np.zeros(len(table), dtype=np.int32)
+        self._vectors: dict[int, Intervals | None] = {}
 
     def intervals(self, row: int) -> Intervals | None:
         """Return the conditions that hold for a node or edge; equal ones are one object."""
-        colour = int(self.colours[row])
-        if colour not in self._known:
+        color = int(self.colors[row])
+        if color not in self._vectors:
             exact = [ANY] * self._table.shape[1]
-            for column in self._said:
+            for column in self._used:
                 value = float(self._table[row, column]) + 0.0
                 exact[column] = Interval(value, value)
-            self._known[colour] = tuple(exact) if self._said else None
-        return self._known[colour]
+            self._vectors[color] = tuple(exact) if self._used else None
+        return self._vectors[color]
 
 
 def _is_quantity(column: FloatArray, feature: Feature | None) -> bool:
@@ -202,31 +214,12 @@ def _programs(
     return programs, rows
 
 
-def _distinct(
+def _matched(
     programs: list[Program], occurs: list[IntArray], graphs: GraphSet, n_jobs: int | None
-) -> list[MinedProgram]:
-    """Match the programs; of those that match the same graphs keep the smallest, which comes first."""
-    if not programs:
-        return []
+) -> tuple[csc_array, BoolArray]:
+    """Return graphs × programs with the matches, and of which programs all matches are known."""
     found = ProgramPlan(programs, graphs).match(graphs, n_jobs, FINAL_BUDGET)
-
-    def items() -> Iterator[MinedProgram]:
-        for program, rows, (support, certain) in zip(programs, occurs, found.supports(), strict=True):
-            support[rows] = True  # whatever the budget of the search
-            yield MinedProgram(program, None, 0.0, support, rows, 0, certain)
-
-    return smallest_of_equals(items())
-
-
-def smallest_of_equals(items: Iterable[MinedProgram]) -> list[MinedProgram]:
-    """Keep the smallest of the programs that match the same graphs, in the place of the first of them."""
-    kept: dict[bytes, MinedProgram] = {}
-    for item in items:
-        best = kept.setdefault(item.support_key, item)
-        if _size(item.program) < _size(best.program):
-            kept[item.support_key] = item
-    return list(kept.values())
-
-
-def _size(program: Program) -> tuple[int, int]:
-    return len(program.nodes), len(program.edges)
+    # A program matches where it was found, whatever the budget of the search.
+    supports = found.matrix().tocsc() + support_matrix(occurs, len(graphs))
+    supports.data[:] = 1
+    return supports, ~np.isin(np.arange(len(programs)), found.unknown)

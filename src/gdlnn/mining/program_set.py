@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csc_array
 
 from gdlnn.errors import MiningError
 from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
+from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.settings import whole
-from gdlnn.mining.supports import Support
-from gdlnn.progress import stage_done
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-
-    from rich.table import Table
-    from scipy.sparse import csr_array
 
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import GraphDataset, Schema
 
 MOST_SHOWN = 20
 """Number of programs shown in a notebook."""
-BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
@@ -42,10 +38,11 @@ class Example(NamedTuple):
     atoms: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class MinedProgram:
-    """A program with its label, score, support and origin.
+    """A program with its label, score and origin.
 
-    Parameters
+    Attributes
     ----------
     program
         The program, in canonical form.
@@ -53,8 +50,8 @@ class MinedProgram:
         The label of its targets, as in the dataset; None for a program that was found without labels.
     score
         Matched graphs of the label over all matched graphs plus ε; 0 without a label.
-    support
-        Which graphs of the dataset it matches.
+    n_matched
+        How many graphs of the dataset it matches; `ProgramSet.supports` has which.
     targets
         Rows of the graphs it was found in, sorted.
     steps
@@ -68,84 +65,21 @@ class MinedProgram:
         A molecule on which to draw the program, see `ProgramSet.with_examples`.
     """
 
-    __slots__ = (
-        "_support",
-        "_targets",
-        "complete",
-        "example",
-        "held_out_score",
-        "label",
-        "n_graphs",
-        "n_matched",
-        "program",
-        "score",
-        "steps",
-    )  # fmt: skip
+    program: Program
+    label: Any
+    score: float
+    n_matched: int
+    targets: IntArray
+    steps: int
+    complete: bool = True
+    held_out_score: float | None = None
+    example: Example | None = None
 
-    def __init__(
-        self,
-        program: Program,
-        label: Any,
-        score: float,
-        support: BoolArray | Support,
-        targets: IntArray | Support,
-        steps: int,
-        complete: bool = True,
-        held_out_score: float | None = None,
-        example: Example | None = None,
-    ) -> None:
-        self.program, self.label, self.score, self.example = program, label, score, example
-        self.steps, self.complete, self.held_out_score = steps, complete, held_out_score
-        self._support = support if isinstance(support, Support) else Support.of(support)
-        self.n_graphs, self.n_matched = self._support.n_rows, self._support.n_matched
-        self.targets = targets
-
-    @property
-    def support(self) -> BoolArray:
-        """Which graphs of the dataset it matches."""
-        mask = self._support.mask()
-        mask.setflags(write=False)
-        return mask
-
-    @property
-    def targets(self) -> IntArray:
-        """Rows of the graphs it was found in, sorted."""
-        if isinstance(self._targets, np.ndarray):
-            return self._targets
-        rows = np.flatnonzero(self._targets.mask())
-        rows.setflags(write=False)
-        return rows
-
-    @targets.setter
-    def targets(self, rows: IntArray | Support) -> None:
-        if isinstance(rows, np.ndarray):
-            rows.setflags(write=False)
-        self._targets: IntArray | Support = rows
-
-    @property
-    def support_key(self) -> bytes:
-        """A key that is equal for programs with the same support."""
-        return self._support.key
-
-    def replace(self, **changes: Any) -> MinedProgram:
-        """Return a copy with another program, label, score, targets, held-out score or example."""
-        changed = copy.copy(self)
-        for name, value in changes.items():
-            setattr(changed, name, value)
-        return changed
-
-    def _value(self) -> tuple[Any, ...]:
-        outcome = self.score, self.steps, self.complete, self.held_out_score
-        return self.program, self.label, *outcome, self.example
+    def _values(self) -> dict[str, Any]:
+        return {**vars(self), "targets": self.targets.tolist()}
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MinedProgram):
-            return NotImplemented
-        return (
-            self._value() == other._value()
-            and self._support == other._support
-            and np.array_equal(self.targets, other.targets)
-        )
+        return isinstance(other, MinedProgram) and self._values() == other._values()
 
     def __hash__(self) -> int:
         return hash((self.program, self.label, self.score))
@@ -153,7 +87,7 @@ class MinedProgram:
     def __repr__(self) -> str:
         return (
             f"<MinedProgram {self.program!r}: label {self.label!r}, score {self.score:.4g}, "
-            f"{self.n_matched} of {self.n_graphs} graphs>"
+            f"{self.n_matched} graphs>"
         )
 
 
@@ -165,12 +99,10 @@ class MiningStats:
     ----------
     tasks
         Descents done.
-    tests, searches
-        Number of program-graph tests, and of searches run for them.
+    tests
+        Number of program-graph tests.
     unknown
-        Questions whose search ran out of budget.
-    unresolved
-        Graphs on which a finished program stayed unknown, over all programs.
+        Tests whose search ran out of budget.
     descent_seconds
         CPU time of the descents, wherever and whenever they ran.
     cpu_seconds, wall_seconds
@@ -179,17 +111,10 @@ class MiningStats:
 
     tasks: int = 0
     tests: int = 0
-    searches: int = 0
     unknown: int = 0
-    unresolved: int = 0
     descent_seconds: float = 0.0
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
-
-    @property
-    def unknown_share(self) -> float:
-        """Share of the questions that stayed unknown."""
-        return self.unknown / max(1, self.tests)
 
 
 @dataclass(frozen=True)
@@ -236,14 +161,7 @@ class SetInfo:
     ) -> SetInfo:
         """Describe a dataset and how programs were found in it.
 
-        Parameters
-        ----------
-        dataset
-            The graphs.
-        labels, codes
-            The distinct labels in order, and the number of each graph's label; none of either without labels.
-        settings, n_targets, complete
-            As in the attributes.
+        `labels` are the distinct labels in order, `codes` the number of each graph's label, None without any.
         """
         counts = [] if codes is None else np.bincount(codes, minlength=len(labels)).tolist()
         return cls(
@@ -271,6 +189,8 @@ class ProgramSet(Sequence[MinedProgram]):
     ----------
     items
         The programs.
+    supports
+        Graphs × programs: 1 where a program matches a graph of the dataset.
     info
         What they were mined from and how.
     stats
@@ -282,13 +202,15 @@ class ProgramSet(Sequence[MinedProgram]):
     def __init__(
         self,
         items: Iterable[MinedProgram],
+        supports: csc_array,
         info: SetInfo,
         stats: MiningStats | None = None,
         stopped_by: str | None = None,
     ) -> None:
         if n_structure_features(info.schema):  # so that programs can be matched with graphs that lack them
-            items = [item.replace(program=item.program.with_schema(info.schema)) for item in items]
+            items = [replace(item, program=item.program.with_schema(info.schema)) for item in items]
         self._items = tuple(items)
+        self.supports = supports
         self.info = info
         self.stats = stats or MiningStats()
         self.stopped_by = stopped_by
@@ -303,19 +225,15 @@ class ProgramSet(Sequence[MinedProgram]):
     @overload
     def __getitem__(self, key: slice) -> ProgramSet: ...
     def __getitem__(self, key: int | slice) -> MinedProgram | ProgramSet:
-        if isinstance(key, slice):
-            return self._with(self._items[key])
-        return self._items[key]
+        return self.take(np.arange(len(self))[key]) if isinstance(key, slice) else self._items[key]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ProgramSet):
             return NotImplemented
-        return self._items == other._items and self.info == other.info
+        same = self._items == other._items and self.info == other.info
+        return same and (self.supports != other.supports).nnz == 0
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _with(self, items: Iterable[MinedProgram]) -> ProgramSet:
-        return ProgramSet(items, self.info, self.stats, self.stopped_by)
 
     # --- columns ------------------------------------------------------------------------------------------
 
@@ -335,22 +253,9 @@ class ProgramSet(Sequence[MinedProgram]):
         return np.array([item.score for item in self._items], dtype=np.float64)
 
     @property
-    def supports(self) -> BoolArray:
-        """Which graphs (rows) which programs (columns) match."""
-        table = np.zeros((self.info.n_graphs, len(self._items)), dtype=bool)
-        for column, item in enumerate(self._items):
-            table[:, column] = item.support
-        return table
-
-    def sparse_supports(self) -> csr_array:
-        """Return `supports` as a sparse table of ones, which stores only matches."""
-        from scipy.sparse import csc_array
-
-        rows = [np.flatnonzero(item.support).astype(np.int32) for item in self._items]
-        start = np.cumsum([0, *map(len, rows)]).astype(np.int32)  # as scikit-learn expects
-        indices = np.concatenate([*rows, np.zeros(0, dtype=np.int32)])
-        shape = (self.info.n_graphs, len(rows))
-        return csc_array((np.ones(len(indices), dtype=np.float32), indices, start), shape=shape).tocsr()
+    def frequencies(self) -> FloatArray:
+        """The share of the graphs that each program matches."""
+        return np.asarray(np.diff(self.supports.indptr) / self.info.n_graphs)
 
     @property
     def complete(self) -> bool:
@@ -364,16 +269,11 @@ class ProgramSet(Sequence[MinedProgram]):
 
     # --- choosing -----------------------------------------------------------------------------------------
 
-    def for_target(self, row: int) -> list[MinedProgram]:
-        """Return the programs mined from a graph, by its row: one for each component."""
-        if not -self.info.n_graphs <= row < self.info.n_graphs:
-            raise IndexError(f"for_target: expected a row from 0 to {self.info.n_graphs - 1}, got {row}")
-        row %= self.info.n_graphs
-        return [item for item in self._items if row in item.targets]
-
-    def take(self, rows: npt.ArrayLike) -> ProgramSet:
+    def take(self, columns: npt.ArrayLike) -> ProgramSet:
         """Return the programs with the given indices, in the given order."""
-        return self._with(self._items[i] for i in np.asarray(rows, dtype=np.int64).tolist())
+        chosen = np.asarray(columns, dtype=np.int64)
+        items = [self._items[i] for i in chosen.tolist()]
+        return ProgramSet(items, self.supports[:, chosen], self.info, self.stats, self.stopped_by)
 
     def ranked(self) -> ProgramSet:
         """Return the programs from best to worst: by score, then by support, then in the order of targets.
@@ -386,8 +286,7 @@ class ProgramSet(Sequence[MinedProgram]):
             score = item.score if item.held_out_score is None else item.held_out_score
             return -score, -item.n_matched, i
 
-        order = sorted(range(len(self)), key=key)
-        return self._with(self._items[i] for i in order)
+        return self.take(sorted(range(len(self)), key=key))
 
     def top(self, k: float, per_label: bool = False) -> ProgramSet:
         """Return the k best programs, or all if there are fewer.
@@ -405,17 +304,17 @@ class ProgramSet(Sequence[MinedProgram]):
         if not per_label:
             return ranked[: _number_of(k, self.info.n_graphs)]
         left = {label: _number_of(k, count) for label, count in self.info.label_counts}
-        kept = []
-        for item in ranked:
+        chosen = []
+        for i, item in enumerate(ranked):
             if left.get(item.label, 0) > 0:
                 left[item.label] -= 1
-                kept.append(item)
-        return self._with(kept)
+                chosen.append(i)
+        return ranked.take(chosen)
 
     def filter(self, min_support: int = 1) -> ProgramSet:
         """Keep the programs that match at least this many training graphs."""
         least = whole("min_support", min_support, 0)
-        return self._with(item for item in self._items if item.n_matched >= least)
+        return self.take([i for i, item in enumerate(self._items) if item.n_matched >= least])
 
     # --- showing ------------------------------------------------------------------------------------------
 
@@ -429,19 +328,14 @@ class ProgramSet(Sequence[MinedProgram]):
         dataset
             The graphs that the programs were found in.
         """
-        from gdlnn.mining.examples import Examples
+        from gdlnn.mining.program_text import find_examples
 
         if self.info.n_graphs != len(dataset):
             raise MiningError(
                 f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
             )
-        examples = Examples(dataset.graphs)
-        items = []
-        for number, item in enumerate(self._items):
-            example = item.example or examples.find(item)
-            items.append(item if example is None else item.replace(example=example))
-            stage_done(number + 1, len(self._items))
-        return self._with(items)
+        items = find_examples(self, dataset.graphs)
+        return ProgramSet(items, self.supports, self.info, self.stats, self.stopped_by)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row per program: words, label, score, support, SMARTS, GDL."""
@@ -460,45 +354,40 @@ class ProgramSet(Sequence[MinedProgram]):
         return html_table(shown, repr(self).strip("<>"))
 
     def summary(self) -> str:
-        """Return a few lines: how many programs of which label from how many targets, and the best score."""
+        """Return a few lines: the number of programs of each label, and the best programs."""
         from gdlnn.mining.program_text import summary
 
         return summary(self)
 
-    def table(self, n: int = 20) -> Table:
-        """Return the n best programs as a table for rich to print."""
-        from gdlnn.mining.program_text import table
-
-        return table(self, n)
-
-    def describe(self, n: int = 20) -> str:
-        """Return the n best programs as the text of a table, with the names of the schema."""
-        from gdlnn.mining.program_text import describe
-
-        return describe(self, n)
-
     def __repr__(self) -> str:
         name = f" of {self.info.dataset!r}" if self.info.dataset else ""
         counts = Counter(self.labels)
-        told = [f"{counts[label]} for {label!r}" for label, _ in self.info.label_counts if counts[label]]
-        per_label = ", ".join([*told, *([f"{counts[None]} without a label"] if counts[None] else [])])
+        parts = [f"{counts[label]} for {label!r}" for label, _ in self.info.label_counts if counts[label]]
+        per_label = ", ".join([*parts, *([f"{counts[None]} without a label"] if counts[None] else [])])
         stopped = "" if self.complete else "; incomplete"
         return f"<ProgramSet{name}: {len(self)} programs ({per_label}){stopped}>"
 
     # --- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a readable ``.gdl`` file; it appears when it is complete."""
-        from gdlnn.mining.program_text import save
-
-        save(self, path)
+        """Write a readable ``.gdl`` file; it appears when it is complete. Equal sets give equal bytes."""
+        with atomic_write(Path(path)) as file:
+            file.write(self.to_text().encode())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> ProgramSet:
         """Read what `save` wrote."""
-        from gdlnn.mining.program_text import load
-
-        return load(path)
+        name = Path(path).name
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise MiningError(
+                f"{name}: expected GDL text in UTF-8, got other bytes at {error.start}"
+            ) from error
+        except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+            problem = getattr(error, "strerror", None) or error
+            raise MiningError(f"{name}: cannot be read: {problem}") from error
+        return ProgramSet.from_text(text, name)
 
     def to_text(self) -> str:
         """Return what `save` writes."""
@@ -524,3 +413,36 @@ def _number_of(k: float, n_graphs: int) -> int:
     if not 0 < k <= 1:
         raise MiningError(f"top: k: expected a fraction above 0 and at most 1, got {k}")
     return max(1, int(k * n_graphs + 1e-9))
+
+
+# --- supports ---------------------------------------------------------------------------------------------
+
+
+def support_matrix(rows: Sequence[npt.NDArray[np.integer[Any]]], n_graphs: int) -> csc_array:
+    """Return graphs × programs with ones in the given rows of each program, which are sorted."""
+    start = np.cumsum([0, *map(len, rows)])
+    indices = np.concatenate([*rows, np.zeros(0, dtype=np.int32)])
+    return csc_array((np.ones(len(indices), dtype=np.float32), indices, start), shape=(n_graphs, len(rows)))
+
+
+def matched_rows(supports: csc_array) -> list[npt.NDArray[np.int32]]:
+    """Return the rows of the graphs that each program matches."""
+    return list(np.split(supports.indices, supports.indptr[1:-1])[: supports.shape[1]])
+
+
+def support_keys(supports: csc_array) -> list[bytes]:
+    """Return a key for each program that is equal for programs that match the same graphs."""
+    return [rows.tobytes() for rows in matched_rows(supports)]
+
+
+def smallest_of_equals(programs: Sequence[Program], supports: csc_array) -> list[int]:
+    """Return the indices of the smallest programs per support, each in the place of the first with it."""
+
+    def size(i: int) -> tuple[int, int]:
+        return len(programs[i].nodes), len(programs[i].edges)
+
+    chosen: dict[bytes, int] = {}
+    for i, key in enumerate(support_keys(supports)):
+        if size(i) < size(chosen.setdefault(key, i)):
+            chosen[key] = i
+    return list(chosen.values())

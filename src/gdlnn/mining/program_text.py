@@ -1,4 +1,4 @@
-"""A ProgramSet as GDL text, as JSON, and as summaries and tables.
+"""A ProgramSet as GDL text, as JSON, and as summaries, tables and molecules to draw programs on.
 
 The first line of a text is a comment with the set's own data as JSON, the second one the schema if there is
 one. Each program has a header with its label, score, support, targets and steps, and above it a comment that
@@ -8,67 +8,66 @@ describes it in words.
 from __future__ import annotations
 
 import json
+import re
+from array import array
 from collections import Counter
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, ProgramError, printable
+from gdlnn.errors import GDLSyntaxError, GraphError, MiningError, MissingExtraError, ProgramError, printable
+from gdlnn.gdl.atoms import is_chemical
 from gdlnn.gdl.printer import format_programs, vector_from_json, vector_to_json
 from gdlnn.gdl.program import NamedProgram, Program, checked_intervals
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
-from gdlnn.io import bounded_json
-from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.program_set import Example, IntArray, MinedProgram, ProgramSet, SetInfo
-from gdlnn.mining.supports import Support, format_rows
+from gdlnn.graphs.chem import chem, without_messages
+from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.io import bounded
+from gdlnn.mining.program_set import (
+    Example,
+    IntArray,
+    MinedProgram,
+    ProgramSet,
+    SetInfo,
+    matched_rows,
+    support_matrix,
+)
+from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rich.table import Table
+    import numpy.typing as npt
 
     from gdlnn.gdl.program import Intervals
+    from gdlnn.graphs import Graph
     from gdlnn.io.frames import Columns
 
-Kind = TypeVar("Kind")
+    Molecule = tuple[str, list[int]]
+    """A molecule as SMILES, and the nodes of its graph in the order of the atoms there."""
+
 FIRST_LINE = "// gdlnn programs "
 SCHEMA_LINE = "// schema "
 FORMAT = 1
-MAX_SUPPORTS = 64 << 30
-"""Maximum size of the supports of a set, in bytes: one per program and graph."""
-MAX_GRAPHS = 1_000_000_000
-"""Maximum number of graphs that a file may declare."""
-MAX_FEATURES = 100_000
-"""Maximum number of features of a node or an edge that a file may declare."""
+MAX_MATCHES = 1 << 28
+"""Maximum number of matches in a file, over all programs and graphs: a range takes few bytes of text."""
+MAXIMA = {
+    "n_graphs": 1_000_000_000,
+    "n_targets": 1_000_000_000,
+    "n_node_features": 100_000,
+    "n_edge_features": 100_000,
+}
+"""Maximum numbers that a file may declare."""
 WORDS = 240
-"""Maximum length of the description above a program in a file, in characters."""
-CELL_WORDS = 300
-"""Maximum length of a program in a table, in characters."""
-WIDTH = 120
-"""Width of a table, in characters."""
-
-
-def save(programs: ProgramSet, path: str | os.PathLike[str]) -> None:
-    """Write a set; the file appears once it is complete. Equal sets give equal bytes."""
-    text = to_text(programs)
-    with atomic_write(Path(path)) as file:
-        file.write(text.encode())
-
-
-def load(path: str | os.PathLike[str]) -> ProgramSet:
-    """Read what `save` wrote."""
-    name = Path(path).name
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise MiningError(f"{name}: expected GDL text in UTF-8, got other bytes at {error.start}") from error
-    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
-        raise MiningError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    return from_text(text, name)
+"""Maximum length of the description of a program in a file or a summary, in characters."""
+N_BEST = 5
+"""How many of the best programs a summary lists."""
+_TRIED = 20  # the smallest of this many matched molecules becomes the example
+_RUN = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?(,|\Z)", re.ASCII)
 
 
 def to_text(programs: ProgramSet) -> str:
@@ -77,13 +76,12 @@ def to_text(programs: ProgramSet) -> str:
     lines = [FIRST_LINE + json.dumps(_info_json(info), ensure_ascii=False)]
     if info.schema is not None:
         lines.append(SCHEMA_LINE + json.dumps(info.schema.to_json(), ensure_ascii=False))
-    for number, item in enumerate(programs):
+    for number, (program, metadata) in enumerate(zip(programs.programs, _metadata(programs), strict=True)):
         lines.append("")
         if info.schema is not None:
-            sentence = item.program.describe(info.schema, directed=info.directed)
+            sentence = program.describe(info.schema, directed=info.directed)
             lines.append(f"// {shortened(' '.join(sentence.split()), WORDS)}")
-        named = NamedProgram(item.program, f"p{number + 1}", _metadata(item))
-        lines.append(format_programs([named]).rstrip("\n"))
+        lines.append(format_programs([NamedProgram(program, f"p{number + 1}", metadata)]).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
 
@@ -100,13 +98,13 @@ def to_json(programs: ProgramSet) -> dict[str, Any]:
 
     listed = [
         {
-            **_metadata(item),
-            "variables": list(item.program.variables),
-            "nodes": [number(node.intervals) for node in item.program.nodes],
-            "ends": item.program.ends.ravel().tolist(),
-            "edges": [number(edge.intervals) for edge in item.program.edges],
+            **metadata,
+            "variables": list(program.variables),
+            "nodes": [number(node.intervals) for node in program.nodes],
+            "ends": program.ends.ravel().tolist(),
+            "edges": [number(edge.intervals) for edge in program.edges],
         }
-        for item in programs
+        for program, metadata in zip(programs.programs, _metadata(programs), strict=True)
     ]
     return {
         "info": _info_json(programs.info),
@@ -116,21 +114,19 @@ def to_json(programs: ProgramSet) -> dict[str, Any]:
     }
 
 
-def _metadata(item: MinedProgram) -> dict[str, Any]:
-    """Return all but the program itself."""
-    metadata: dict[str, Any] = {
-        **({} if item.label is None else {"label": item.label, "score": item.score}),
-        "support": format_rows(np.flatnonzero(item.support)),
-        "targets": item.targets.tolist() if item.label is not None else format_rows(item.targets),
-        "steps": item.steps,
-    }
-    if not item.complete:
-        metadata["complete"] = False
-    if item.held_out_score is not None:
-        metadata["held_out_score"] = item.held_out_score
-    if item.example is not None:
-        metadata |= {"example": item.example.smiles, "atoms": list(item.example.atoms)}
-    return metadata
+def _metadata(programs: ProgramSet) -> Iterator[dict[str, Any]]:
+    """Yield all but the program itself, for each program."""
+    for item, rows in zip(programs, matched_rows(programs.supports), strict=True):
+        labelled = item.label is not None
+        yield {
+            **({"label": item.label, "score": item.score} if labelled else {}),
+            "support": format_rows(rows),
+            "targets": item.targets.tolist() if labelled else format_rows(item.targets),
+            "steps": item.steps,
+            **({} if item.complete else {"complete": False}),
+            **({} if item.held_out_score is None else {"held_out_score": item.held_out_score}),
+            **({"example": item.example.smiles, "atoms": list(item.example.atoms)} if item.example else {}),
+        }
 
 
 def _info_json(info: SetInfo) -> dict[str, Any]:
@@ -163,8 +159,8 @@ def from_text(text: str, where: str) -> ProgramSet:
     with _readable(where):
         schema = None
         if rest.startswith(SCHEMA_LINE):
-            schema = bounded_json.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE))
-        info = _read_info(bounded_json.loads(first.removeprefix(FIRST_LINE)), schema, f"{where}, line 1")
+            schema = bounded.loads(rest.partition("\n")[0].removeprefix(SCHEMA_LINE))
+        info = _read_info(bounded.loads(first.removeprefix(FIRST_LINE)), schema, f"{where}, line 1")
     try:
         programs = parse_programs(text)
     except GDLSyntaxError as error:
@@ -204,50 +200,33 @@ def _readable(where: str) -> Iterator[None]:
         raise MiningError(f"{where}: expected {what} as JSON, got {kind}: {error}") from error
 
 
+def _entry(data: Mapping[str, Any], key: str, where: str, *kinds: type) -> Any:
+    """Return an entry, which must have exactly one of these types: a bool is not a number."""
+    value = data.get(key)
+    if type(value) not in kinds:
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise MiningError(f"{where}: {key}: expected {expected}, got {value!r:.60}")
+    return value
+
+
 def _read_info(data: Any, schema: Any, where: str) -> SetInfo:
     if data["format"] != FORMAT:
         raise MiningError(f"{where}: expected format {FORMAT}, got {data['format']!r:.60}")
-    n_graphs = _count(data, "n_graphs", MAX_GRAPHS)
+    counts: dict[str, int] = {name: _entry(data, name, where, int) for name in MAXIMA}
+    for name, most in MAXIMA.items():
+        if not 0 <= counts[name] <= most:
+            raise MiningError(f"{where}: {name}: expected at most {most:,}, got {counts[name]!r:.60}")
     return SetInfo(
-        n_graphs=n_graphs,
-        label_counts=_label_counts(data["labels"], n_graphs),
-        directed=_kind(data, "directed", bool),
-        n_node_features=_count(data, "n_node_features", MAX_FEATURES),
-        n_edge_features=_count(data, "n_edge_features", MAX_FEATURES),
-        settings=_kind(data, "settings", dict),
-        n_targets=_count(data, "n_targets", MAX_GRAPHS),
-        dataset=_kind(data, "dataset", str),
-        fingerprint=_kind(data, "fingerprint", str),
-        version=_kind(data, "gdlnn", str),
-        complete=_kind(data, "complete", bool),
+        **counts,
+        label_counts=_label_counts(data["labels"], counts["n_graphs"]),
+        directed=_entry(data, "directed", where, bool),
+        settings=_entry(data, "settings", where, dict),
+        dataset=_entry(data, "dataset", where, str),
+        fingerprint=_entry(data, "fingerprint", where, str),
+        version=_entry(data, "gdlnn", where, str),
+        complete=_entry(data, "complete", where, bool),
         schema=None if schema is None else Schema.from_json(schema),
     )
-
-
-def _read_items(programs: list[NamedProgram], info: SetInfo, where: str) -> ProgramSet:
-    if len(programs) * max(info.n_graphs, 1) > MAX_SUPPORTS:
-        raise MiningError(
-            f"{where}: expected at most {MAX_SUPPORTS:,} bytes of supports, "
-            f"got {len(programs):,} programs over {info.n_graphs:,} graphs"
-        )
-    labels = frozenset(label for label, _ in info.label_counts)
-    items = [_read_item(item, info, labels, f"{where}: program {item.name!r:.60}") for item in programs]
-    return ProgramSet(items, info)
-
-
-def _kind(data: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
-    """Return an entry, which must have exactly this type: a bool is not a number."""
-    value = data[key]
-    if type(value) is not kind:
-        raise TypeError(f"{key}: expected {kind.__name__}, got {value!r:.60}")
-    return value
-
-
-def _count(data: Mapping[str, Any], key: str, most: int) -> int:
-    value = _kind(data, key, int)
-    if not 0 <= value <= most:
-        raise ValueError(f"{key}: expected at most {most:,}, got {value!r:.60}")
-    return value
 
 
 def _label_counts(pairs: Any, n_graphs: int) -> tuple[tuple[Any, int], ...]:
@@ -260,64 +239,104 @@ def _label_counts(pairs: Any, n_graphs: int) -> tuple[tuple[Any, int], ...]:
     return tuple(counts.items())
 
 
-def _read_item(item: NamedProgram, info: SetInfo, labels: frozenset[Any], where: str) -> MinedProgram:
-    metadata = item.metadata
+def _read_items(programs: list[NamedProgram], info: SetInfo, where: str) -> ProgramSet:
+    labels = frozenset(label for label, _ in info.label_counts)
+    items, supports, left = [], [], MAX_MATCHES
+    for named in programs:
+        place = f"{where}: program {named.name!r:.60}"
+        rows = _read_rows(named.metadata, "support", info.n_graphs, left, place)
+        item = _read_item(named, len(rows), info, labels, left - len(rows), place)
+        left -= len(rows) + len(item.targets)
+        items.append(item)
+        supports.append(rows)
+    return ProgramSet(items, support_matrix(supports, info.n_graphs), info)
+
+
+def _read_item(
+    named: NamedProgram, n_matched: int, info: SetInfo, labels: frozenset[Any], left: int, where: str
+) -> MinedProgram:
+    metadata = {"complete": True, **named.metadata}
     label, score = None, 0.0
     if "label" in metadata or "score" in metadata:  # programs found without labels have neither
-        label = _entry(metadata, "label", (str, int, float, bool), where)
-        score = float(_entry(metadata, "score", (float, int), where))
-    if label is not None and label not in labels:
-        known = [pair[0] for pair in info.label_counts]
-        raise MiningError(f"{where}: label: expected one of {known!r:.300}, got {label!r:.60}")
-    targets = _entry(metadata, "targets", (list,) if label is not None else (str,), where)
-    if isinstance(targets, str):  # rows of many graphs, in the short form of supports
-        rows: IntArray | Support = _support(targets, info.n_graphs, f"{where}: targets")
+        label = _entry(metadata, "label", where, str, int, float, bool)
+        score = float(_entry(metadata, "score", where, float, int))
+        if label not in labels:
+            known = [pair[0] for pair in info.label_counts]
+            raise MiningError(f"{where}: label: expected one of {known!r:.300}, got {label!r:.60}")
+        targets = _entry(metadata, "targets", where, list)
+        if not targets or not all(type(row) is int and 0 <= row < info.n_graphs for row in targets):
+            raise MiningError(f"{where}: targets: expected rows from 0 to {info.n_graphs - 1}")
     else:
-        rows = _target_rows(targets, info.n_graphs, where)
-    support = _support(_entry(metadata, "support", (str,), where), info.n_graphs, f"{where}: support")
+        targets = _read_rows(metadata, "targets", info.n_graphs, left, where)
     try:
-        item.program.check_widths(info.n_node_features, info.n_edge_features)
+        named.program.check_widths(info.n_node_features, info.n_edge_features)
     except ProgramError as error:
         raise MiningError(f"{where}: {error}") from error
-    steps = int(_entry(metadata, "steps", (int,), where))
-    complete = _entry({"complete": True, **metadata}, "complete", (bool,), where)
-    outside = metadata.get("held_out_score")
-    if outside is not None:
-        outside = float(_entry(metadata, "held_out_score", (float, int), where))
-    example = _read_example(metadata, len(item.program.nodes), where)
-    return MinedProgram(item.program, label, score, support, rows, steps, complete, outside, example)
-
-
-def _target_rows(targets: list[Any], n_graphs: int, where: str) -> IntArray:
-    inside = all(type(row) is int and 0 <= row < n_graphs for row in targets)
-    if not targets or not inside:
-        raise MiningError(f"{where}: targets: expected rows from 0 to {n_graphs - 1}")
-    return np.array(targets, dtype=np.int64)
+    held_out = metadata.get("held_out_score")
+    return MinedProgram(
+        named.program,
+        label,
+        score,
+        n_matched,
+        np.array(targets, dtype=np.int64),
+        _entry(metadata, "steps", where, int),
+        _entry(metadata, "complete", where, bool),
+        None if held_out is None else float(_entry(metadata, "held_out_score", where, float, int)),
+        _read_example(metadata, len(named.program.nodes), where),
+    )
 
 
 def _read_example(metadata: Mapping[str, Any], n_nodes: int, where: str) -> Example | None:
     if "example" not in metadata:
         return None
-    smiles = _entry(metadata, "example", (str,), where)
-    atoms = _entry(metadata, "atoms", (list,), where)
+    smiles, atoms = _entry(metadata, "example", where, str), _entry(metadata, "atoms", where, list)
     if len(atoms) != n_nodes or not all(type(v) is int and v >= 0 for v in atoms):
         raise MiningError(f"{where}: atoms: expected {n_nodes} numbers, one for each variable")
     return Example(smiles, tuple(atoms))
 
 
-def _support(text: str, n_graphs: int, where: str) -> Support:
+# --- row numbers ------------------------------------------------------------------------------------------
+
+
+def format_rows(rows: npt.NDArray[np.integer[Any]]) -> str:
+    """Write sorted row numbers with runs as ranges: ``0-5,7``."""
+    runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else []
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def parse_rows(text: str, n_rows: int, most: int = MAX_MATCHES) -> IntArray:
+    """Read what `format_rows` wrote.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a list of increasing rows below `n_rows`, or lists more than `most` rows.
+    """
+    ends = array("q")
+    at, least = 0, 0
+    while at < len(text):
+        run = _RUN.match(text, at)
+        first, last = (int(run[1]), int(run[2] or run[1])) if run else (-1, -1)
+        if run is None or not least <= first <= last < n_rows:
+            got = (run[0] if run else text[at : at + 40]).rstrip(",")
+            order = "increasing " if run is not None and last < n_rows else ""
+            raise ValueError(f"expected {order}rows from 0 to {n_rows - 1}, got {got!r}")
+        ends.extend((first, last))
+        least, at = last + 1, run.end()
+    if text.endswith(","):
+        raise ValueError(f"expected rows from 0 to {n_rows - 1}, got a comma at the end")
+    firsts, lengths = np.array(ends[::2]), np.array(ends[1::2]) - np.array(ends[::2]) + 1
+    total = int(lengths.sum())
+    if total > most:
+        raise ValueError(f"expected at most {MAX_MATCHES:,} rows over all programs, got more")
+    return np.repeat(firsts - np.cumsum(lengths) + lengths, lengths) + np.arange(total)
+
+
+def _read_rows(metadata: Mapping[str, Any], key: str, n_rows: int, most: int, where: str) -> IntArray:
     try:
-        return Support.parse(text, n_graphs)
+        return parse_rows(_entry(metadata, key, where, str), n_rows, most)
     except ValueError as error:
-        raise MiningError(f"{where}: {error}") from error
-
-
-def _entry(metadata: Mapping[str, Any], key: str, kinds: tuple[type, ...], where: str) -> Any:
-    value = metadata.get(key)
-    if not isinstance(value, kinds):
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise MiningError(f"{where}: {key}: expected {expected}, got {value!r}")
-    return value
+        raise MiningError(f"{where}: {key}: {error}") from error
 
 
 # --- for people -------------------------------------------------------------------------------------------
@@ -351,11 +370,20 @@ def summary(programs: ProgramSet) -> str:
         kind = "connected" if settings.get("connected", True) else "connected or not"
         lines.append(f"  ε = {settings.get('epsilon', 0):g}, {settings.get('strategy', '')}, {kind}")
     if stats.tasks:
+        unknown = stats.unknown / max(1, stats.tests)
         lines.append(
-            f"  {stats.tasks} descents, {stats.tests} tests, {stats.unknown_share:.2%} unknown, "
+            f"  {stats.tasks} descents, {stats.tests} tests, {unknown:.2%} unknown, "
             f"{stats.descent_seconds:.1f} s of descents, {stats.wall_seconds:.1f} s in all"
         )
-    return "\n".join(lines)
+    for rank, item in enumerate(programs.ranked()[:N_BEST], start=1):
+        score = "" if item.label is None else f"{schema.class_name(item.label)}, score {item.score:.4f}, "
+        if item.held_out_score is not None:
+            score += f"held out {item.held_out_score:.4f}, "
+        words = "; ".join(str(item.program).splitlines())
+        if info.schema is not None:
+            words = shortened(item.program.describe(info.schema, directed=info.directed), WORDS)
+        lines.append(f"  {rank}. {score}{item.n_matched} graphs: {words}")
+    return printable("\n".join(lines))
 
 
 def columns(programs: ProgramSet) -> Columns:
@@ -381,47 +409,73 @@ def _smarts(program: Program, schema: Schema) -> str | None:
         return None
 
 
-def table(programs: ProgramSet, n: int) -> Table:
-    """Return the best programs as a table."""
-    from rich.table import Table
-    from rich.text import Text
-
-    schema = programs.info.schema
-    shown = programs.ranked()[:n]
-    result = Table(title=f"{len(shown)} best of {len(programs)} programs", title_justify="left")
-    held_out = any(item.held_out_score is not None for item in shown)
-    for name in ("rank", "score", *(["held out"] if held_out else []), "support", "targets"):
-        result.add_column(name, justify="right")
-    result.add_column("label")
-    result.add_column("program", ratio=1)
-    for rank, item in enumerate(shown, start=1):
-        result.add_row(
-            str(rank),
-            "" if item.label is None else f"{item.score:.4f}",
-            *([_shown(item.held_out_score)] if held_out else []),
-            str(item.n_matched),
-            str(len(item.targets)),
-            Text("" if item.label is None else printable((schema or Schema()).class_name(item.label))),
-            Text(printable(_line(item.program, schema, programs.info.directed))),  # brackets are not markup
-        )
-    return result
+# --- molecules to draw programs on ------------------------------------------------------------------------
 
 
-def _shown(score: float | None) -> str:
-    return "" if score is None else f"{score:.4f}"
+def find_examples(programs: ProgramSet, graphs: Sequence[Graph]) -> list[MinedProgram]:
+    """Return the programs, each with a molecule that it matches, if there are molecules and RDKit.
+
+    Parameters
+    ----------
+    programs
+        The programs.
+    graphs
+        The graphs they were found in.
+    """
+
+    @cache
+    def molecule(row: int) -> Molecule | None:
+        try:
+            return _as_smiles(graphs[row])
+        except (GraphError, MissingExtraError):  # another molecule may do
+            return None
+
+    items = []
+    for item, rows in zip(programs, matched_rows(programs.supports), strict=True):
+        example = item.example or _example(item.program, graphs, rows[:_TRIED].tolist(), molecule)
+        items.append(replace(item, example=example))
+        stage_done(len(items), len(programs))
+    return items
 
 
-def describe(programs: ProgramSet, n: int) -> str:
-    """Return the table as text."""
-    from rich.console import Console
+def _example(
+    program: Program, graphs: Sequence[Graph], rows: list[int], molecule: Callable[[int], Molecule | None]
+) -> Example | None:
+    """Return the smallest molecule of some rows that RDKit accepts."""
+    if not rows or not is_chemical(graphs[rows[0]].schema):
+        return None
+    for row in sorted(rows, key=lambda row: (graphs[row].n_nodes, row)):
+        written = molecule(row)
+        witness = program.find(graphs[row]) if written is not None else None
+        if written is not None and witness is not None:
+            smiles, order = written
+            return Example(smiles, tuple(order.index(witness[v]) for v in program.variables))
+    return None
 
-    console = Console(width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
-    with console.capture() as capture:
-        console.print(table(programs, n))
-    return capture.get()
+
+def _as_smiles(graph: Graph) -> Molecule:
+    """Write the molecule of a graph as SMILES and track its atoms."""
+    rd = chem("Drawing a molecule")
+    molecule = graph_molecule(graph)
+    if graph.schema is not None and all(feature.name != "charge" for feature in graph.schema.node):
+        _charge_nitro(molecule)
+    with without_messages("Drawing a molecule"):
+        try:
+            rd.SanitizeMol(molecule)
+        except (RuntimeError, ValueError) as error:
+            raise GraphError(f"RDKit cannot sanitise this molecule: {error}") from error
+    smiles = rd.MolToSmiles(molecule)
+    return str(smiles), list(molecule.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
 
 
-def _line(program: Program, schema: Schema | None, directed: bool) -> str:
-    if schema is None:
-        return "; ".join(str(program).splitlines())
-    return shortened(program.describe(schema, directed=directed), CELL_WORDS)
+def _charge_nitro(molecule: Any) -> None:
+    """Put charges on nitro groups of graphs without charges, where nitrogen has four bonds."""
+    for atom in molecule.GetAtoms():
+        if atom.GetSymbol() != "N" or sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()) != 4:
+            continue
+        atom.SetFormalCharge(1)
+        for bond in atom.GetBonds():
+            other = bond.GetOtherAtom(atom)
+            if other.GetSymbol() == "O" and other.GetDegree() == 1 and bond.GetBondTypeAsDouble() == 1:
+                other.SetFormalCharge(-1)
+                break

@@ -1,4 +1,4 @@
-"""Settings: the parameters of a mining call, checked once."""
+"""Settings: the parameters of a mining call, checked once; and the features that it ignores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import MiningError
-from gdlnn.graphs import GraphDataset
+from gdlnn.gdl.program import ANY, EdgeDescription, Intervals, NodeDescription, Program
+from gdlnn.graphs import Graph, GraphDataset
 
 Strategy = Literal["greedy", "sequential"]
 Nominal = Literal["value", "interval"]
@@ -40,37 +41,17 @@ class Settings:
     seed: int = 0
     nominal: Nominal = "value"
 
+    def __post_init__(self) -> None:
+        for name, choices in (("strategy", get_args(Strategy)), ("nominal", get_args(Nominal))):
+            if getattr(self, name) not in choices:
+                raise wrong(name, f"one of {', '.join(choices)}", getattr(self, name))
+
     def to_json(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; ``nominal`` is left out if it is that of the paper."""
         values = asdict(self)
         if self.nominal == "interval":
             del values["nominal"]
         return values
-
-
-def checked_settings(
-    n_graphs: int,
-    *,
-    epsilon: float | str,
-    strategy: Strategy,
-    connected: bool,
-    nominal: Nominal,
-    step_budget: int,
-    seed: int,
-) -> Settings:
-    """Check the parameters of a call; an error names the parameter, what was expected and what was given."""
-    if strategy not in get_args(Strategy):
-        raise wrong("strategy", f"one of {', '.join(get_args(Strategy))}", strategy)
-    if nominal not in get_args(Nominal):
-        raise wrong("nominal", f"one of {', '.join(get_args(Nominal))}", nominal)
-    return Settings(
-        epsilon=resolved_epsilon(epsilon, n_graphs),
-        strategy=strategy,
-        connected=bool(connected),
-        step_budget=whole("step_budget", step_budget, 1),
-        seed=whole("seed", seed, 0),
-        nominal=nominal,
-    )
 
 
 def resolved_epsilon(epsilon: float | str, n_graphs: int) -> float:
@@ -95,11 +76,12 @@ def whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def non_negative(name: str, value: Any) -> float:
-    """Check a finite number that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise wrong(name, "a number of at least 0", value)
-    if not (math.isfinite(value) and value >= 0):
+def seconds(name: str, value: Any) -> float | None:
+    """Check a finite number that is not negative, or None."""
+    if value is None:
+        return None
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not (number and math.isfinite(value) and value >= 0):
         raise wrong(name, "a number of at least 0", value)
     return float(value)
 
@@ -114,7 +96,7 @@ def checked_jobs(n_jobs: Any) -> int | None:
 
 
 def checked_labels(dataset: GraphDataset) -> tuple[list[Any], npt.NDArray[np.int32]]:
-    """Return the distinct labels as plain values, in order, and the number of each graph's label."""
+    """Return the distinct labels as Python values, in order, and the number of each graph's label."""
     if not isinstance(dataset, GraphDataset):
         raise wrong("dataset", "a GraphDataset", dataset)
     if not len(dataset):
@@ -128,16 +110,83 @@ def checked_labels(dataset: GraphDataset) -> tuple[list[Any], npt.NDArray[np.int
         labels, codes = np.unique(dataset.y, return_inverse=True)
     except TypeError as error:
         raise MiningError(f"mine: dataset: expected labels of one type, got {error}") from None
-    plain = labels.tolist()
-    for label in plain:
+    for label in labels.tolist():
         if not isinstance(label, str | int | float):
             raise wrong("dataset", "labels that are numbers or strings", label)
-    return plain, codes.astype(np.int32)
+    return labels.tolist(), codes.astype(np.int32)
 
 
 def wrong(name: str, expected: str, got: object) -> MiningError:
     """Return the error for a parameter of `mine`."""
-    shown = repr(got)
-    return MiningError(
-        f"mine: {name}: expected {expected}, got {shown if len(shown) < 80 else shown[:80] + '…'}"
+    return MiningError(f"mine: {name}: expected {expected}, got {got!r:.80}")
+
+
+# --- features to ignore -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HiddenFeatures:
+    """The columns of the hidden features."""
+
+    nodes: tuple[int, ...] = ()
+    edges: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes or self.edges)
+
+    def hide(self, dataset: GraphDataset) -> GraphDataset:
+        """Return the dataset with zeros in these columns: a constant carries no information."""
+        if not self:
+            return dataset
+        graphs = [
+            Graph(
+                _zeroed(graph.node_features, self.nodes),
+                graph.edges,
+                _zeroed(graph.edge_features, self.edges),
+                directed=graph.directed,
+                schema=graph.schema,
+                name=graph.name,
+            )
+            for graph in dataset.graphs
+        ]
+        return GraphDataset(graphs, dataset.y, dataset.schema, dataset.name)
+
+    def open(self, program: Program, directed: bool) -> Program:
+        """Return a program mined with hidden features as one over the full data, with the same matches."""
+        nodes = [NodeDescription(n.variable, _open(n.intervals, self.nodes)) for n in program.nodes]
+        edges = [EdgeDescription(e.source, e.target, _open(e.intervals, self.edges)) for e in program.edges]
+        return Program(nodes, edges).canonical(directed)
+
+
+def find_hidden(dataset: GraphDataset, names: Sequence[str]) -> HiddenFeatures:
+    """Find features of nodes and of edges by their names in the schema.
+
+    Raises
+    ------
+    MiningError
+        If there is no schema, or no feature of that name.
+    """
+    listed: tuple[Any, ...] = (names,) if isinstance(names, str) else tuple(names)
+    if not listed:
+        return HiddenFeatures()
+    schema = dataset.schema
+    if schema is None:
+        raise MiningError("ignore: needs a dataset with a schema that names the features")
+    known = [feature.name for feature in (*schema.node, *schema.edge)]
+    for name in listed:
+        if name not in known:
+            raise MiningError(f"ignore: expected features out of {', '.join(known)}, got {name!r}")
+    return HiddenFeatures(
+        tuple(i for i, feature in enumerate(schema.node) if feature.name in listed),
+        tuple(i for i, feature in enumerate(schema.edge) if feature.name in listed),
     )
+
+
+def _zeroed(table: npt.NDArray[np.float64], columns: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    changed = np.array(table)
+    changed[:, list(columns)] = 0.0
+    return changed
+
+
+def _open(intervals: Intervals | None, columns: tuple[int, ...]) -> Intervals | None:
+    return intervals and tuple(ANY if i in columns else interval for i, interval in enumerate(intervals))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-from gdlnn.model.conversion import Conversion
-from gdlnn.model.inputs import as_labelled
+from gdlnn.model.inputs import Conversion, as_labeled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +53,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):
         from sklearn.metrics import accuracy_score
 
         convert = Conversion.of_model(self) if hasattr(self, "programs_") else None
-        data = as_labelled(X, y, "score", convert)
+        data = as_labeled(X, y, "score", convert)
         return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -87,7 +86,7 @@ class GraphClassifier(GraphEstimator):
 
     def seen(self, X: GraphsLike) -> list[bool | None]:
         """Return which graphs were in the training or validation set; None if unknown."""
-        return self.represent(X).seen
+        return self.represent(X).in_training
 
     def domain(self, X: GraphsLike) -> list[DomainAnswer]:
         """Return whether each graph is like the training graphs: inside, edge or outside, and why."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,16 +29,15 @@ from gdlnn.model.calibration import (
     honest_columns,
     rule_for,
 )
-from gdlnn.model.conversion import Conversion
 from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead, class_weights, linear_head
 from gdlnn.model.inputs import (
     MIN_VALIDATION,
+    Conversion,
     GraphsLike,
-    SeenValues,
     Validation,
     as_graphs,
-    as_labelled,
+    as_labeled,
     as_weights,
     check_direction,
     check_schemas,
@@ -48,7 +47,7 @@ from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.pooling import any_quantity
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
-from gdlnn.model.seen import SeenGraphs
+from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
 from gdlnn.model.vocabulary import (
     Mined,
     Neighbourhoods,
@@ -74,15 +73,6 @@ _HEADS: dict[str, Callable[[], Any]] = {
     "scorecard": ScorecardHead,
 }
 logger = logging.getLogger(__name__)
-
-
-class _Task(NamedTuple):
-    """The training and validation graphs, the sources of programs, and whether features are pooled."""
-
-    train: GraphDataset
-    val: GraphDataset | None
-    sources: list[Source]
-    pooled: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -141,7 +131,7 @@ class GDLNNClassifier(GraphClassifier):
         Losses and accuracies of the head by epoch.
     schema_
         The names of features and classes, or None; structure features are among them.
-    seen_, domain_
+    training_graphs_, training_values_, domain_
         Records of the training graphs, used by `seen` and `domain`.
     reading_
         How the training molecules were converted to graphs, or None; `predict` reads SMILES the same way.
@@ -219,132 +209,90 @@ class GDLNNClassifier(GraphClassifier):
         sample_weight
             The weight of each graph when the head is trained; not used for finding programs.
         """
-        data = as_labelled(X, y)
+        data = as_labeled(X, y)
         weights = as_weights(sample_weight, len(data))
         if programs is not None and not isinstance(validation, GraphDataset | tuple | None):
             raise ModelError(
                 "fit: validation: no fraction can be held out: the given programs were mined from all graphs"
             )
         fraction = 0.0 if programs is not None else self.validation_fraction
-        task = self._prepared(data, validation, fraction)
-        if weights is not None:
-            weights = weights[np.isin(data.indices, task.train.indices)]
-        with stages(wanted=self.progress):
-            self._fit(task, programs, weights)
-        return self
-
-    def _prepared(self, data: GraphDataset, validation: Validation, fraction: float) -> _Task:
-        """Resolve the parameters that depend on the data, before anything is mined."""
         train, val = training_and_validation(data, validation, fraction, self.seed)
+        if weights is not None:
+            weights = weights[np.isin(data.indices, train.indices)]
         if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
             train, val = train.with_structure(), None if val is None else val.with_structure()
-        assert train.y is not None
-        self.classes_ = np.unique(train.y)
+        self.classes_ = np.unique(np.asarray(train.y))
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         self.head_ = self._make_head()
+        sources, pooled = make_sources(self._vocabulary(), train), self._pools(train)
+        with stages(wanted=self.progress):
+            self.programs_ = self._find_programs(train, sources, programs)
+            if not len(self.programs_) and not pooled:
+                raise ModelError("fit: expected at least one program, got none; lower min_support")
+            self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
+            table = self._table(train, sources)
+            self._fit_head(table, train, val, weights)
+            with stage("calibrating"):
+                self._calibrate(table, train, val, sources, weights)
+            self._record(train, val, sources)
+        return self
+
+    def _vocabulary(self) -> Vocabulary:
+        """Return where programs come from; for a scorecard by default those found without labels."""
         card = isinstance(self.head_, ScorecardHead)
-        pooled = self._pools(train) and not (card and self.pooled == "auto")
-        # By default a scorecard chooses among programs found without labels.
-        vocabulary = "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
-        return _Task(train, val, make_sources(vocabulary, train), pooled)
-
-    def _fit(
-        self,
-        task: _Task,
-        programs: ProgramSet | Sequence[ProgramSet] | None,
-        weights: FloatArray | None,
-    ) -> None:
-        train, val, sources, pooled = task
-        if programs is not None:
-            given = _given(programs, train)
-            self.programs_ = sources[0].columns(given) if len(sources) == 1 else union(given)
-        else:
-            run = self._run_options()
-            self.programs_ = union([source.columns(source.find(train, run)) for source in sources])
-        if not len(self.programs_) and not pooled:
-            raise ModelError("fit: expected at least one program, got none; lower min_support")
-        self.schema_, self.reading_ = train.schema, train.reading
-        self.provenance_: dict[str, Any] = dict(train.provenance)
-        self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
-        self.seen_values_ = SeenValues.of(train)
-        self.metrics_: dict[str, Any] = {}
-        self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
-        self._fit_head(train, val, sources, weights)
-        if train.reading is not None:  # so that pictures show programs as parts of molecules
-            with stage("finding examples"):
-                self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
-        with stage("recording the training graphs"):
-            self.seen_ = SeenGraphs.of(train, val)
-            self.domain_ = Domain.of(train, self.programs_, self.seen_values_)
-        self.choice_ = {**_chosen(sources, self.programs_), **self._choice(val)}
-        logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
-
-    def _run_options(self) -> RunOptions:
-        return RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
+        return "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
 
     def _pools(self, train: GraphDataset) -> bool:
         if self.pooled not in (True, False, "auto"):
             raise ModelError(f"pooled: expected True, False or auto, got {self.pooled!r}")
-        return any_quantity(train) if self.pooled == "auto" else bool(self.pooled)
+        if self.pooled == "auto":
+            return any_quantity(train) and not isinstance(self.head_, ScorecardHead)
+        return bool(self.pooled)
 
-    def _choice(self, val: GraphDataset | None) -> dict[str, Any]:
-        """Return the choices made while fitting, in words."""
-        if not isinstance(self.head_, MLPHead):
-            training = type(self.head_).__name__
-        elif val is not None and self.head_.stops_early(len(val)):
-            training = f"early stopping on {len(val)} graphs"
-        else:
-            training = f"{self.head_.epochs} epochs"
-            if val is not None:
-                training += f", since {len(val)} validation graphs are too few"
-        found = {"pooled": self.layer_.pooled, "training": training}
-        if not self.calibration_.is_identity:
-            found["calibration"] = f"log odds × {self.calibration_.scale:.2f}"
-        if self.decision_ is not None:
-            rare = (self.schema_ or Schema()).class_name(self.classes_.tolist()[self.decision_.code])
-            found["decision"] = f"{rare} from {self.decision_.threshold:.0%} on, by {self.decision_.rule}"
-        return found
-
-    def _fit_head(
+    def _find_programs(
         self,
         train: GraphDataset,
-        val: GraphDataset | None,
         sources: Sequence[Source],
-        weights: FloatArray | None,
+        programs: ProgramSet | Sequence[ProgramSet] | None,
+    ) -> ProgramSet:
+        if programs is None:
+            run = RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
+            return union([source.columns(source.find(train, run)) for source in sources])
+        given = [programs] if isinstance(programs, ProgramSet) else list(programs)
+        for one in given:
+            if one.info.n_graphs != len(train):
+                raise ModelError(
+                    f"fit: programs: expected programs mined from these {len(train)} graphs, "
+                    f"got some mined from {one.info.n_graphs}"
+                )
+        return sources[0].columns(given) if len(sources) == 1 else union(given)
+
+    def _table(self, train: GraphDataset, sources: Sequence[Source]) -> Any:
+        """Return the features of the training graphs; which of them each program matches is known already."""
+        if self.activation != "exists" or not len(self.programs_):
+            return self.layer_.transform(train)
+        if self.layer_.pooled_ is None and any(isinstance(source, Neighbourhoods) for source in sources):
+            return self.programs_.supports.tocsr()  # of thousands of columns few are not zero
+        return self.layer_.with_pooled(train.graphs, self.programs_.supports.toarray().astype(np.float64))
+
+    def _fit_head(
+        self, table: Any, train: GraphDataset, val: GraphDataset | None, weights: FloatArray | None
     ) -> None:
-        assert train.y is not None
-        sparse = any(isinstance(source, Neighbourhoods) for source in sources)
-        if self.activation == "exists" and len(self.programs_):
-            # Which training graphs each program matches is known already.
-            table: Any
-            if self.layer_.pooled_ is None and sparse:
-                table = self.programs_.sparse_supports()  # of thousands of columns few are not zero
-            else:
-                table = self.layer_.with_pooled(train.graphs, self.programs_.supports.astype(np.float64))
-        else:
-            table = self.layer_.transform(train)
-        codes = self._codes(train.y)
+        fitting: dict[str, Any] = self._weighting(weights)
         if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
-            assert val.y is not None
             with stage("matching the validation set"):
                 held_out = self.layer_.transform(val)
             held_out = csr_array(held_out) if issparse(table) else held_out
-            fitting: dict[str, Any] = {"validation": (held_out, self._codes(val.y)), "row_weights": weights}
-        else:
-            fitting = {} if weights is None else self._weighting(weights)
+            fitting["validation"] = (held_out, self._codes(val))
         with stage("training the head"):
-            self.head_.fit(table, codes, **fitting)
-        with stage("calibrating"):
-            self._calibrate(table, codes, train, val, sources, weights)
-        if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
-            self.programs_ = self.programs_.take(self.head_.keep_selected())
-            layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)
-            self.layer_ = layer.fit(train)
+            self.head_.fit(table, self._codes(train), **fitting)
         self.history_ = getattr(self.head_, "history_", [])
 
-    def _weighting(self, weights: FloatArray) -> dict[str, FloatArray]:
+    def _weighting(self, weights: FloatArray | None) -> dict[str, Any]:
         """Return the weights of rows as the head takes them."""
+        if weights is None:
+            return {}
         if isinstance(self.head_, MLPHead):
             return {"row_weights": weights}
         if not has_fit_parameter(self.head_, "sample_weight"):
@@ -355,66 +303,99 @@ class GDLNNClassifier(GraphClassifier):
     def _calibrate(
         self,
         table: Any,
-        codes: npt.NDArray[np.int64],
         train: GraphDataset,
         val: GraphDataset | None,
         sources: Sequence[Source],
-        row_weights: FloatArray | None,
+        weights: FloatArray | None,
     ) -> None:
         """Fit the calibration, and choose the threshold, on graphs that the head was not trained on."""
         self.calibration_, self.decision_ = Calibration(), None
+        codes = self._codes(train)
         counts = np.bincount(codes, minlength=len(self.classes_))
         rule = rule_for(checked_rule(self.decide), (counts / counts.sum()).tolist())
         changes = self.calibrate and isinstance(self.head_, MLPHead)
         cuts = len(counts) == 2 and rule != 0.5
         if not (changes or cuts) or not hasattr(self.head_, "predict_proba"):
             return
-        found = self._held_out(table, codes, train, val, sources, row_weights)
-        if found is None:
-            return
-        said, truth, of_rows = found
-        if changes:
-            weights = class_weights(self.head_, codes)
-            shift = weights is not None or counts.min() < RARE * counts.sum()
-            self.calibration_ = Calibration.fit(said, truth, weights, shift=shift, row_weights=of_rows)
-            said = self.calibration_.apply(said)
-        self.decision_ = choose_threshold(rule, said, truth, counts.tolist())
-
-    def _held_out(
-        self,
-        table: Any,
-        codes: npt.NDArray[np.int64],
-        train: GraphDataset,
-        val: GraphDataset | None,
-        sources: Sequence[Source],
-        row_weights: FloatArray | None,
-    ) -> tuple[FloatArray, npt.NDArray[np.int64], FloatArray | None] | None:
-        """Return probabilities of graphs that their head has not seen, their classes and their weights."""
         if val is not None and len(val) >= MIN_VALIDATION:
-            assert val.y is not None
-            truth = self._codes(val.y)
-            said = np.asarray(self.head_.predict_proba(self.layer_.transform(val)), dtype=np.float64)
-            return said[truth >= 0], truth[truth >= 0], None
+            truth, weights = self._codes(val), None
+            chances = np.asarray(self.head_.predict_proba(self.layer_.transform(val)), dtype=np.float64)
+            chances, truth = chances[truth >= 0], truth[truth >= 0]
+        else:
+            truth = codes
+            crossed = self._cross_fitted(table, train, sources, weights)
+            if crossed is None:
+                return
+            chances = crossed
+        if changes:
+            of_classes = class_weights(self.head_, codes)
+            shift = of_classes is not None or counts.min() < RARE * counts.sum()
+            self.calibration_ = Calibration.fit(chances, truth, of_classes, shift=shift, row_weights=weights)
+            chances = self.calibration_.apply(chances)
+        self.decision_ = choose_threshold(rule, chances, truth, counts.tolist())
+
+    def _cross_fitted(
+        self, table: Any, train: GraphDataset, sources: Sequence[Source], weights: FloatArray | None
+    ) -> FloatArray | None:
+        """Return probabilities of the training graphs, each by a head that was not trained on it."""
+        codes = self._codes(train)
         if np.bincount(codes).min() < FEWEST_PER_CLASS:
             return None
-        folds = calibration_folds(sources, train, self.seed)
-        said_of_all = cross_fitted(
+        return cross_fitted(
             self._make_head,
             table,
             codes,
-            folds,
-            lambda rows: self._columns_without(rows, table.shape[1]),
-            lambda rows: {} if row_weights is None else self._weighting(row_weights[rows]),
+            calibration_folds(sources, train, self.seed),
+            lambda rows: honest_columns(self.programs_, rows, table.shape[1]),
+            lambda rows: self._weighting(None if weights is None else weights[rows]),
         )
-        return None if said_of_all is None else (said_of_all, codes, row_weights)
 
-    def _columns_without(self, rows: npt.NDArray[np.int64], n_columns: int) -> npt.NDArray[np.bool_]:
-        """Return which columns a head that predicts some training rows may use."""
-        return honest_columns(self.programs_, rows, n_columns)
+    def _record(self, train: GraphDataset, val: GraphDataset | None, sources: Sequence[Source]) -> None:
+        """Record what the model was trained on, and the choices made while fitting."""
+        if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
+            self.programs_ = self.programs_.take(self.head_.drop_unselected())
+            layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)
+            self.layer_ = layer.fit(train)
+        self.schema_, self.reading_ = train.schema, train.reading
+        self.provenance_: dict[str, Any] = dict(train.provenance)
+        self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
+        self.metrics_: dict[str, Any] = {}
+        if train.reading is not None:  # so that pictures show programs as parts of molecules
+            with stage("finding examples"):
+                self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
+        with stage("recording the training graphs"):
+            self.training_values_ = TrainingValues.of(train)
+            self.training_graphs_ = TrainingGraphs.of(train, val)
+            self.domain_ = Domain.of(train, self.programs_, self.training_values_)
+        self.choice_ = self._choice(sources, val)
+        logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
 
-    def _codes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def _choice(self, sources: Sequence[Source], val: GraphDataset | None) -> dict[str, Any]:
+        """Return the choices made while fitting, in words."""
+        if not isinstance(self.head_, MLPHead):
+            training = type(self.head_).__name__
+        elif val is not None and self.head_.stops_early(len(val)):
+            training = f"early stopping on {len(val)} graphs"
+        else:
+            training = f"{self.head_.epochs} epochs"
+            if val is not None:
+                training += f", since {len(val)} validation graphs are too few"
+        found: dict[str, Any] = {
+            "vocabulary": " and programs ".join(map(_described, sources)),
+            "programs": len(self.programs_),
+            "pooled": self.layer_.pooled,
+            "training": training,
+        }
+        if not self.calibration_.is_identity:
+            found["calibration"] = f"log odds × {self.calibration_.scale:.2f}"
+        if self.decision_ is not None:
+            rare = (self.schema_ or Schema()).class_name(self.classes_.tolist()[self.decision_.code])
+            found["decision"] = f"{rare} from {self.decision_.threshold:.0%} on, by {self.decision_.rule}"
+        return found
+
+    def _codes(self, data: GraphDataset) -> npt.NDArray[np.int64]:
         """Return the codes of labels, on which the head is trained; -1 for an unknown label."""
-        return label_codes(y, self.classes_)
+        return label_codes(np.asarray(data.y), self.classes_)
 
     def _make_head(self) -> Any:
         """Return an unfitted head with the settings it inherits from the classifier."""
@@ -438,39 +419,44 @@ class GDLNNClassifier(GraphClassifier):
 
     def transform(self, X: GraphsLike) -> FloatArray:
         """Return the features: one column per program, then pooled features."""
-        return self._transformed(self._as_trained(X))
+        return self._featured(X)[1]
 
-    def _as_trained(self, X: GraphsLike) -> list[Graph]:
-        """Return graphs with the structure features of training, or raise if their schema differs."""
+    def _featured(self, X: GraphsLike) -> tuple[list[Graph], FloatArray]:
+        """Return graphs with the structure features of training, and their features."""
         check_is_fitted(self, "head_")
-        given = as_graphs(X, alone=True, convert=Conversion.of_model(self))
+        given = as_graphs(X, convert=Conversion.of_model(self))
         check_schemas(given, self.schema_, "transform")
         check_direction(given, self.programs_.info, "transform")  # structure features depend on it
         graphs = fill_structure(given, self.schema_)
-        return graphs
-
-    def _transformed(self, graphs: list[Graph]) -> FloatArray:
         self.layer_.n_jobs = self.n_jobs
         features = self.layer_.transform(graphs)
-        self.seen_values_.report_unseen(graphs)
-        return features
+        self.training_values_.report_new(graphs)
+        return graphs, features
 
     def represent(self, X: GraphsLike) -> Representation:
         """Match the programs against graphs once, and return features, matches and probabilities."""
-        graphs = self._as_trained(X)
-        features = self._transformed(graphs)
-        matches = features[:, : len(self.programs_)] > 0
-        said, members = self._head_says(features)
-        learnt = self.decision_, self.seen_, self.domain_
+        graphs, features = self._featured(X)
+        probabilities, members = self._head_probabilities(features)
+        if members is not None:
+            shape = members.shape
+            members = self.calibration_.apply(members.reshape(-1, shape[2])).reshape(shape)
         return Representation(
-            graphs, features, matches, said, self.classes_, *learnt, spread=self.uncertainty, members=members
+            graphs=graphs,
+            features=features,
+            matches=features[:, : len(self.programs_)] > 0,
+            probabilities=probabilities,
+            classes=self.classes_,
+            decision=self.decision_,
+            trained_on=self.training_graphs_,
+            domain=self.domain_,
+            members=members,
         )
 
     def head_probabilities(self, features: FloatArray) -> FloatArray:
         """Return the head's probabilities for features; 0 and 1 for a head that only gives labels."""
-        return self._head_says(features)[0]
+        return self._head_probabilities(features)[0]
 
-    def _head_says(self, features: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    def _head_probabilities(self, features: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Return the head's probabilities, and those of the members of its ensemble before calibration."""
         if not len(features):
             return np.zeros((0, len(self.classes_))), None
@@ -479,23 +465,11 @@ class GDLNNClassifier(GraphClassifier):
             return np.asarray(np.eye(len(self.classes_))[codes]), None
         members: FloatArray | None = None
         if isinstance(self.head_, MLPHead):
-            said, members = self.head_.predict_with_members(features)
+            found, members = self.head_.predict_with_members(features)
         else:
-            said = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
+            found = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
         # The last bits of a product of matrices depend on the position of a row: equal rows share theirs.
-        return self.calibration_.apply(said[_first_equal(features)]), members
-
-    def uncertainty(self, seen: Representation) -> FloatArray | None:
-        """Return how much the members of the ensemble disagree: the standard deviation of the probability.
-
-        It is that of the predicted class, calibrated. The members share programs and training graphs, so it
-        does not cover what none of them has seen. None for a head with one member.
-        """
-        said = seen.members
-        if said is None:
-            return None
-        moved = self.calibration_.apply(said.reshape(-1, said.shape[2])).reshape(said.shape)
-        return np.asarray(moved[:, np.arange(len(seen)), seen.codes].std(axis=0))
+        return self.calibration_.apply(found[_first_equal(features)]), members
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:
         """Return the names of the columns of `transform`."""
@@ -529,19 +503,13 @@ class GDLNNClassifier(GraphClassifier):
         return hasattr(self, "head_")
 
 
-def _chosen(sources: Sequence[Source], programs: ProgramSet) -> dict[str, Any]:
-    """Return in words where the programs come from."""
-    told = [
-        f"neighbourhoods up to radius {source.radius}"
-        if isinstance(source, Neighbourhoods)
-        else f"mined with ε = {_listed(source.epsilon)}" + (" in bags" if source.bags is not None else "")
-        for source in sources
-    ]
-    return {"vocabulary": " and programs ".join(told), "programs": len(programs)}
-
-
-def _listed(epsilon: Any) -> str:
-    return ", ".join(map(str, epsilon)) if isinstance(epsilon, list | tuple) else str(epsilon)
+def _described(source: Source) -> str:
+    """Return in words where programs come from."""
+    if isinstance(source, Neighbourhoods):
+        return f"neighbourhoods up to radius {source.radius}"
+    given: Any = source.epsilon
+    epsilon = ", ".join(map(str, given)) if isinstance(given, list | tuple) else given
+    return f"mined with ε = {epsilon}{' in bags' if source.bags is not None else ''}"
 
 
 def _first_equal(features: FloatArray) -> npt.NDArray[np.intp]:
@@ -551,14 +519,3 @@ def _first_equal(features: FloatArray) -> npt.NDArray[np.intp]:
     first: dict[bytes, int] = {}
     rows = (row.tobytes() for row in np.ascontiguousarray(features) + 0.0)  # -0.0 becomes 0.0
     return np.array([first.setdefault(row, i) for i, row in enumerate(rows)], dtype=np.intp)
-
-
-def _given(programs: ProgramSet | Sequence[ProgramSet], train: GraphDataset) -> list[ProgramSet]:
-    sets = [programs] if isinstance(programs, ProgramSet) else list(programs)
-    for given in sets:
-        if given.info.n_graphs != len(train):
-            raise ModelError(
-                f"fit: programs: expected programs mined from these {len(train)} graphs, "
-                f"got some mined from {given.info.n_graphs}"
-            )
-    return sets

@@ -12,13 +12,14 @@ The limits come from the training graphs themselves, each compared with all othe
 from __future__ import annotations
 
 import base64
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ModelError
-from gdlnn.graphs.identity import Columns, among, refined_colours
+from gdlnn.graphs.identity import Columns, among, refined_colors
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.model.pooling import features_with_values
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import Graph, GraphDataset, Schema
     from gdlnn.mining import ProgramSet
-    from gdlnn.model.inputs import SeenValues
+    from gdlnn.model.training_graphs import TrainingValues
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -69,14 +70,14 @@ class DomainAnswer(NamedTuple):
     similarity: float | None
 
 
-class Usual(NamedTuple):
+class Limits(NamedTuple):
     """Limits that all but the most unusual training graphs reach, each compared with the others."""
 
     edge: float
     outside: float
 
     @classmethod
-    def of(cls, values: FloatArray) -> Usual:
+    def of(cls, values: FloatArray) -> Limits:
         """Take the limits from the values of training graphs."""
         edge, outside = np.quantile(values, (EDGE, OUTSIDE)) if len(values) else (0.0, 0.0)
         return cls(float(edge), float(outside))
@@ -93,7 +94,7 @@ class Domain:
     ----------
     programs
         The programs of the model, with the training graphs that they match.
-    seen_values
+    training_values
         The values of nominal features in training.
     schema
         The schema of the training graphs.
@@ -108,20 +109,19 @@ class Domain:
     def __init__(
         self,
         programs: ProgramSet,
-        seen_values: SeenValues,
+        training_values: TrainingValues,
         schema: Schema | None,
         surroundings: Hashes,
         columns: Columns,
-        coverage: Usual,
-        similarity: Usual | None = None,
+        coverage: Limits,
+        similarity: Limits | None = None,
     ) -> None:
-        self._programs, self._seen_values, self._schema = programs, seen_values, schema
+        self._programs, self._training_values, self._schema = programs, training_values, schema
         self._surroundings, self._columns = surroundings, columns
         self.coverage, self.similarity = coverage, similarity
-        self._neighbours: _TrainingMatches | None = None
 
     @classmethod
-    def of(cls, train: GraphDataset, programs: ProgramSet, seen_values: SeenValues) -> Domain:
+    def of(cls, train: GraphDataset, programs: ProgramSet, training_values: TrainingValues) -> Domain:
         """Compute the limits from training graphs.
 
         Parameters
@@ -130,20 +130,20 @@ class Domain:
             The training graphs, as the model sees them.
         programs
             The programs of the model.
-        seen_values
+        training_values
             The values of nominal features in training.
         """
-        columns = _plain_columns(train)
-        colours, offsets = refined_colours(train.graphs, 1, columns)
+        columns = _nominal_columns(train)
+        colours, offsets = refined_colors(train.graphs, 1, columns)
         owner = np.repeat(np.arange(len(train)), np.diff(offsets))
         known, code = np.unique(colours, return_inverse=True)
         # Each graph is compared with the others: surroundings that only it has are not covered.
         pairs = np.unique(np.stack([code.reshape(-1), owner]), axis=1)
         elsewhere = np.bincount(pairs[0], minlength=len(known))[code.reshape(-1)] > 1
-        coverage = Usual.of(_means(elsewhere, offsets))
-        domain = cls(programs, seen_values, train.schema, known, columns, coverage)
+        coverage = Limits.of(_means(elsewhere, offsets))
+        domain = cls(programs, training_values, train.schema, known, columns, coverage)
         if len(programs):
-            domain.similarity = Usual.of(domain._training.nearest_other())
+            domain.similarity = Limits.of(domain._training.nearest_other())
         return domain
 
     def judge(self, graphs: Sequence[Graph], matches: BoolArray) -> list[DomainAnswer]:
@@ -175,7 +175,7 @@ class Domain:
         worst: DomainName = "inside"
         if found:
             worst = "outside" if any(name == "outside" for name, _ in found) else "edge"
-        reason = "; ".join(told for name, told in found if name == worst)
+        reason = "; ".join(words for name, words in found if name == worst)
         return DomainAnswer(worst, reason, coverage, similarity)
 
     # --- the three questions ------------------------------------------------------------------------------
@@ -183,18 +183,18 @@ class Domain:
     def _strange_values(self, graphs: Sequence[Graph]) -> list[list[_Finding]]:
         reasons: list[list[_Finding]] = [[] for _ in graphs]
         hidden = hidden_by_default(self._schema)
-        for of, feature, rows, value in self._seen_values.unseen(graphs):
+        for of, feature, rows, value in self._training_values.new_values(graphs):
             if feature.name in hidden:
                 continue
             name = feature.value_name(value)
             if self._is_molecule and feature.name == "atom" and value == 0:
-                told = "contains a placeholder (*) in place of an atom"
+                words = "contains a placeholder (*) in place of an atom"
             elif self._is_molecule and feature.name == "atom":
-                told = f"contains an element that no training molecule has: {name}"
+                words = f"contains an element that no training molecule has: {name}"
             else:
-                told = f"has a value that no {self._one} has: {of} feature {feature.name!r} = {name}"
+                words = f"has a value that no {self._one} has: {of} feature {feature.name!r} = {name}"
             for row in rows:
-                reasons[row].append(("outside", told))
+                reasons[row].append(("outside", words))
         return reasons
 
     def _judge_matches(self, matched: BoolArray) -> list[_Finding]:
@@ -204,32 +204,33 @@ class Domain:
         return [("outside", "contains none of the patterns of the model")]
 
     def _judge_similarity(self, similarity: float | None) -> list[_Finding]:
-        usual = self.similarity
-        if similarity is None or usual is None or usual.judge(similarity) == "inside":
+        limits = self.similarity
+        if similarity is None or limits is None or limits.judge(similarity) == "inside":
             return []
-        verdict = usual.judge(similarity)
-        limit = _limit(usual, verdict)
+        verdict = limits.judge(similarity)
+        limit = getattr(limits, verdict)
         # As many decimals as tell the two apart: "35 %, where 35 % is usual" would explain nothing.
         digits = next((d for d in range(3) if _percent(similarity, d) != _percent(limit, d)), 3)
-        told = (
+        words = (
             f"its nearest {self._one} shares {_percent(similarity, digits)} of its patterns; "
-            f"{self._usually(verdict)} have one that shares {_percent(limit, digits)} or more"
+            f"{self._most_graphs(verdict)} have one that shares {_percent(limit, digits)} or more"
         )
-        return [(verdict, told)]
+        return [(verdict, words)]
 
     def _judge_coverage(self, coverage: float | None, n_nodes: int) -> list[_Finding]:
-        usual = self.coverage
-        if coverage is None or usual.judge(coverage) == "inside":
+        limits = self.coverage
+        if coverage is None or limits.judge(coverage) == "inside":
             return []
-        verdict = usual.judge(coverage)
+        verdict = limits.judge(coverage)
         strange = round((1 - coverage) * n_nodes)
         what = "atom" if self._is_molecule else "node"
-        told = (
+        words = (
             f"{strange} of {n_nodes} {what}{'s' if n_nodes != 1 else ''} "
             f"{'have' if strange != 1 else 'has'} surroundings that no {self._one} has; in "
-            f"{self._usually(verdict)} at most {_percent(1 - _limit(usual, verdict))} of the {what}s are such"
+            f"{self._most_graphs(verdict)} at most {_percent(1 - getattr(limits, verdict))} of the {what}s "
+            "are such"
         )
-        return [(verdict, told)]
+        return [(verdict, words)]
 
     @property
     def _is_molecule(self) -> bool:
@@ -239,7 +240,7 @@ class Domain:
     def _one(self) -> str:
         return f"training {'molecule' if self._is_molecule else 'graph'}"
 
-    def _usually(self, verdict: DomainName) -> str:
+    def _most_graphs(self, verdict: DomainName) -> str:
         return f"{_percent(1 - (EDGE if verdict == 'edge' else OUTSIDE))} of the {self._one}s"
 
     # --- surroundings and neighbours ----------------------------------------------------------------------
@@ -247,17 +248,15 @@ class Domain:
     def _covered(self, graphs: Sequence[Graph]) -> FloatArray:
         """Return the share of the nodes of each graph whose surroundings a training graph has."""
         known = self._surroundings
-        colours, offsets = refined_colours(graphs, 1, self._columns)
+        colours, offsets = refined_colors(graphs, 1, self._columns)
         return _means(among(colours, known), offsets) if len(known) else np.zeros(len(graphs))
 
-    @property
+    @cached_property
     def _training(self) -> _TrainingMatches:
-        if self._neighbours is None:
-            self._neighbours = _TrainingMatches(self._programs)
-        return self._neighbours
+        return _TrainingMatches(self._programs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_neighbours": None}  # it is made again where it is first used
+        return {name: value for name, value in vars(self).items() if name != "_training"}
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -275,7 +274,7 @@ class Domain:
         cls,
         data: Mapping[str, Any],
         programs: ProgramSet,
-        seen_values: SeenValues,
+        training_values: TrainingValues,
         schema: Schema | None,
     ) -> Domain:
         """Build it from what `to_json` gave."""
@@ -287,11 +286,11 @@ class Domain:
         for columns, width in zip((nodes, edges), widths, strict=True):
             if any(not 0 <= column < width for column in columns):
                 raise ModelError(f"domain: expected columns of {width} features, got {columns}")
-        coverage, similarity = Usual(*map(float, data["coverage"])), data["similarity"]
-        similarity = None if similarity is None else Usual(*map(float, similarity))
+        coverage, similarity = Limits(*map(float, data["coverage"])), data["similarity"]
+        similarity = None if similarity is None else Limits(*map(float, similarity))
         if not np.isfinite([*coverage, *(similarity or ())]).all():
             raise ModelError("domain: expected finite limits, got NaN or infinity")
-        return cls(programs, seen_values, schema, surroundings, (nodes, edges), coverage, similarity)
+        return cls(programs, training_values, schema, surroundings, (nodes, edges), coverage, similarity)
 
 
 class _TrainingMatches:
@@ -302,7 +301,7 @@ class _TrainingMatches:
     """
 
     def __init__(self, programs: ProgramSet) -> None:
-        table = programs.sparse_supports()
+        table = programs.supports.tocsr()
         if table.shape[0] > MOST_REFERENCES:
             table = table[np.linspace(0, table.shape[0] - 1, MOST_REFERENCES).astype(np.int64)]
         self._table = table
@@ -334,7 +333,7 @@ class _TrainingMatches:
         return np.concatenate([np.zeros(0), *largest])
 
 
-def _plain_columns(train: GraphDataset) -> Columns:
+def _nominal_columns(train: GraphDataset) -> Columns:
     """Return the columns of features that have a few values and that models look at."""
     hidden = hidden_by_default(train.schema)
     nodes, edges = (
@@ -353,10 +352,6 @@ def _means(flags: BoolArray, offsets: IntArray) -> FloatArray:
     sums = np.concatenate([[0], np.cumsum(flags)])
     counts = np.diff(offsets)
     return np.where(counts > 0, (sums[offsets[1:]] - sums[offsets[:-1]]) / np.maximum(counts, 1), 1.0)
-
-
-def _limit(usual: Usual, verdict: DomainName) -> float:
-    return usual.edge if verdict == "edge" else usual.outside
 
 
 def _percent(share: float, digits: int = 0) -> str:

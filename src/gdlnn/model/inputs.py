@@ -1,19 +1,21 @@
-"""Check the input of estimators over graphs: graphs, labels and a validation set."""
+"""The input of estimators over graphs: graphs or what is converted to them, labels, a validation set."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import GDLNNError, GraphError, ModelError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
-from gdlnn.graphs.identity import among
+from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema
+from gdlnn.graphs.interop import from_networkx, from_pyg
+from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import held_out_rows
-from gdlnn.model.conversion import Conversion, is_alone
+from gdlnn.graphs.structure import given_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,14 +29,99 @@ GraphsLike = GraphDataset | Sequence[Any] | npt.NDArray[Any] | Any
 Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
 MIN_VALIDATION = 100
 """Minimum number of graphs worth holding out: choices made on fewer are noise."""
-logger = logging.getLogger(__name__)
+ACCEPTED = "a Graph, a SMILES, an RDKit molecule, a PyG Data or a NetworkX graph"
+
+
+# --- graphs -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How other objects are converted to graphs.
+
+    Attributes
+    ----------
+    reading
+        How molecules are read; None if a model was trained on other graphs.
+    schema, directed
+        What features and classes are called, and whether the edges of PyG graphs have a direction.
+    """
+
+    reading: MoleculeReader | None = field(default_factory=MoleculeReader)
+    schema: Schema | None = None
+    directed: bool = False
+
+    @classmethod
+    def of_model(cls, model: Any) -> Conversion:
+        """Return the conversion to graphs as a fitted model was trained on."""
+        info = model.programs_.info
+        return cls(getattr(model, "reading_", None), given_schema(info.schema), info.directed)
+
+    def graph(self, item: Any) -> Graph:
+        """Convert one object to a graph.
+
+        Raises
+        ------
+        GraphError
+            Where it is none of those that are accepted, or cannot be read; the message goes on after a comma.
+        """
+        if isinstance(item, Graph):
+            return item
+        kind = type(item).__name__
+        if isinstance(item, str):
+            return self._molecule(parse_smiles(item), item, kind)
+        if _is_molecule(item):
+            return self._molecule((item, ""), None, kind)
+        if _is_pyg(item):
+            return from_pyg(item, directed=self.directed, schema=self.schema)
+        if _is_networkx(item):
+            return self._from_networkx(item)
+        if item is None or item != item:  # NaN, as pandas has it in a column
+            raise GraphError(f"expected {ACCEPTED}, got a missing value ({kind}); remove these rows")
+        if kind == "DataFrame":
+            raise GraphError("expected a column of molecules, got a DataFrame; give one of its columns")
+        raise GraphError(f"expected a Graph, got {kind}; {ACCEPTED} will do")
+
+    def _molecule(self, read: tuple[Any, str], text: str | None, kind: str) -> Graph:
+        if self.reading is None:
+            raise GraphError(f"expected a Graph, got {kind}, and the model was not trained on molecules")
+        molecule, reason = read
+        if molecule is None:
+            raise GraphError(f"expected a SMILES, got {text!r:.60}: {reason}")
+        return self.reading.graph(molecule, schema=self.schema, name=text)
+
+    def _from_networkx(self, item: Any) -> Graph:
+        """Use the attributes that the model knows, in its order, if the nodes have them."""
+        first: dict[str, Any] = next((data for _, data in item.nodes(data=True)), {})
+        names = [] if self.schema is None else [feature.name for feature in self.schema.node]
+        if not names or not all(name in first for name in names):
+            return from_networkx(item)
+        edges = [] if self.schema is None else [feature.name for feature in self.schema.edge]
+        graph = from_networkx(item, names, edges)
+        return graph._renamed(self.schema, graph.name)
+
+
+def is_alone(item: Any) -> bool:
+    """Say whether something is one graph or molecule, not several."""
+    return isinstance(item, Graph | str) or _is_molecule(item) or _is_pyg(item) or _is_networkx(item)
+
+
+def _is_molecule(item: Any) -> bool:
+    return hasattr(item, "GetNumAtoms") and hasattr(item, "GetAtomWithIdx")
+
+
+def _is_pyg(item: Any) -> bool:
+    return hasattr(item, "edge_index") and hasattr(item, "num_nodes")
+
+
+def _is_networkx(item: Any) -> bool:
+    return hasattr(item, "is_multigraph") and hasattr(item, "nodes")
 
 
 def as_graphs(
     graphs: GraphsLike,
     what: str = "graphs",
     *,
-    alone: bool = False,
     error: type[GDLNNError] = ModelError,
     convert: Conversion | None = None,
 ) -> list[Graph]:
@@ -46,23 +133,19 @@ def as_graphs(
         The graphs.
     what
         What the error calls them.
-    alone
-        Whether a single graph outside a list is accepted.
     error
         The class of the error.
     convert
         How molecules and graphs of other libraries are converted; None accepts only graphs.
     """
-    expected = "a Graph, a list of graphs" if alone else "a list of graphs"
     if isinstance(graphs, Graph) or (convert is not None and is_alone(graphs)):
-        if alone:
-            return [graphs] if isinstance(graphs, Graph) else _converted([graphs], what, error, convert)
-        raise error(f"{what}: expected {expected} or a GraphDataset, got one Graph")
+        graphs = [graphs]
     try:
         listed = list(graphs)
     except TypeError:
         kind = type(graphs).__name__
-        raise error(f"{what}: expected {expected} or a GraphDataset, got {kind}") from None
+        expected = "a Graph, a list of graphs or a GraphDataset"
+        raise error(f"{what}: expected {expected}, got {kind}") from None
     if convert is not None and type(graphs).__name__ != "DataFrame":
         return _converted(listed, what, error, convert)
     for index, graph in enumerate(listed):
@@ -84,14 +167,14 @@ def _converted(
     return found
 
 
-def as_labelled(
+def as_labeled(
     graphs: GraphsLike, y: npt.ArrayLike | None, what: str = "fit", convert: Conversion | None = None
 ) -> GraphDataset:
     """Return graphs and labels as a dataset; without `y` the labels are those of the dataset."""
     convert = convert or Conversion()
     if isinstance(graphs, Iterator):
         graphs = list(graphs)
-    listed = as_graphs(graphs, f"{what}: graphs", alone=True, convert=convert)
+    listed = as_graphs(graphs, f"{what}: graphs", convert=convert)
     dataset = graphs if isinstance(graphs, GraphDataset) else None
     if y is None:
         if dataset is None or dataset.y is None:
@@ -104,9 +187,10 @@ def as_labelled(
         molecules = bool(listed) and listed[0].schema is not None and listed[0].schema.domain == "molecule"
         given = [graphs] if is_alone(graphs) else list(graphs)
         own = molecules and not any(isinstance(item, Graph) for item in given)
-        dataset = GraphDataset((), reading=convert.reading if own else None)
+        dataset = GraphDataset((), origin=Origin(reading=convert.reading if own else None))
     try:
-        return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
+        origin = Origin(reading=dataset.reading)
+        return GraphDataset(listed, labels, dataset.schema, dataset.name, origin=origin)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
 
@@ -215,79 +299,6 @@ def _listed(features: Iterable[Feature]) -> str:
     return ", ".join(feature.name for feature in features)
 
 
-class SeenValues:
-    """The values of nominal features in training; others match no condition and are reported once.
-
-    Parameters
-    ----------
-    values
-        For each nominal feature: "node" or "edge", its column, its name, and its values.
-    """
-
-    def __init__(self, values: Sequence[tuple[str, int, Feature, FloatArray]]) -> None:
-        self._values = list(values)
-        self._reported: set[tuple[str, float]] = set()
-
-    @classmethod
-    def of(cls, train: GraphDataset) -> SeenValues:
-        """Return the values of a training set."""
-        found = []
-        for of, features, tables in (
-            ("node", train.schema.node if train.schema else (), [g.node_features for g in train.graphs]),
-            ("edge", train.schema.edge if train.schema else (), [g.edge_features for g in train.graphs]),
-        ):
-            for column, feature in enumerate(features):
-                if feature.kind == "nominal":
-                    seen = [np.unique(table[:, column]) for table in tables if len(table)]
-                    found.append((of, column, feature, np.unique(np.concatenate(seen or [np.zeros(0)]))))
-        return cls(found)
-
-    def unseen(self, graphs: Sequence[Graph]) -> Iterator[tuple[str, Feature, IntArray, float]]:
-        """Give the values that no training graph had: "node" or "edge", feature, graphs with it, value."""
-        for of in ("node", "edge") if graphs and self._values else ():
-            tables = [getattr(graph, f"{of}_features") for graph in graphs]
-            full = [i for i, table in enumerate(tables) if len(table)]
-            if not full:
-                continue
-            whole = np.concatenate([tables[i] for i in full])
-            for kind, column, feature, known in self._values:
-                if kind != of:
-                    continue
-                values = whole[:, column]
-                strange = ~among(values, known)
-                if strange.any():
-                    owner = np.repeat(full, [len(tables[i]) for i in full])
-                    for value in np.unique(values[strange]).tolist():
-                        yield of, feature, np.unique(owner[values == value]), value
-
-    def report_unseen(self, graphs: Sequence[Graph]) -> None:
-        """Warn of values that no training graph had; each is reported once."""
-        fresh: dict[tuple[str, str], list[str]] = {}
-        for of, feature, _, value in self.unseen(graphs):
-            if (f"{of} {feature.name}", value) not in self._reported:
-                self._reported.add((f"{of} {feature.name}", value))
-                fresh.setdefault((of, feature.name), []).append(feature.value_name(value))
-        for (of, name), values in fresh.items():
-            logger.warning(
-                "%s feature %r: no training graph has %s; no condition on it matches there",
-                *(of, name, ", ".join(values[:10])),
-            )
-
-    def to_json(self) -> list[Any]:
-        """Return the values as plain JSON values."""
-        return [[of, column, values.tolist()] for of, column, _, values in self._values]
-
-    @classmethod
-    def from_json(cls, data: Sequence[Any], schema: Schema | None) -> SeenValues:
-        """Build it from what `to_json` gave, with the names of a schema."""
-        return cls(
-            [
-                (of, int(column), getattr(schema, of)[column], np.array([float(value) for value in values]))
-                for of, column, values in data
-            ]
-        )
-
-
 # --- the validation set -----------------------------------------------------------------------------------
 
 
@@ -308,12 +319,12 @@ def training_and_validation(
         Seed of the held-out sample.
     """
     if isinstance(validation, GraphDataset):
-        return data, as_labelled(validation, None, "fit: validation")
+        return data, as_labeled(validation, None, "fit: validation")
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise ModelError(f"fit: validation: expected (graphs, y), got a tuple of {len(validation)}")
         convert = Conversion() if data.reading is None else Conversion(data.reading)
-        return data, as_labelled(validation[0], validation[1], "fit: validation", convert)
+        return data, as_labeled(validation[0], validation[1], "fit: validation", convert)
     if validation is None:
         if fraction * len(data) < MIN_VALIDATION:
             return data, None

@@ -99,7 +99,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         encoded = as_graph_set(graphs)
         if self.activation == "exists":
             found = self.plan_for(encoded).match(encoded, self.n_jobs, self.step_budget)
-            values = found.features()
+            values = found.table().astype(np.float64)
             n_unknown = found.n_unknown
         else:
             budget = NO_BUDGET if self.step_budget is None else int(self.step_budget)

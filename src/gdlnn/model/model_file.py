@@ -19,16 +19,15 @@ from gdlnn.errors import GDLNNError, ModelError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array, label_codes
-from gdlnn.io import bounded_json
-from gdlnn.io.bounded_zip import BadArchiveError, read_members, write_members
+from gdlnn.io import bounded
+from gdlnn.io.bounded import BadArchiveError, read_members, write_members
 from gdlnn.mining import program_text
 from gdlnn.model.calibration import Calibration, Decision
 from gdlnn.model.domain import Domain
 from gdlnn.model.head import MLPHead
-from gdlnn.model.inputs import SeenValues
 from gdlnn.model.layer import Activation
 from gdlnn.model.scorecard import ScorecardHead
-from gdlnn.model.seen import SeenGraphs
+from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
 from gdlnn.model.vocabulary import Mined, Neighbourhoods
 from gdlnn.version import package_version
 
@@ -83,23 +82,23 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "version": VERSION,
         "kind": "GDLNNClassifier",
         "versions": {"gdlnn": package_version()},
-        "parameters": _plain_parameters(model),
-        "choice": _plain(model.choice_),
-        "classes": {"kind": model.classes_.dtype.kind, "values": _plain(model.classes_)},
+        "parameters": _parameters_json(model),
+        "choice": _as_json(model.choice_),
+        "classes": {"kind": model.classes_.dtype.kind, "values": _as_json(model.classes_)},
         "schema": None if model.schema_ is None else model.schema_.to_json(),
         "reading": None if model.reading_ is None else model.reading_.to_json(),
-        "provenance": _plain(model.provenance_),
+        "provenance": _as_json(model.provenance_),
         "training_labels": _codes_text(model),
-        "seen_values": model.seen_values_.to_json(),
-        "seen": model.seen_.to_json(),
+        "seen_values": model.training_values_.to_json(),
+        "seen": model.training_graphs_.to_json(),
         "domain": model.domain_.to_json(),
         "pooled": None if pooled is None else pooled.to_json(),
         "dataset": model.programs_.info.dataset,
         "fingerprint": model.programs_.info.fingerprint,
         "calibration": asdict(model.calibration_),
         "decision": None if model.decision_ is None else model.decision_.to_json(),
-        "metrics": _plain(model.metrics_),
-        "history": _plain(model.history_),
+        "metrics": _as_json(model.metrics_),
+        "history": _as_json(model.history_),
     }
 
 
@@ -116,30 +115,30 @@ def _training_labels(text: str, model: GDLNNClassifier) -> npt.NDArray[Any]:
     return np.asarray(model.classes_[codes])
 
 
-def _plain_parameters(estimator: Any) -> dict[str, Any]:
+def _parameters_json(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator as JSON values; those that are estimators themselves by kind."""
-    plain: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=False).items():
         if name in _LEFT_OUT:
             continue
         if isinstance(value, _PARTS):
-            plain[name] = {"kind": type(value).__name__, **_plain_parameters(value)}
+            found[name] = {"kind": type(value).__name__, **_parameters_json(value)}
         elif isinstance(value, list | tuple) and value and all(isinstance(one, _PARTS) for one in value):
-            plain[name] = [{"kind": type(one).__name__, **_plain_parameters(one)} for one in value]
+            found[name] = [{"kind": type(one).__name__, **_parameters_json(one)} for one in value]
         elif name == "class_weight" and isinstance(value, Mapping):  # labels cannot be keys in JSON
-            plain[name] = [[_plain(label), weight] for label, weight in value.items()]
+            found[name] = [[_as_json(label), weight] for label, weight in value.items()]
         else:
-            plain[name] = _plain(value)
-    return plain
+            found[name] = _as_json(value)
+    return found
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_as_json(item) for item in value]
     if value is None or isinstance(value, str | int | float):
         return value
     raise ModelError(f"save: expected parameters that JSON can hold, got a {type(value).__name__}")
@@ -189,7 +188,7 @@ def _read_members(file: Path) -> dict[str, bytes]:
 
 
 def _read_description(data: bytes, name: str) -> dict[str, Any]:
-    description = bounded_json.loads(data)
+    description = bounded.loads(data)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f"{name}: not a model file")
     version = description.get("version")
@@ -210,17 +209,17 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
 
     model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, description["parameters"], name))
     model.classes_ = _read_classes(description["classes"])
-    model.programs_ = program_text.from_json(bounded_json.loads(members[PROGRAMS]), PROGRAMS)
+    model.programs_ = program_text.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
     reading = description["reading"]
     model.reading_ = None if reading is None else MoleculeReader.from_json(reading)
     model.provenance_ = dict(description["provenance"])
     model.training_labels_ = _training_labels(description["training_labels"], model)
-    model.seen_values_ = SeenValues.from_json(description["seen_values"], model.schema_)
+    model.training_values_ = TrainingValues.from_json(description["seen_values"], model.schema_)
     widths = (model.programs_.info.n_node_features, model.programs_.info.n_edge_features)
-    model.seen_ = SeenGraphs.from_json(description["seen"], model.schema_, widths)
+    model.training_graphs_ = TrainingGraphs.from_json(description["seen"], model.schema_, widths)
     model.domain_ = Domain.from_json(
-        description["domain"], model.programs_, model.seen_values_, model.schema_
+        description["domain"], model.programs_, model.training_values_, model.schema_
     )
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
     model.calibration_ = _read_calibration(description["calibration"])

@@ -25,12 +25,11 @@ class StrongProgram(NamedTuple):
 
 def strongest_programs(model: GDLNNClassifier, n: int = 10) -> list[StrongProgram]:
     """Return the programs that change the prediction of an average graph most when they begin to match it."""
-    supports = model.programs_.supports
-    n_programs = supports.shape[1]
+    n_programs = len(model.programs_)
     network = getattr(model.head_, "network_", None)
     n_features = len(model.layer_.get_feature_names_out())
     base = np.zeros(n_features) if network is None else network.mean.double().cpu().numpy().copy()
-    base[:n_programs] = supports.mean(axis=0)
+    base[:n_programs] = model.programs_.frequencies
     effects = np.zeros((n_programs, len(model.classes_)))
     for start in range(0, n_programs, ROWS):
         columns = np.arange(start, min(start + ROWS, n_programs))

@@ -1,6 +1,6 @@
-"""Representation: features, matches and predictions of graphs, computed once; in batches for large sets.
+"""Representation: features, matches and predictions of graphs, computed once; predictions of tables.
 
-Memory does not grow with the length of a stream: only a few batches are in memory.
+Memory does not grow with the length of a table: only a few batches are in memory.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import check_probabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gdlnn.datasets.resolve import Batch
+    from gdlnn.datasets.resolve import Batch, BatchedInput
+    from gdlnn.datasets.tables import Row
     from gdlnn.graphs import Graph
     from gdlnn.io.frames import Columns
     from gdlnn.model.base import GraphClassifier
     from gdlnn.model.calibration import Decision
     from gdlnn.model.domain import Domain, DomainName
-    from gdlnn.model.seen import SeenGraphs
+    from gdlnn.model.training_graphs import TrainingGraphs
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 FEW_BATCHES = 16
 """An input of fewer batches is predicted sooner than other processes have started."""
+TRAINED_ON = "in the training set"
 
 
 class Prediction(NamedTuple):
@@ -46,8 +48,7 @@ class Prediction(NamedTuple):
     probabilities
         Of all classes, in their order.
     uncertainty
-        The standard deviation of the probability over the ensemble, see `GDLNNClassifier.uncertainty`; None
-        for a model of one member.
+        The standard deviation of the probability over the ensemble; None for a model of one member.
     seen
         Whether the model was trained on the graph; None if unknown.
     domain, domain_reason
@@ -85,10 +86,8 @@ class Representation:
         The graphs that the model was trained on; None if unknown.
     domain
         The record of what training graphs are like; None if unknown.
-    spread
-        Returns how much the members of an ensemble disagree on each graph; None where there are none.
     members
-        What each member of an ensemble says, members × graphs × classes; None where there are none.
+        The probabilities of each member of an ensemble, members × graphs × classes, or None.
     """
 
     graphs: list[Graph]
@@ -97,9 +96,8 @@ class Representation:
     probabilities: FloatArray
     classes: npt.NDArray[Any]
     decision: Decision | None = None
-    trained_on: SeenGraphs | None = None
+    trained_on: TrainingGraphs | None = None
     domain: Domain | None = None
-    spread: Callable[[Representation], FloatArray | None] | None = None
     members: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -121,7 +119,7 @@ class Representation:
         return np.asarray(self.classes[self.codes])
 
     @cached_property
-    def seen(self) -> list[bool | None]:
+    def in_training(self) -> list[bool | None]:
         """Whether the model was trained on each graph; None if unknown."""
         if self.trained_on is None:
             return [None] * len(self)
@@ -129,9 +127,14 @@ class Representation:
 
     @cached_property
     def uncertainty(self) -> list[float | None]:
-        """How much the members of the ensemble disagree on each graph; None for a model of one member."""
-        found = None if self.spread is None else self.spread(self)
-        return [None] * len(self) if found is None else list(found.tolist())
+        """The standard deviation of the probability of the predicted class over the members of the ensemble.
+
+        They share programs and training graphs, so it does not cover what none of them was trained on. None
+        for a model of one member.
+        """
+        if self.members is None:
+            return [None] * len(self)
+        return list(self.members[:, np.arange(len(self)), self.codes].std(axis=0).tolist())
 
     @cached_property
     def domains(self) -> list[DomainAnswer]:
@@ -143,24 +146,20 @@ class Representation:
     def predictions(self) -> list[Prediction]:
         """Return the prediction for every graph, as plain values."""
         own = self.probabilities[np.arange(len(self)), self.codes]
-        columns = (self.labels, own, self.probabilities)
-        plain = zip(
-            *(column.tolist() for column in columns), self.uncertainty, self.seen, self.domains, strict=True
-        )
-        return [
-            Prediction(label, probability, probabilities, spread, seen, where.domain, where.reason)
-            for label, probability, probabilities, spread, seen, where in plain
-        ]
+        columns = (column.tolist() for column in (self.labels, own, self.probabilities))
+        where = ([answer.domain for answer in self.domains], [answer.reason for answer in self.domains])
+        rows = zip(*columns, self.uncertainty, self.in_training, *where, strict=True)
+        return list(map(Prediction._make, rows))
 
     def columns(self) -> Columns:
         """Return a column for each value of the predictions, a row per graph."""
-        said = self.predictions()
+        predictions = self.predictions()
         found: Columns = {"graph": [graph.name or f"graph {i}" for i, graph in enumerate(self.graphs)]}
         for name in Prediction._fields:
             if name != "probabilities":
-                found[name] = [getattr(one, name) for one in said]
+                found[name] = [getattr(one, name) for one in predictions]
         for place, label in enumerate(self.classes.tolist()):
-            found[f"p({label})"] = [one.probabilities[place] for one in said]
+            found[f"p({label})"] = [one.probabilities[place] for one in predictions]
         return found
 
     def to_frame(self) -> Any:
@@ -183,38 +182,17 @@ class Representation:
         )
 
 
-# --- large sets -------------------------------------------------------------------------------------------
+# --- tables -----------------------------------------------------------------------------------------------
 
 
-class RowAnswer(NamedTuple):
-    """The result for a row of an input besides its probabilities; see `datasets.tables.Row`."""
-
-    number: int
-    key: str | None
-    smiles: str | None
-    has_graph: bool
-    reason: str
-    cells: tuple[str, ...] = ()
+PredictedRow = tuple["Row", tuple[Prediction, ...]]
+"""A row of an input, and its prediction by each model; none for a row that was not read."""
 
 
-@dataclass(frozen=True)
-class BatchAnswer:
-    """The predictions of a batch.
-
-    Attributes
-    ----------
-    rows
-        Every row of the batch.
-    predictions
-        For each model, one for each row that has a graph.
-    """
-
-    rows: list[RowAnswer]
-    predictions: list[list[Prediction]]
-
-
-def stream_predictions(models: Sequence[GraphClassifier], batches: Iterable[Batch]) -> Iterator[BatchAnswer]:
-    """Yield the predictions of batches of an input, in order.
+def stream_predictions(
+    models: Sequence[GraphClassifier], batches: Iterable[Batch]
+) -> Iterator[list[PredictedRow]]:
+    """Yield the predictions of batches of an input, in order; the rows come without their graphs.
 
     A long input is read and predicted by the processes that `joblib.parallel_config` sets.
     """
@@ -226,12 +204,103 @@ def stream_predictions(models: Sequence[GraphClassifier], batches: Iterable[Batc
         yield from run_jobs(predict_batch, list(models), ((batch,) for batch in chain(first, rest)))
 
 
-def predict_batch(models: Sequence[GraphClassifier], batch: Batch) -> BatchAnswer:
+def predict_batch(models: Sequence[GraphClassifier], batch: Batch) -> list[PredictedRow]:
     """Read a batch and predict its graphs by every model."""
-    rows = batch.read()
-    told = [
-        RowAnswer(row.number, row.key, row.smiles, row.graph is not None, row.reason, row.cells)
-        for row in rows
-    ]
+    predicted = predict_rows(models, batch.read())
+    return [(row._replace(graph=None, text=""), found) for row, found in predicted]
+
+
+def predict_rows(models: Sequence[GraphClassifier], rows: Sequence[Row]) -> list[PredictedRow]:
+    """Predict the graphs of rows by every model."""
     graphs = [row.graph for row in rows if row.graph is not None]
-    return BatchAnswer(told, [model.represent(graphs).predictions() for model in models])
+    found = zip(*(model.represent(graphs).predictions() for model in models), strict=True)
+    return [(row, () if row.graph is None else next(found)) for row in rows]
+
+
+class AddedColumn(NamedTuple):
+    """A column that predicting adds to a table.
+
+    Attributes
+    ----------
+    name
+        What it is called: a name that the input has already gets the prefix ``gdlnn_``.
+    value
+        What it holds: ``row``, ``id``, ``smiles``, ``reason`` or an attribute of `Prediction`.
+    model
+        The label column that the model predicts; empty for a model alone, None where it is of no model.
+    code
+        The position of the class that a probability is of, else None.
+    """
+
+    name: str
+    value: str
+    model: str | None = None
+    code: int | None = None
+
+    def cell(self, own: Mapping[str, Any], predictions: Mapping[str, Prediction]) -> Any:
+        """Return the cell of a row; probabilities have four significant digits.
+
+        Parameters
+        ----------
+        own
+            ``row``, ``id``, ``smiles`` and ``reason``.
+        predictions
+            The predictions by model; empty for a row that was not read.
+        """
+        if self.model is None:
+            return own[self.value]
+        if not predictions:
+            return ""
+        value = getattr(predictions[self.model], self.value)
+        if self.value == "label":
+            return value
+        if self.value == "domain":
+            return value or ""
+        return float(f"{value if self.code is None else value[self.code]:.4g}")
+
+
+def reason_of(predictions: Iterable[Prediction]) -> str:
+    """Return why to be careful with the predictions of a graph."""
+    given = list(predictions)
+    trained_on = TRAINED_ON if any(one.seen for one in given) else ""
+    reasons = [trained_on, *(one.domain_reason for one in given)]
+    return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
+
+
+def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any]]) -> list[AddedColumn]:
+    """Return the columns that predicting adds to an input.
+
+    Parameters
+    ----------
+    data
+        The input.
+    classes
+        The classes of each model, by the label that it is for; one model alone has the empty name.
+    """
+    found = [AddedColumn("row", "row")]
+    if data.id != "id" and (data.id or data.smiles is None):
+        found.append(AddedColumn("id", "id"))
+    if data.has_smiles and data.smiles != "smiles":
+        found.append(AddedColumn("smiles", "smiles"))
+    for model, labels in classes.items():
+        begin = f"{model}_" if model else ""
+        found.append(AddedColumn(f"{begin}prediction", "label", model))
+        found.append(AddedColumn(f"{begin}probability", "probability", model))
+        found += [
+            AddedColumn(f"{begin}p({label})", "probabilities", model, code)
+            for code, label in enumerate(labels)
+        ]
+        found.append(AddedColumn(f"{begin}domain", "domain", model))
+    found.append(AddedColumn("reason", "reason"))
+    names = _free([column.name for column in found], data.columns)
+    return [column._replace(name=name) for column, name in zip(found, names, strict=True)]
+
+
+def _free(names: Iterable[str], taken: Sequence[str]) -> list[str]:
+    """Return names that no column of the input has: one that is taken gets a prefix."""
+    found: list[str] = []
+    for name in names:
+        while name in taken or name in found:
+            name = f"gdlnn_{name}"
+        found.append(name)
+    return found

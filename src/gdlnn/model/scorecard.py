@@ -133,16 +133,16 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
         self.network_ = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), [perceptron]).eval()
         self.n_features_in_ = n_features
 
-    def keep_selected(self) -> IntArray:
+    def drop_unselected(self) -> IntArray:
         """Drop the features that were not chosen; return the previous indices of the others.
 
         If none was chosen, the first one stays, without weight: tables need a column.
         """
         chosen = self.selected_
-        kept = chosen if len(chosen) else np.zeros(1, dtype=np.int64)
-        self._set(self.coef_[:, kept], self.intercept_)
+        columns = chosen if len(chosen) else np.zeros(1, dtype=np.int64)
+        self._set(self.coef_[:, columns], self.intercept_)
         self.selected_ = np.arange(len(chosen))
-        return kept
+        return columns
 
     def restore(self) -> None:
         """Take the coefficients from a network that was read from a file."""
@@ -309,36 +309,21 @@ def scorecard_rows(model: GDLNNClassifier, held_out: GraphDataset | None = None)
 
 
 def scorecard_text(model: GDLNNClassifier, held_out: GraphDataset | None = None) -> str:
-    """Return a scorecard as the text of a table: program, class, log odds, and held-out counts."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+    """Return a scorecard as lines of text: log odds, class, program, and held-out counts."""
     from gdlnn.graphs import Schema
 
-    schema = model.schema_ or Schema()
+    names = (model.schema_ or Schema()).class_name
     rows = scorecard_rows(model, held_out)
-    table = Table(title=f"{len(rows)} programs", title_justify="left")
-    table.add_column("log odds", justify="right")
-    table.add_column("for")
-    table.add_column("program", ratio=1)
-    if held_out is not None:
-        table.add_column("held out", justify="right")
-        table.add_column("precision", justify="right")
+    lines = [f"{len(rows)} programs, in log odds:"]
     for row in rows:
-        words = (Text(printable(text)) for text in (schema.class_name(row.label), row.words))
-        shown: list[Any] = [f"{row.contribution:+.2f}", *words]
+        line = f"{row.contribution:+.2f} for {names(row.label)}: {row.words}"
         if row.matched is not None:
-            precision = "–" if not row.matched else f"{(row.right or 0) / row.matched:.0%}"
-            shown += [str(row.matched), precision]
-        table.add_row(*shown)
-    console = Console(width=120, color_system=None, force_terminal=False, force_jupyter=False)
-    with console.capture() as capture:
-        console.print(table)
+            line += f" Held out: {row.right} of {row.matched}."
+        lines.append(line)
     constants = scorecard_constants(model)
-    names = [printable(schema.class_name(label)) for label in model.classes_[-len(constants) :]]
-    told = ", ".join(f"{value:+.2f} for {name}" for name, value in zip(names, constants, strict=True))
-    return f"{capture.get()}constant: {told}\n"
+    labels = model.classes_[-len(constants) :]
+    words = (f"{value:+.2f} for {names(label)}" for label, value in zip(labels, constants, strict=True))
+    return "\n".join(map(printable, [*lines, f"constant: {', '.join(words)}"])) + "\n"
 
 
 def scorecard_constants(model: GDLNNClassifier) -> list[float]:

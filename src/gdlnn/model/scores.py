@@ -10,17 +10,17 @@ graphs.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import bootstrap
 
 from gdlnn.graphs.schema import label_codes
-from gdlnn.model.metrics import classification_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -29,6 +29,7 @@ RESAMPLES = 1000
 SEED = 0
 RARE = 0.3
 """A class with a smaller share of the training graphs is rare, and accuracy says little."""
+METRICS = ("accuracy", "balanced_accuracy", "roc_auc", "mcc")
 NAMES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -38,6 +39,8 @@ NAMES = {
 }
 ORDER = ("accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "mcc")
 ORDER_WITH_RARE = ("roc_auc", "pr_auc", "balanced_accuracy", "mcc", "accuracy")
+Statistic = Callable[[FloatArray], FloatArray]
+"""A score of each row of weights of graphs; NaN where it is undefined."""
 _CELLS = 2_000_000
 """Number of graphs × resamples computed at a time."""
 
@@ -60,6 +63,59 @@ def has_rare_class(counts: Sequence[tuple[Any, int]]) -> bool:
 def order_of(counts: Sequence[tuple[Any, int]]) -> tuple[str, ...]:
     """Return the names of the scores in the order to read them, given labels and counts of training."""
     return ORDER_WITH_RARE if has_rare_class(counts) else ORDER
+
+
+def classification_scores(
+    y: npt.ArrayLike,
+    probabilities: npt.NDArray[np.float64],
+    classes: npt.NDArray[Any],
+    predicted: npt.NDArray[Any] | None = None,
+) -> dict[str, Any]:
+    """Return the number of graphs `n` and the `METRICS` of predictions.
+
+    A metric that the true labels leave undefined is None: ROC-AUC where no class has graphs both in and
+    outside it, MCC where all true labels are the same. MCC is 0, as in scikit-learn, where all predictions
+    are the same.
+
+    Parameters
+    ----------
+    y
+        The true labels.
+    probabilities
+        The probabilities of the classes, one row per graph.
+    classes
+        The label of each column of `probabilities`.
+    predicted
+        The predicted labels; by default the most probable ones.
+    """
+    scores, _, _ = _scores(np.asarray(y), probabilities, classes, predicted, None)
+    return {name: scores[name] for name in ("n", *METRICS)}
+
+
+class _Codes(NamedTuple):
+    """True and predicted labels as positions in a list of all labels."""
+
+    labels: list[Any]
+    true: IntArray
+    predicted: IntArray
+
+
+def _scores(
+    truth: npt.NDArray[Any],
+    probabilities: FloatArray,
+    classes: npt.NDArray[Any],
+    predicted: npt.NDArray[Any] | None,
+    rare: int | None,
+) -> tuple[dict[str, Any], dict[str, Statistic], _Codes]:
+    """Return the scores, functions that give them for weighted graphs, and the labels as numbers."""
+    if predicted is None:
+        predicted = classes[probabilities.argmax(axis=1)]
+    labels = [*classes.tolist(), *(label for label in np.unique(truth).tolist() if label not in classes)]
+    codes = _Codes(labels, label_codes(truth, labels), label_codes(predicted, labels))
+    statistics = _statistics(codes.true, codes.predicted, probabilities, rare)
+    values = {name: float(of(np.ones((1, len(truth))))[0]) for name, of in statistics.items()}
+    scores = {name: None if np.isnan(value) else value for name, value in values.items()}
+    return {"n": len(truth), "accuracy": float((predicted == truth).mean()), **scores}, statistics, codes
 
 
 def score_intervals(
@@ -91,34 +147,29 @@ def score_intervals(
     `label`, `n`, `recall` and `precision` with their intervals.
     """
     truth = np.asarray(y)
-    if predicted is None:
-        predicted = classes[probabilities.argmax(axis=1)]
     rare = _rarer_column(classes, truth, counts)
-    found: dict[str, Any] = dict(classification_scores(truth, probabilities, classes, predicted))
-    labels = [*classes.tolist(), *(label for label in np.unique(truth).tolist() if label not in classes)]
-    codes, said = label_codes(truth, labels), label_codes(predicted, labels)
-    statistics = _statistics(codes, said, probabilities, rare)
-    ones = np.ones((1, len(codes)))
-    found["pr_auc"] = _plain(statistics["pr_auc"](ones)[0])
-    right = int((codes == said).sum())
+    found, statistics, codes = _scores(truth, probabilities, classes, predicted, rare)
+    right = int((codes.true == codes.predicted).sum())
     found["intervals"] = {
-        "accuracy": list(wilson(right, len(codes))),
-        **_intervals(codes, statistics, found),
+        "accuracy": list(wilson(right, len(truth))),
+        **_intervals(codes.true, statistics, found),
     }
-    found["rare_class"] = None if rare is None else labels[rare]
-    found["classes"] = [_of_class(label, codes == i, said == i) for i, label in enumerate(labels)]
+    found["rare_class"] = None if rare is None else codes.labels[rare]
+    found["classes"] = [
+        _of_class(label, codes.true == i, codes.predicted == i) for i, label in enumerate(codes.labels)
+    ]
     return found
 
 
-def _of_class(label: Any, own: npt.NDArray[np.bool_], said: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    hits, n, n_said = int((own & said).sum()), int(own.sum()), int(said.sum())
+def _of_class(label: Any, own: npt.NDArray[np.bool_], predicted: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    hits, n, n_predicted = int((own & predicted).sum()), int(own.sum()), int(predicted.sum())
     return {
         "label": label,
         "n": n,
         "recall": hits / n if n else None,
         "recall_interval": list(wilson(hits, n)) if n else None,
-        "precision": hits / n_said if n_said else None,
-        "precision_interval": list(wilson(hits, n_said)) if n_said else None,
+        "precision": hits / n_predicted if n_predicted else None,
+        "precision_interval": list(wilson(hits, n_predicted)) if n_predicted else None,
     }
 
 
@@ -151,7 +202,7 @@ def majority_scores(
     truth = np.asarray(y)
     probabilities = np.zeros((len(truth), len(classes)))
     probabilities[:, label_codes([commonest], classes)] = 1.0
-    found: dict[str, Any] = dict(classification_scores(truth, probabilities, classes))
+    found = classification_scores(truth, probabilities, classes)
     rare = _rarer_column(classes, truth, counts)
     shares = [float((truth == label).mean()) for label in classes]
     # Without any order among the graphs, precision is the share of the class throughout.
@@ -211,11 +262,10 @@ def _shown_interval(bounds: Sequence[float] | None) -> str:
 
 
 def _intervals(
-    codes: IntArray, statistics: dict[str, Callable[[FloatArray], FloatArray]], found: Mapping[str, Any]
+    codes: IntArray, statistics: Mapping[str, Statistic], found: Mapping[str, Any]
 ) -> dict[str, list[float] | None]:
     """Return the interval of each statistic; graphs are drawn within their classes."""
-    once = np.ones((1, len(codes)))
-    known = [n for n in statistics if found[n] is not None and not np.isnan(statistics[n](once)[0])]
+    known = [name for name in statistics if found[name] is not None]
     classes = [np.flatnonzero(codes == code) for code in np.unique(codes)]
     smallest = min(len(rows) for rows in classes)
     drawn = [rows for rows in classes if len(rows) > 1]  # scipy draws from two or more
@@ -261,15 +311,12 @@ def _interval(name: str, value: float, low: float, high: float, smallest: int) -
     return [2 * low - 1 if name == "mcc" else low, high]  # which goes down to -1, the others to 0
 
 
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def _statistics(
-    codes: IntArray, said: IntArray, probabilities: FloatArray, rare: int | None
-) -> dict[str, Callable[[FloatArray], FloatArray]]:
+    codes: IntArray, predicted_codes: IntArray, probabilities: FloatArray, rare: int | None
+) -> dict[str, Statistic]:
     """Return functions from weights of graphs, one row per resample, to balanced accuracy, areas and MCC."""
-    n_classes = max(int(codes.max()), int(said.max()), probabilities.shape[1] - 1) + 1
+    n_classes = max(int(codes.max()), int(predicted_codes.max()), probabilities.shape[1] - 1) + 1
+    one_class = len(np.unique(codes)) < 2
     columns = range(probabilities.shape[1])
     curves = [_Curve(probabilities[:, column], codes == column) for column in columns]
     areas = [curve for curve in (curves[1:] if len(curves) == 2 else curves) if curve.is_defined]
@@ -278,7 +325,7 @@ def _statistics(
 
     def cells(weights: FloatArray) -> FloatArray:
         onehot = np.zeros((len(codes), n_classes * n_classes))
-        onehot[np.arange(len(codes)), codes * n_classes + said] = 1.0
+        onehot[np.arange(len(codes)), codes * n_classes + predicted_codes] = 1.0
         return (weights @ onehot).reshape(len(weights), n_classes, n_classes)
 
     def mean(of: list[_Curve], name: str, weights: FloatArray) -> FloatArray:
@@ -289,7 +336,7 @@ def _statistics(
         "balanced_accuracy": lambda weights: _balanced_accuracy(cells(weights)),
         "roc_auc": lambda weights: mean(areas, "roc_auc", weights),
         "pr_auc": lambda weights: mean(precise, "pr_auc", weights),
-        "mcc": lambda weights: _mcc(cells(weights)),
+        "mcc": lambda weights: mean([], "", weights) if one_class else _mcc(cells(weights)),
     }
 
 
@@ -302,10 +349,10 @@ def _balanced_accuracy(tables: FloatArray) -> FloatArray:
 
 def _mcc(tables: FloatArray) -> FloatArray:
     """Return Matthews' correlation of confusion tables, as scikit-learn defines it for several classes."""
-    true, said = tables.sum(axis=2), tables.sum(axis=1)
+    true, predicted = tables.sum(axis=2), tables.sum(axis=1)
     right, n = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
-    together = right * n - (true * said).sum(axis=1)
-    spread = (n**2 - (said**2).sum(axis=1)) * (n**2 - (true**2).sum(axis=1))
+    together = right * n - (true * predicted).sum(axis=1)
+    spread = (n**2 - (predicted**2).sum(axis=1)) * (n**2 - (true**2).sum(axis=1))
     return np.asarray(np.where(spread > 0, together / np.sqrt(np.where(spread > 0, spread, 1.0)), 0.0))
 
 

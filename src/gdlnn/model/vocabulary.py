@@ -13,22 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
-from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
+from gdlnn.mining import ProgramSet, mine, neighbourhoods
 from gdlnn.mining.bags import bag_rows, n_bags
-from gdlnn.mining.neighbourhood_programs import smallest_of_equals
+from gdlnn.mining.program_set import smallest_of_equals, support_keys
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
 from gdlnn.progress import stage
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from gdlnn.gdl import Program
     from gdlnn.graphs import GraphDataset
+    from gdlnn.mining import MinedProgram
     from gdlnn.mining.bags import Bags, IntArray
     from gdlnn.mining.settings import Nominal, Strategy, Targets
 
@@ -138,27 +139,27 @@ class Neighbourhoods(BaseEstimator):
         options = self.get_params(deep=False)
         with stage("finding neighbourhoods"):
             found = neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)
-            return [labelled(found, train)]
+            return [labeled(found, train)]
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""
         return union(sets)
 
 
-def labelled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
+def labeled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
     """Give programs that were found without labels the label that is most over-represented where they match.
 
     The label is for readers only and does not influence the model.
     """
     classes, codes = np.unique(np.asarray(train.y), return_inverse=True)
-    counts = np.bincount(codes, minlength=len(classes))
+    by_class = csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))))
+    matched = (by_class @ programs.supports).toarray()  # classes × programs
+    best = np.argmax(matched / np.bincount(codes)[:, None], axis=0).tolist()
     items = []
-    for item in programs:
-        matched = np.bincount(codes[item.support], minlength=len(classes))
-        best = int(np.argmax(matched / counts))
-        score = float(matched[best] / (item.n_matched + LABEL_EPSILON))
-        items.append(item.replace(label=classes[best].item(), score=score))
-    return ProgramSet(items, programs.info, programs.stats)
+    for column, item in enumerate(programs):
+        score = float(matched[best[column], column] / (item.n_matched + LABEL_EPSILON))
+        items.append(replace(item, label=classes[best[column]].item(), score=score))
+    return ProgramSet(items, programs.supports, programs.info, programs.stats)
 
 
 Source = Mined | Neighbourhoods
@@ -249,20 +250,10 @@ def checkpoint_name(epsilon: Epsilon) -> str:
 
 def union(sets: Sequence[ProgramSet]) -> ProgramSet:
     """Return the programs of several sources, of those that match the same training graphs the smallest."""
-    if not sets:
-        raise ModelError("programs: expected at least one set of programs, got none")
     if len(sets) == 1:
         return sets[0]
-    for programs in sets:
-        _check_same_data(sets[0], programs)
-    kept = smallest_of_equals(item for programs in sets for item in programs)
-    info = replace(
-        sets[0].info,
-        settings={"sources": [programs.info.settings for programs in sets]},
-        complete=all(programs.complete for programs in sets),
-    )
-    stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
-    return ProgramSet(kept, info, sets[0].stats, stopped_by)
+    joined = _joined(sets, {"sources": [programs.info.settings for programs in sets]})
+    return joined.take(smallest_of_equals(joined.programs, joined.supports))
 
 
 def merged_columns(sets: Sequence[ProgramSet], *, merge_equal: bool = False) -> ProgramSet:
@@ -278,70 +269,57 @@ def merged_columns(sets: Sequence[ProgramSet], *, merge_equal: bool = False) -> 
     merge_equal
         Also keep only one program per set of matched training graphs: the one with the fewest nodes.
     """
+    epsilons = [float(programs.info.settings.get("epsilon", 0.1)) for programs in sets]
+    rescored = [_rescored(programs, own, epsilons[0]) for programs, own in zip(sets, epsilons, strict=True)]
+    settings = sets[0].info.settings if sets else {}
+    joined = _joined(rescored, {**settings, **({"epsilons": epsilons} if len(sets) > 1 else {})})
+    columns = _merged(joined, joined.programs, lambda item: (not item.complete, -item.score))
+    if merge_equal:
+        keys = support_keys(columns.supports)
+        columns = _merged(
+            columns, keys, lambda item: (-item.score, len(item.program.nodes), len(item.program.edges))
+        )
+    return columns
+
+
+def _joined(sets: Sequence[ProgramSet], settings: dict[str, Any]) -> ProgramSet:
+    """Return all programs of several sets, which must have been mined from the same graphs."""
     if not sets:
         raise ModelError("programs: expected at least one set of programs, got none")
-    epsilon = _epsilon(sets[0])
-    groups: dict[Program, list[MinedProgram]] = {}
-    for programs in sets:
-        _check_same_data(sets[0], programs)
-        for item in _rescored(programs, epsilon):
-            groups.setdefault(item.program, []).append(item)
-    items = [_one_of(group) for group in groups.values()]
-    if merge_equal:
-        items = _without_equals(items)
-    first = sets[0]
-    settings = {**first.info.settings}
-    if len(sets) > 1:
-        settings["epsilons"] = [_epsilon(programs) for programs in sets]
-    complete = all(programs.complete for programs in sets)
-    info = replace(first.info, settings=settings, complete=complete)
-    stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
-    return ProgramSet(items, info, first.stats, stopped_by)
-
-
-def _epsilon(programs: ProgramSet) -> float:
-    return float(programs.info.settings.get("epsilon", 0.1))
-
-
-def _check_same_data(first: ProgramSet, other: ProgramSet) -> None:
     for what in ("n_graphs", "label_counts", "directed", "n_node_features", "n_edge_features", "fingerprint"):
-        expected, got = getattr(first.info, what), getattr(other.info, what)
-        if expected != got:
-            raise ModelError(
-                f"programs: expected sets that were mined from the same graphs, but their {what} differ: "
-                f"{expected} and {got}"
-            )
+        for programs in sets:
+            expected, got = getattr(sets[0].info, what), getattr(programs.info, what)
+            if expected != got:
+                raise ModelError(
+                    f"programs: expected sets that were mined from the same graphs, but their {what} differ: "
+                    f"{expected} and {got}"
+                )
+    info = replace(sets[0].info, settings=settings, complete=all(programs.complete for programs in sets))
+    items = [item for programs in sets for item in programs]
+    supports = hstack([programs.supports for programs in sets], format="csc")
+    stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
+    return ProgramSet(items, supports, info, sets[0].stats, stopped_by)
 
 
-def _rescored(programs: ProgramSet, epsilon: float) -> Iterable[MinedProgram]:
-    """Give the programs with the scores they have under another ε."""
-    own = _epsilon(programs)
-    for item in programs:
-        if own == epsilon:
-            yield item
-        else:
-            matched = item.n_matched
-            of_label = round(item.score * (matched + own))
-            yield item.replace(score=of_label / (matched + epsilon))
+def _rescored(programs: ProgramSet, own: float, epsilon: float) -> ProgramSet:
+    """Return the programs, mined with one ε, with the scores they have under another."""
+    if own == epsilon:
+        return programs
+    items = [
+        replace(item, score=round(item.score * (item.n_matched + own)) / (item.n_matched + epsilon))
+        for item in programs
+    ]
+    return ProgramSet(items, programs.supports, programs.info, programs.stats, programs.stopped_by)
 
 
-def _one_of(group: list[MinedProgram]) -> MinedProgram:
-    """Merge the same program from several sources; the first of the best score lends its label."""
-    if len(group) == 1:
-        return group[0]
-    best = max(group, key=lambda item: (item.complete, item.score))  # the first of equals
-    targets: np.ndarray[Any, Any] = np.unique(np.concatenate([item.targets for item in group]))
-    return best.replace(targets=targets)
-
-
-def _without_equals(items: Sequence[MinedProgram]) -> list[MinedProgram]:
-    """Keep one program per support, in the place of the first of them."""
-    groups: dict[bytes, list[MinedProgram]] = {}
-    for item in items:
-        groups.setdefault(item.support_key, []).append(item)
-    kept = []
-    for group in groups.values():
-        best = min(group, key=lambda item: (-item.score, len(item.program.nodes), len(item.program.edges)))
-        targets = np.unique(np.concatenate([item.targets for item in group]))
-        kept.append(best if len(group) == 1 else best.replace(targets=targets))
-    return kept
+def _merged(programs: ProgramSet, keys: Iterable[Any], rank: Callable[[MinedProgram], Any]) -> ProgramSet:
+    """Keep the program of the lowest rank per key, in the place of the first, with the targets of all."""
+    groups: dict[Any, list[int]] = {}
+    for column, key in enumerate(keys):
+        groups.setdefault(key, []).append(column)
+    chosen = [min(group, key=lambda column: rank(programs[column])) for group in groups.values()]
+    items = [
+        replace(programs[best], targets=np.unique(np.concatenate([programs[i].targets for i in group])))
+        for best, group in zip(chosen, groups.values(), strict=True)
+    ]
+    return ProgramSet(items, programs.supports[:, chosen], programs.info, programs.stats, programs.stopped_by)

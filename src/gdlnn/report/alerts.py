@@ -7,19 +7,19 @@ import io
 import json
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gdlnn.errors import ExplanationError, require
 from gdlnn.explain.explanation import plain
+from gdlnn.mining.program_set import support_keys
 from gdlnn.model.program_effects import strongest_programs
-from gdlnn.model.scores import wilson
 from gdlnn.report.cards import shown_program
-from gdlnn.report.statistics import odds_ratio
+from gdlnn.report.performance import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
@@ -28,43 +28,6 @@ if TYPE_CHECKING:
 MOST_EXAMPLES = 3
 MIN_SUPPORT = 2
 """Fewest training graphs of an alert: one that matches a single graph is an anecdote."""
-
-
-class Counts(NamedTuple):
-    """Matched graphs of a class and of all others, and how many of each there are."""
-
-    own: int
-    n_own: int
-    others: int
-    n_others: int
-
-    @property
-    def matched(self) -> int:
-        """Number of matched graphs."""
-        return self.own + self.others
-
-    @property
-    def precision(self) -> float | None:
-        """Share of the class among the matched graphs; None where nothing matches."""
-        return self.own / self.matched if self.matched else None
-
-    @property
-    def ratio(self) -> float:
-        """How much the odds of a match rise in the class."""
-        return odds_ratio(*self)[0]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the counts with the precision and the odds ratio, each with its 95 % interval."""
-        ratio, *bounds = odds_ratio(*self)
-        tells = 0 < self.matched < self.n_own + self.n_others  # else the ratio shows class sizes alone
-        return {
-            "matched": self.matched,
-            "of_class": self.own,
-            "precision": self.precision,
-            "precision_interval": list(wilson(self.own, self.matched)) if self.matched else None,
-            "odds_ratio": ratio if tells else None,
-            "odds_interval": bounds if tells else None,
-        }
 
 
 @dataclass(frozen=True)
@@ -80,7 +43,7 @@ class Alert:
     label, class_name
         The class it speaks for.
     training, held_out
-        Where it matches; None where it is not known.
+        Where it matches; None without held-out molecules.
     contribution
         By how much it raises the log odds of the class.
     programs
@@ -97,7 +60,7 @@ class Alert:
     exact: bool
     label: Any
     class_name: str
-    training: Counts | None
+    training: Counts
     held_out: Counts | None
     contribution: float
     programs: int
@@ -112,8 +75,8 @@ class Alert:
             "smarts_exact": self.exact,
             "label": self.label,
             "class": self.class_name,
-            "training": None if self.training is None else self.training.to_json(),
-            "held_out": None if self.held_out is None else self.held_out.to_json(),
+            "training": _figures(self.training),
+            "held_out": _figures(self.held_out),
             "contribution": self.contribution,
             "programs": self.programs,
             "examples": list(self.examples),
@@ -143,74 +106,82 @@ def find_alerts(
     if held_out is not None and held_out.y is None:
         raise ExplanationError("alerts: expected held-out molecules with labels, got none; name their column")
     matches = None if held_out is None else model.represent(held_out).matches
-    alerts = (_alert(model, group, held_out, matches) for group in _told_once(model, label))
+    alerts = (_alert(model, *group, held_out, matches) for group in _groups(model, label))
     # A program may speak for a class only together with others; alone it would be an alert for another one.
-    true_alone = (alert for alert in alerts if alert.training is None or alert.training.ratio > 1)
+    true_alone = (alert for alert in alerts if alert.training.odds_ratio()[0] > 1)
     return list(islice(true_alone, most))
 
 
-class _Group(NamedTuple):
-    strong: StrongProgram
-    shown: dict[str, Any]
-    size: int
+Group = tuple["StrongProgram", dict[str, Any], int]
+"""The strongest of the programs that say the same, what is shown of it, and how many these are."""
 
 
-def _told_once(model: GDLNNClassifier, label: Any) -> Iterator[_Group]:
-    """Give the strongest of the programs that say the same, with how many these are."""
+def _groups(model: GDLNNClassifier, label: Any) -> list[Group]:
+    """Return programs, those together that match the same training graphs or have the same SMARTS."""
     directed = model.programs_.info.directed
+    supports = support_keys(model.programs_.supports)
     place: dict[Any, int] = {}
-    groups: list[tuple[StrongProgram, dict[str, Any]]] = []
-    sizes: list[int] = []
+    groups: list[Group] = []
     for strong in strongest_programs(model, len(model.programs_)):
         item = strong.mined
         if strong.strength <= 0 or item.n_matched < MIN_SUPPORT or label not in (None, plain(strong.label)):
             continue
         shown = shown_program(item.program, model.schema_, directed)
-        keys = [("support", item.support_key), ("smarts", shown["smarts"])]
-        known = next((place[key] for key in keys if key[1] is not None and key in place), None)
-        if known is None:
-            known = len(groups)
-            groups.append((strong, shown))
-            sizes.append(0)
-        sizes[known] += 1
-        place |= {key: known for key in keys if key[1] is not None}
-    for (strong, shown), size in zip(groups, sizes, strict=True):
-        yield _Group(strong, shown, size)
+        keys = [("support", supports[strong.column]), ("smarts", shown["smarts"])]
+        keys = [key for key in keys if key[1] is not None]
+        known = next((place[key] for key in keys if key in place), len(groups))
+        if known == len(groups):
+            groups.append((strong, shown, 0))
+        first, of_first, size = groups[known]
+        groups[known] = (first, of_first, size + 1)
+        place |= dict.fromkeys(keys, known)
+    return groups
 
 
-def _alert(model: GDLNNClassifier, group: _Group, held_out: GraphDataset | None, matches: Any) -> Alert:
-    strong, shown, size = group
-    label = plain(strong.label)
-    item = strong.mined
+def _alert(
+    model: GDLNNClassifier,
+    strong: StrongProgram,
+    shown: dict[str, Any],
+    size: int,
+    held_out: GraphDataset | None,
+    matches: Any,
+) -> Alert:
     assert model.schema_ is not None
-    training = _counts(item.support, model.training_labels_ == strong.label)
+    label, item = plain(strong.label), strong.mined
+    matched = model.programs_.supports[:, [strong.column]].toarray().ravel() > 0
+    training = Counts.of(matched, model.training_labels_ == strong.label)
     counts, examples = None, [] if item.example is None else [item.example.smiles]
     if held_out is not None:
         matched, own = matches[:, strong.column], np.asarray(held_out.y == strong.label)
-        counts = _counts(matched, own)
+        counts = Counts.of(matched, own)
         rows = np.flatnonzero(matched & own)[:MOST_EXAMPLES].tolist()
         examples = [_called(held_out, row) for row in rows] or examples
     return Alert(
-        shown["words"].removeprefix("Molecules that contain ").removesuffix("."),
-        shown["smarts"],
-        bool(shown.get("smarts_exact")),
-        label,
-        model.schema_.class_name(label),
-        training,
-        counts,
-        strong.strength,
-        size,
-        tuple(examples),
-        strong.column,
+        name=shown["words"].removeprefix("Molecules that contain ").removesuffix("."),
+        smarts=shown["smarts"],
+        exact=bool(shown.get("smarts_exact")),
+        label=label,
+        class_name=model.schema_.class_name(label),
+        training=training,
+        held_out=counts,
+        contribution=strong.strength,
+        programs=size,
+        examples=tuple(examples),
+        column=strong.column,
     )
-
-
-def _counts(matched: Any, own: Any) -> Counts:
-    return Counts(int((matched & own).sum()), int(own.sum()), int((matched & ~own).sum()), int((~own).sum()))
 
 
 def _called(data: GraphDataset, row: int) -> str:
     return data.ids[row] if data.ids is not None else data.graphs[row].name or f"graph {row}"
+
+
+def _figures(counts: Counts | None) -> dict[str, Any] | None:
+    """Return counts with the precision and the odds ratio, each with its 95 % interval."""
+    if counts is None:
+        return None
+    known = 0 < counts.matched < counts.n_own + counts.n_others  # else the ratio shows class sizes alone
+    odds = counts.odds() if known else {"odds_ratio": None, "odds_interval": None}
+    return {"matched": counts.matched, "of_class": counts.own, **counts.precision(), **odds}
 
 
 # --- files ------------------------------------------------------------------------------------------------
@@ -227,23 +198,20 @@ def alerts_csv(alerts: Sequence[Alert]) -> str:
         ["alert", "name", "smarts", "smarts_exact", "class", *parts, "contribution", "programs", "examples"]
     )
     for number, alert in enumerate(alerts, start=1):
-        cells: list[Any] = [number, alert.name, alert.smarts or "", "yes" if alert.exact else "no"]
-        cells.append(alert.class_name)
-        for part in (alert.training, alert.held_out):
-            told = None if part is None else part.to_json()
-            if told is None:
-                cells += [""] * (len(counts) + len(odds))
-                continue
-            low, high = told["precision_interval"] or ("", "")
-            precision = "" if told["precision"] is None else told["precision"]
-            cells += [told["matched"], told["of_class"], precision, low, high]
-            cells += (
-                [""] * len(odds)
-                if told["odds_ratio"] is None
-                else [told["odds_ratio"], *told["odds_interval"]]
-            )
-        writer.writerow([*cells, alert.contribution, alert.programs, "; ".join(alert.examples)])
+        exact = "yes" if alert.exact else "no"
+        cells = [cell for part in (alert.training, alert.held_out) for cell in _cells(part)]
+        examples = "; ".join(alert.examples)
+        head = (number, alert.name, alert.smarts, exact, alert.class_name)
+        writer.writerow([*head, *cells, alert.contribution, alert.programs, examples])
     return text.getvalue()
+
+
+def _cells(counts: Counts | None) -> list[Any]:
+    """Return the figures of an alert in the order of the table's columns; None is an empty cell."""
+    found = _figures(counts) or {}
+    cells = [found.get(name) for name in ("matched", "of_class", "precision")]
+    cells += found.get("precision_interval") or [None, None]
+    return [*cells, found.get("odds_ratio"), *(found.get("odds_interval") or [None, None])]
 
 
 def alerts_smarts(alerts: Sequence[Alert]) -> str:

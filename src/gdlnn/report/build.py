@@ -20,17 +20,22 @@ from gdlnn.drawing.charts import calibration_chart, learning_chart, pr_chart, ro
 from gdlnn.drawing.marks import signed
 from gdlnn.drawing.pages import render
 from gdlnn.errors import DatasetError
-from gdlnn.explain import GlobalExplanation, counterfactual, explain, explain_model
-from gdlnn.explain.contribution import mean_contributions
-from gdlnn.explain.explainer import with_smiles
+from gdlnn.explain import GlobalExplanation, counterfactual, explain
+from gdlnn.explain.contribution import Contribution, class_contributions
+from gdlnn.explain.explainer import make_technique, with_smiles
 from gdlnn.explain.explanation import log_odds, plain
-from gdlnn.explain.techniques import make_technique
+from gdlnn.explain.global_explanation import cover_classes
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
-from gdlnn.report.cards import counterfactual_card, enough_cards, graph_card, program_rows
-from gdlnn.report.patterns import pattern_cards
-from gdlnn.report.performance import performance
-from gdlnn.report.statistics import learning_curve
+from gdlnn.report.cards import (
+    card_picture,
+    counterfactual_card,
+    enough_cards,
+    graph_card,
+    pattern_cards,
+    program_rows,
+)
+from gdlnn.report.performance import learning_curve, performance
 from gdlnn.report.summary import summary
 from gdlnn.version import package_version
 
@@ -38,9 +43,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from gdlnn.drawing import Picture
     from gdlnn.explain import Explanation
+    from gdlnn.explain.contribution import ClassContributions
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.domain import DomainAnswer
+    from gdlnn.model.model_folder import FolderEntry
     from gdlnn.model.representation import Representation
 
 FORMAT = "gdlnn-report"
@@ -101,36 +109,20 @@ def build_report(
     options = options or ReportOptions()
     _labels(held_out)
     say(f"predicting {len(held_out)} graphs")
-    held_out, seen, n_seen = _only_unseen(held_out, model.represent(held_out))
+    held_out, table, n_known = _only_unknown(held_out, model.represent(held_out))
     truth = _labels(held_out)
-    proba = seen.probabilities
-    shown = seen.take(range(min(len(seen), options.max_graphs)))
-    say(f"explaining {len(shown)} graphs")
-    explained: list[Explanation] = explain(
-        model, shown, options.technique, options.n_features, seed=options.seed
-    )
+    say("computing what programs add")
+    contributions = class_contributions(model, table, options.max_graphs)
+    shown = table.take(range(min(len(table), options.max_graphs)))
+    explained, pictures, cards = _gallery(model, shown, held_out, contributions, options, say)
     say("looking for the programs that cover each class")
-    overall = explain_model(model, seen, truth)
+    covered = _covered(model, table, truth, contributions)
+    say("drawing programs")
+    named = {program["index"] for item in covered for program in item["programs"]}
+    adds = np.stack([contributions.means(code) for code in range(len(model.classes_))])
+    rows = program_rows(model, truth, table.matches, adds, named)
     schema = model.schema_ or held_out.schema or Schema()
     labels = _all_labels(model, truth)
-    if held_out.smiles is not None:
-        explained = with_smiles(explained, held_out.smiles[: len(explained)])
-    say("looking for the smallest parts that are enough")
-    smallest = explain(model, shown, options.technique, "smallest", seed=options.seed)
-    say("looking for counterfactuals")
-    changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
-    say("drawing programs and graphs")
-    cards = [
-        {
-            "row": row,
-            **graph_card(e, proba[row], f"graph {row}", enough=enough, counterfactual=changes.get(row)),
-            **_truth(e, truth[row], shown.domains[row]),
-            "group": group_of(e, truth[row], shown.domains[row]),
-        }
-        for row, (e, enough) in enumerate(zip(explained, enough_cards(model, smallest), strict=True))
-    ]
-    named = {program.index for item in overall.classes.values() for program in item.programs}
-    rows = program_rows(model, truth, seen.matches, _adds(model, seen), named)
     report = {
         "format": FORMAT,
         "version": VERSION,
@@ -138,9 +130,9 @@ def build_report(
         "made_by": f"gdlnn {package_version()}",
         "molecules": schema.domain == "molecule",
         "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
-        "data": _data(model, held_out, n_seen),
+        "data": _data(model, held_out, n_known),
         "model": _model(model),
-        "performance": performance(model, truth, seen, labels),
+        "performance": performance(model, truth, table, labels),
         "learning_curve": learning_curve(model.history_),
         "explained_by": {
             "technique": make_technique(options.technique).name,
@@ -149,11 +141,56 @@ def build_report(
         },
         "scorecard": _scorecard(model, rows),
         "programs": rows,
-        "patterns": pattern_cards(rows, model, explained, shown.matches, truth.tolist()),
-        "global": _global(overall),
+        "patterns": pattern_cards(rows, model, explained, pictures, shown.matches, truth.tolist()),
+        "global": covered,
         "graphs": cards,
     }
     return {**report, "summary": summary(report)}
+
+
+def _gallery(
+    model: GDLNNClassifier,
+    shown: Representation,
+    held_out: GraphDataset,
+    contributions: ClassContributions,
+    options: ReportOptions,
+    say: Callable[[str], None],
+) -> tuple[list[Explanation], list[Picture], list[dict[str, Any]]]:
+    """Return the graphs that are shown one by one: explanations, pictures, and cards as plain values."""
+    truth = [plain(label) for label in np.asarray(held_out.y)[: len(shown)]]
+    technique = make_technique(options.technique)
+    if isinstance(technique, Contribution):
+        technique = Contribution(contributions.predicted)
+    say(f"explaining {len(shown)} graphs")
+    explained: list[Explanation] = explain(model, shown, technique, options.n_features, seed=options.seed)
+    if held_out.smiles is not None:
+        explained = with_smiles(explained, held_out.smiles[: len(explained)])
+    say("looking for the smallest parts that are enough")
+    enough = enough_cards(model, explain(model, shown, technique, "smallest", seed=options.seed))
+    say("looking for counterfactuals")
+    changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
+    say("drawing graphs")
+    pictures = [card_picture(one, enough[row], changes.get(row)) for row, one in enumerate(explained)]
+    cards = [
+        {
+            "row": row,
+            **graph_card(
+                one,
+                shown.probabilities[row],
+                pictures[row],
+                f"graph {row}",
+                enough=enough[row],
+                counterfactual=changes.get(row),
+            ),
+            "truth": truth[row],
+            "right": bool(one.prediction == truth[row]),
+            "domain": shown.domains[row].domain,
+            "domain_reason": shown.domains[row].reason,
+            "group": group_of(one, truth[row], shown.domains[row]),
+        }
+        for row, one in enumerate(explained)
+    ]
+    return explained, pictures, cards
 
 
 def write_report(
@@ -219,16 +256,16 @@ def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:
     return np.asarray(held_out.y)
 
 
-def _only_unseen(held_out: GraphDataset, found: Representation) -> tuple[GraphDataset, Representation, int]:
+def _only_unknown(held_out: GraphDataset, found: Representation) -> tuple[GraphDataset, Representation, int]:
     """Leave out graphs that the model was trained on; also return how many."""
-    rows = [row for row, seen in enumerate(found.seen) if not seen]
-    n_seen = len(found) - len(rows)
+    rows = [row for row, is_known in enumerate(found.in_training) if not is_known]
+    n_known = len(found) - len(rows)
     if not rows:
         raise DatasetError(
-            f"report: expected graphs that the model was not trained on, got {n_seen} that it was; "
+            f"report: expected graphs that the model was not trained on, got {n_known} that it was; "
             "report on the test set or on other data"
         )
-    return (held_out.take(rows), found.take(rows), n_seen) if n_seen else (held_out, found, 0)
+    return (held_out.take(rows), found.take(rows), n_known) if n_known else (held_out, found, 0)
 
 
 def _all_labels(model: GDLNNClassifier, truth: npt.NDArray[Any]) -> list[Any]:
@@ -249,38 +286,28 @@ def group_of(explanation: Explanation, truth: Any, where: DomainAnswer) -> str:
     return "right" if explanation.prediction == plain(truth) else "wrong"
 
 
-def _adds(model: GDLNNClassifier, seen: Representation) -> npt.NDArray[np.float64]:
-    """Return what each program adds to the log odds of each class where it is present: classes × programs."""
-    if len(model.classes_) == 2:  # what speaks for one class speaks against the other
-        first = mean_contributions(model, seen, 0)
-        return np.stack([first, -first])
-    return np.stack([mean_contributions(model, seen, code) for code in range(len(model.classes_))])
-
-
 def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the whole of a model whose head is a scorecard: its rows, and the constants of the classes."""
     if not isinstance(model.head_, ScorecardHead):
         return None
-    held_out = {row["index"]: row for row in rows}
-    listed = []
-    for row in scorecard_rows(model):
-        if row.contribution:
-            found = held_out.get(row.column)
-            matched = found["n_matched"] if found else None
-            listed.append(
-                {
-                    "index": row.column,
-                    "label": plain(row.label),
-                    "adds": row.contribution,
-                    "n_matched": matched,
-                }
-            )
+    n_matched = {row["index"]: row["n_matched"] for row in rows}
+    listed = [
+        {
+            "index": row.column,
+            "label": plain(row.label),
+            "adds": row.contribution,
+            "n_matched": n_matched.get(row.column),
+        }
+        for row in scorecard_rows(model)
+        if row.contribution
+    ]
     return {"rows": listed, "constant": scorecard_constants(model), "points": bool(model.head_.points)}
 
 
-def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int) -> dict[str, Any]:
+def _data(model: GDLNNClassifier, held_out: GraphDataset, n_known: int) -> dict[str, Any]:
     info = model.programs_.info
     twins = held_out.duplicates()
+    labels, counts = np.unique(np.asarray(held_out.y), return_counts=True)
     return {
         "training": {
             "name": info.dataset,
@@ -290,12 +317,9 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int) -> dict[s
         },
         "held_out": {
             **held_out.describe().to_json(),
-            "classes": [
-                [plain(label), int((held_out.y == label).sum())]
-                for label in np.unique(np.asarray(held_out.y))
-            ],
+            "classes": [list(pair) for pair in zip(labels.tolist(), counts.tolist(), strict=True)],
             "split": held_out.split_source or "all graphs that were given",
-            "left_out": n_seen,
+            "left_out": n_known,
             "duplicates": twins.n_extra,
             "conflicting": len(twins.conflicting),
         },
@@ -304,28 +328,26 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset, n_seen: int) -> dict[s
 
 
 def _model(model: GDLNNClassifier) -> dict[str, Any]:
-    parameters = {
-        name: _jsonable(value)
-        for name, value in model.get_params(deep=False).items()
-        if name not in ("checkpoint", "device", "progress", "n_jobs")
-    }
-    return {"parameters": parameters, "n_programs": len(model.programs_), "choice": _jsonable(model.choice_)}
+    left_out = ("checkpoint", "device", "progress", "n_jobs")
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
+    found = {"parameters": parameters, "n_programs": len(model.programs_), "choice": model.choice_}
+    values: dict[str, Any] = json.loads(json.dumps(found, default=_jsonable))
+    return values
 
 
 def _jsonable(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    return str(value)
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
+def _covered(
+    model: GDLNNClassifier,
+    table: Representation,
+    truth: npt.NDArray[Any],
+    contributions: ClassContributions,
+) -> list[dict[str, Any]]:
     """Return the programs that cover each class; the table of programs has their words and diagrams."""
+    classes = cover_classes(model, table, truth, contributions)
+    overall = GlobalExplanation(classes, len(table), True, model.schema_, model.programs_.info.directed)
     found: list[dict[str, Any]] = overall.to_json()["classes"]
     for item in found:
         for program in item["programs"]:
@@ -334,23 +356,44 @@ def _global(overall: GlobalExplanation) -> list[dict[str, Any]]:
     return found
 
 
-def _truth(explanation: Explanation, truth: Any, where: DomainAnswer) -> dict[str, Any]:
-    return {
-        "truth": plain(truth),
-        "right": bool(explanation.prediction == plain(truth)),
-        "domain": where.domain,
-        "domain_reason": where.reason,
-    }
-
-
 def _counterfactuals(
-    model: GDLNNClassifier, explained: Sequence[Explanation], truth: npt.NDArray[Any], most: int
+    model: GDLNNClassifier, explained: Sequence[Explanation], truth: Sequence[Any], most: int
 ) -> dict[int, dict[str, Any]]:
     """Look for counterfactuals by row, first of what was predicted wrongly, then from the first graph on."""
-    rows = sorted(
-        range(len(explained)), key=lambda row: (explained[row].prediction == plain(truth[row]), row)
-    )
+    rows = sorted(range(len(explained)), key=lambda row: (explained[row].prediction == truth[row], row))
     return {
         row: counterfactual_card(counterfactual(model, explained[row].graph, max_nodes=MOST_REMOVED))
         for row in rows[:most]
     }
+
+
+# --- the index of a folder of models ----------------------------------------------------------------------
+
+
+def report_name(entry: FolderEntry) -> str:
+    """Return the name of the report of a model."""
+    return f"{Path(entry.file).stem}.html"
+
+
+def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -> Path:
+    """Write the index into a folder; a model with a report in the same folder gets a link to it."""
+    rows = [
+        {
+            "label": entry.label,
+            "file": entry.file,
+            "report": report_name(entry) if (folder / report_name(entry)).is_file() else "",
+            **entry.summary,
+        }
+        for entry in entries
+    ]
+    page = render(
+        "gdlnn.report/index.html",
+        title=f"{title or folder.resolve().name} · GDLNN models",
+        name=title or folder.resolve().name,
+        rows=rows,
+        shown=lambda value: "–" if value is None or value == "" else f"{value:.3f}",
+        made_by=f"gdlnn {package_version()}",
+    )
+    path = folder / "index.html"
+    write_text(path, page)
+    return path

@@ -1,4 +1,4 @@
-"""Programs and explained graphs as plain JSON values, as the report and the server's page show them."""
+"""Programs, patterns and graphs as plain JSON values, as the report and the server's page show them."""
 
 from __future__ import annotations
 
@@ -8,29 +8,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.drawing import Marks, program_picture
+from gdlnn.drawing import Marks, outline_path, program_picture
 from gdlnn.drawing.marks import signed
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
-from gdlnn.explain.pictures import explanation_outlines, explanation_picture
-from gdlnn.explain.telling import chance_text, further_lines, nodes_word, spaced, words_of
-from gdlnn.report.patterns import precision
-from gdlnn.report.statistics import odds_ratio
+from gdlnn.explain.pictures import explanation_outlines, explanation_picture, largest_score, program_outline
+from gdlnn.explain.words import baseline_line, chance_text, further_lines, nodes_word, spaced, words_of
+from gdlnn.report.performance import Counts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from gdlnn.drawing import Picture
     from gdlnn.explain import Counterfactual, Explanation
     from gdlnn.gdl.program import Program
-    from gdlnn.graphs import Schema
+    from gdlnn.graphs import Graph, Schema
     from gdlnn.mining import MinedProgram
-    from gdlnn.mining.program_set import Example
+    from gdlnn.mining.program_set import Example, SetInfo
     from gdlnn.model import GDLNNClassifier
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_LISTED = 250  # programs of a report; the page says how many there are in all
 LONGEST_SMARTS = 2000  # characters; nobody pastes more
 MOST_DRAWN_NODES = 24
+SAME = 0.6
+"""Share of matched training graphs that variants of one pattern have in common at least."""
+LEAST_PATTERN = 0.01
+"""Share of the heaviest pattern's weight under which a pattern is left out."""
 
 
 def program_rows(
@@ -40,73 +44,50 @@ def program_rows(
     adds: npt.NDArray[np.float64],
     named: Collection[int] = (),
 ) -> list[dict[str, Any]]:
-    """Return a row per program, those that weigh most first; of very many the strongest.
+    """Return a row per program, those that weigh most first; of very many the strongest and the named ones.
 
-    Parameters
-    ----------
-    model
-        The fitted model.
-    truth, matched
-        Labels of the held-out graphs, and which programs (columns) match which of them.
-    adds
-        Classes × programs: what each adds to the log odds where it is present, see `mean_contributions`.
-    named
-        Programs that must be among them, by column.
+    `matched` is held-out graphs × programs, and `adds` classes × programs: what each adds to the log odds
+    where it is present, as a mean.
     """
-    classes = [plain(label) for label in model.classes_]
-    speaks = adds.argmax(axis=0)
     weights = adds.max(axis=0) * matched.mean(axis=0)
     scores = model.programs_.scores
     order = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), -scores[i], i))
     needed = set(named)
     listed = [index for place, index in enumerate(order) if place < MOST_LISTED or index in needed]
-    counts = dict(model.programs_.info.label_counts)
-    epsilon = float(model.programs_.info.settings.get("epsilon", 0.1))
-    directed = model.programs_.info.directed
+    info = model.programs_.info
     rows = []
     for index in listed:
-        item, label = model.programs_[index], classes[speaks[index]]
-        here = matched[:, index]
+        item, code = model.programs_[index], int(adds[:, index].argmax())
+        label, here = plain(model.classes_[code]), matched[:, index]
+        held_out = Counts.of(here, truth == item.label)
         rows.append(
             {
                 "index": index,
                 "label": plain(item.label),
                 "speaks_for": label,
-                "adds": float(adds[speaks[index], index]),
+                "adds": float(adds[code, index]),
                 "weight": float(weights[index]),
-                **_support(item, counts, epsilon, truth, here),
-                "n_matched": int(here.sum()),
-                **precision(int(here.sum()), int((here & (truth == label)).sum())),
+                "training": _training_counts(item, info),
+                "held_out": list(held_out),
+                **held_out.odds(),
+                "n_matched": held_out.matched,
+                **Counts.of(here, truth == label).precision(),
                 "score": item.score,
                 "gdl": str(item.program),
-                **shown_program(item.program, model.schema_, directed),
-                "diagram": diagram(item.program, model.schema_, directed, item.example),
+                **shown_program(item.program, model.schema_, info.directed),
+                "diagram": diagram(item.program, model.schema_, info.directed, item.example),
             }
         )
     return rows
 
 
-def _support(
-    item: MinedProgram, counts: dict[Any, int], epsilon: float, truth: npt.NDArray[Any], matched: BoolArray
-) -> dict[str, Any]:
-    """Return matched graphs of the program's own class and of all others, in training and held out."""
-    n_own = counts.get(item.label, 0)
-    n_others = sum(counts.values()) - n_own
+def _training_counts(item: MinedProgram, info: SetInfo) -> list[int]:
+    """Return matched training graphs of the program's own class and of all others, each with their number."""
+    epsilon = float(info.settings.get("epsilon", 0.1))
+    n_own = dict(info.label_counts).get(item.label, 0)
     own = min(item.n_matched, round(item.score * (item.n_matched + epsilon)))
-    of_class = truth == item.label
-    held = (
-        int(matched[of_class].sum()),
-        int(of_class.sum()),
-        int(matched[~of_class].sum()),
-        int((~of_class).sum()),
-    )
-    ratio, low, high = odds_ratio(*held)
-    return {
-        "training": [own, n_own, item.n_matched - own, n_others],
-        "held_out": list(held),
-        "odds_ratio": ratio,
-        "odds_interval": [low, high],
-    }
+    n_all = sum(count for _, count in info.label_counts)
+    return [own, n_own, item.n_matched - own, n_all - n_own]
 
 
 def shown_program(program: Program, schema: Schema | None, directed: bool) -> dict[str, Any]:
@@ -141,12 +122,101 @@ def diagram(program: Program, schema: Schema | None, directed: bool, example: Ex
     return picture.svg(program.describe(schema, directed=directed))
 
 
+# --- patterns -----------------------------------------------------------------------------------------------
+
+
+def pattern_cards(
+    rows: Sequence[dict[str, Any]],
+    model: GDLNNClassifier,
+    explained: Sequence[Explanation],
+    pictures: Sequence[Picture],
+    matches: BoolArray,
+    truth: Sequence[Any],
+) -> list[dict[str, Any]]:
+    """Return the patterns: their programs, the strongest variant first, and where an example graph has it.
+
+    The example is one of the graphs that are explained and drawn; `matches` is these graphs × programs.
+    """
+    speaks_for = {row["index"]: row["speaks_for"] for row in rows}
+
+    def rank(row: int, label: Any) -> tuple[bool, bool, int, int]:
+        one = explained[row]
+        return plain(truth[row]) != label, one.prediction != label, one.graph.n_nodes, row
+
+    cards = []
+    for group in _pattern_groups(rows, model):
+        label, example = speaks_for[group[0]], None
+        hits = np.flatnonzero(matches[:, group[0]]).tolist()
+        if hits:
+            row = min(hits, key=lambda row: rank(row, label))
+            program = model.programs_[group[0]].program
+            example = _example(explained[row].graph, pictures[row], program, row)
+        cards.append({"programs": group, "label": label, "example": example})
+    return cards
+
+
+def _example(graph: Graph, picture: Picture, program: Program, row: int) -> dict[str, Any] | None:
+    """Return the row of a graph, and the line around the program in its picture; None if it is not whole."""
+    witness = program.find(graph)
+    if witness is None or not picture.places:
+        return None
+    outline = program_outline(program, witness)
+    return {
+        "row": row,
+        "nodes": list(outline.nodes),
+        "line": outline_path(picture, outline.nodes, outline.edges),
+    }
+
+
+def _pattern_groups(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> list[list[int]]:
+    """Return programs by index, variants of one pattern together, the heaviest patterns and variants first.
+
+    Variants speak for the same class and match nearly the same training graphs.
+    """
+    columns = [row["index"] for row in rows]
+    matched = model.programs_.supports[:, columns]
+    sizes = np.asarray(matched.sum(axis=0)).reshape(-1)
+    shared = (matched.T @ matched).toarray()
+    alike = shared / np.maximum(sizes[:, None] + sizes[None] - shared, 1) >= SAME
+    heads: list[int] = []
+    groups: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):  # rows are from the heaviest to the lightest
+        own = [head for head in heads if alike[place, head] and rows[head]["speaks_for"] == row["speaks_for"]]
+        if own:
+            groups[own[0]].append(place)
+        else:
+            heads.append(place)
+            groups[place] = [place]
+    weight = {head: sum(abs(rows[place]["weight"]) for place in groups[head]) for head in heads}
+    largest = max(weight.values(), default=0.0)
+    heavy = [head for head in heads if weight[head] >= LEAST_PATTERN * largest]
+    return [
+        [columns[place] for place in groups[head]]
+        for head in sorted(heavy, key=lambda head: (-weight[head], head))
+    ]
+
+
 # --- graphs -------------------------------------------------------------------------------------------------
+
+
+def card_picture(
+    explanation: Explanation,
+    enough: dict[str, Any] | None = None,
+    counterfactual: dict[str, Any] | None = None,
+) -> Picture:
+    """Return the picture of a card, with the nodes of what `enough_cards` and `counterfactual_card` give.
+
+    They are hidden until the picture gets the class ``shows-kept`` or ``shows-gone``.
+    """
+    return explanation_picture(
+        explanation, kept=(enough or {}).get("nodes", ()), gone=(counterfactual or {}).get("nodes", ())
+    )
 
 
 def graph_card(
     explanation: Explanation,
     proba: npt.NDArray[np.float64],
+    picture: Picture,
     name: str = "graph",
     *,
     enough: dict[str, Any] | None = None,
@@ -154,21 +224,9 @@ def graph_card(
 ) -> dict[str, Any]:
     """Return the card of one graph: prediction, baseline, deciding programs with their places, picture.
 
-    Parameters
-    ----------
-    explanation
-        Why the model says so.
-    proba
-        The probability of every class.
-    name
-        What to call a graph that has no name.
-    enough, counterfactual
-        What `enough_cards` and `counterfactual_card` give. Their nodes are in the picture, hidden until it
-        gets the class ``shows-kept`` or ``shows-gone``.
+    `name` is for a graph that has none; the picture comes from `card_picture`, `enough` from `enough_cards`
+    and `counterfactual` from `counterfactual_card`.
     """
-    picture = explanation_picture(
-        explanation, kept=(enough or {}).get("nodes", ()), gone=(counterfactual or {}).get("nodes", ())
-    )
     title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation)}"
     return {
         "name": explanation.graph.name or name,
@@ -178,27 +236,25 @@ def graph_card(
         "said": spaced(chance_text(explanation)),
         "target": explanation.target,
         "threshold": explanation.threshold,
-        "baseline": explanation.baseline_probability,
-        "baseline_line": None
-        if explanation.baseline_probability is None
-        else spaced(explanation.baseline_line()),
+        "baseline": None if explanation.contributions is None else explanation.contributions.baseline,
+        "baseline_line": spaced(baseline_line(explanation)) or None,
         "has_reason": explanation.has_reason,
         "further": further_lines(explanation, signed),
-        "programs": told_cards(explanation),
+        "programs": term_cards(explanation),
         "nodes": list(explanation.nodes),
         "nodes_word": nodes_word(explanation),
-        "quality": explanation.quality,
+        "quality": explanation.method.quality,
         "n_nodes": explanation.graph.n_nodes,
         "n_edges": explanation.graph.n_edges,
         "n_shown": picture.n_shown,
-        "largest": max((abs(score) for score in explanation.scores or ()), default=0.0),
+        "largest": largest_score(explanation),
         "picture": picture.svg(title),
         "enough": enough,
         "counterfactual": counterfactual,
     }
 
 
-def told_cards(explanation: Explanation) -> list[dict[str, Any]]:
+def term_cards(explanation: Explanation) -> list[dict[str, Any]]:
     """Return the programs of an explanation in the order of its texts.
 
     `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
@@ -209,44 +265,39 @@ def told_cards(explanation: Explanation) -> list[dict[str, Any]]:
     }
     return [
         {
-            "number": told.number,
-            "line": drawn.get(told.number, 0),
-            "index": told.column,
-            "words": told.words,
-            "weight": told.weight,
-            "place": told.place,
-            "witness": None if told.witness is None else list(told.witness.values()),
+            "number": number,
+            "line": drawn.get(number, 0),
+            "index": term.column,
+            "words": words_of(explanation, term.program),
+            "weight": term.weight,
+            "place": explanation.place_score(term),
+            "witness": list(term.places[0]) if term.places else None,
             "edges": None
-            if told.witness is None
-            else [[told.witness[edge.source], told.witness[edge.target]] for edge in told.program.edges],
+            if term.witness is None
+            else [[term.witness[edge.source], term.witness[edge.target]] for edge in term.program.edges],
         }
-        for told in explanation.told
+        for number, term in enumerate(explanation.listed, start=1)
     ]
 
 
 def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
-    """Return the smallest parts of which alone the model says the same, or that none was found.
+    """Return the smallest parts that alone get the same prediction, or that none was found.
 
-    Parameters
-    ----------
-    model
-        The model, which is asked about the parts.
-    explanations
-        Explanations of graphs by the smallest subgraph.
+    The explanations are by the smallest subgraph; the model is asked about each.
     """
     if not explanations:
         return []
-    said = model.predict([explanation.subgraph for explanation in explanations]).tolist()
+    predicted = model.predict([explanation.subgraph for explanation in explanations]).tolist()
     return [
         {"nodes": [], "programs": [], "words": [], "found": False}
         if explanation.is_empty or label != explanation.prediction
         else {
             "nodes": list(explanation.nodes),
-            "programs": list(explanation.indices),
-            "words": [words_of(explanation, program) for program in explanation.programs],
+            "programs": [term.column for term in explanation.terms],
+            "words": [words_of(explanation, term.program) for term in explanation.terms],
             "found": True,
         }
-        for explanation, label in zip(explanations, said, strict=True)
+        for explanation, label in zip(explanations, predicted, strict=True)
     ]
 
 

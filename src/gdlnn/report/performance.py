@@ -1,33 +1,43 @@
-"""How good a model is on held-out graphs: scores, curves, calibration, confusion, scores by domain."""
+"""How good a model is on held-out graphs: scores, curves, calibration, odds ratios. Plain values come out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.explain.explanation import plain
 from gdlnn.model.domain import DomainName
-from gdlnn.report.statistics import brier, calibration, confusion, curves
+from gdlnn.model.scores import Z, majority_scores, order_of, score_intervals, wilson
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+N_BINS = 10
+MOST_POINTS = 80
+"""Points of a curve that are kept."""
+
 
 def performance(
-    model: GDLNNClassifier, truth: npt.NDArray[Any], seen: Representation, labels: list[Any]
+    model: GDLNNClassifier, truth: npt.NDArray[Any], table: Representation, labels: list[Any]
 ) -> dict[str, Any]:
     """Return the figures of a model on held-out graphs; `labels` are the classes of model and data."""
-    from gdlnn.model.scores import majority_scores, order_of, score_intervals, wilson
+    from sklearn.metrics import confusion_matrix
 
     classes = [plain(label) for label in model.classes_]
     counts = model.programs_.info.label_counts
-    right = np.asarray(seen.labels == truth)
-    most_probable = np.asarray(model.classes_[seen.probabilities.argmax(axis=1)])
-    own = score_intervals(truth, seen.probabilities, model.classes_, seen.labels, counts)
+    right = np.asarray(table.labels == truth)
+    most_probable = np.asarray(model.classes_[table.probabilities.argmax(axis=1)])
+    own = score_intervals(truth, table.probabilities, model.classes_, table.labels, counts)
     majority = majority_scores(truth, model.classes_, counts)
+    wanted = truth[:, None] == model.classes_[None]
     n_majority = int((truth == majority["label"]).sum())
     return {
         "n": len(truth),
@@ -41,28 +51,147 @@ def performance(
             "label": plain(majority["label"]),
             "interval": wilson(n_majority, len(truth)),
         },
-        "domains": _by_domain(model, truth, seen),
+        "domains": _by_domain(model, truth, table),
         "curves": curves(
-            seen.probabilities, classes, truth, own["rare_class"] if len(classes) == 2 else None
+            table.probabilities, classes, truth, own["rare_class"] if len(classes) == 2 else None
         ),
         "decision": model.choice_.get("decision"),
-        "confusion": confusion(truth.tolist(), seen.labels.tolist(), labels),
-        "calibration": calibration(seen.probabilities.max(axis=1), most_probable == truth),
-        "brier": brier(seen.probabilities, classes, truth.tolist()),
+        "confusion": confusion_matrix(truth, table.labels, labels=labels).tolist(),
+        "calibration": calibration(table.probabilities.max(axis=1), most_probable == truth),
+        "brier": float(((table.probabilities - wanted) ** 2).sum(axis=1).mean()),
     }
 
 
-def _by_domain(model: GDLNNClassifier, truth: npt.NDArray[Any], seen: Representation) -> list[dict[str, Any]]:
+def _by_domain(
+    model: GDLNNClassifier, truth: npt.NDArray[Any], table: Representation
+) -> list[dict[str, Any]]:
     """Return the scores of the graphs that are like the training graphs, and of those that are not."""
-    from gdlnn.model.scores import score_intervals
-
-    domains = np.array([str(where.domain) for where in seen.domains])
+    domains = np.array([str(where.domain) for where in table.domains])
     found = []
     for name in get_args(DomainName):
         rows = np.flatnonzero(domains == name)
         if len(rows):
-            some = seen.take(rows.tolist())
+            some = table.take(rows.tolist())
             counts = model.programs_.info.label_counts
             scores = score_intervals(truth[rows], some.probabilities, model.classes_, some.labels, counts)
             found.append({"domain": name, "scores": scores})
     return found
+
+
+# --- statistics -------------------------------------------------------------------------------------------
+
+
+class Counts(NamedTuple):
+    """Matched graphs of a class and of all others, and how many of each there are."""
+
+    own: int
+    n_own: int
+    others: int
+    n_others: int
+
+    @classmethod
+    def of(cls, matched: BoolArray, own: BoolArray) -> Counts:
+        """Count matched graphs and graphs of the class."""
+        others = ~own
+        return cls(*(int(found.sum()) for found in (matched & own, own, matched & others, others)))
+
+    @property
+    def matched(self) -> int:
+        """Number of matched graphs."""
+        return self.own + self.others
+
+    def precision(self) -> dict[str, Any]:
+        """Return the share of the class among matched graphs, with Wilson's interval; None without any."""
+        if not self.matched:
+            return {"precision": None, "precision_interval": None}
+        interval = wilson(self.own, self.matched)
+        return {"precision": self.own / self.matched, "precision_interval": list(interval)}
+
+    def odds_ratio(self) -> tuple[float, float, float]:
+        """Return how much the odds of a match rise in the class, and the 95 % interval.
+
+        Haldane and Anscombe's half is added to each of the four counts, so that a zero does no harm.
+        """
+        others = self.n_others - self.others
+        cells = [count + 0.5 for count in (self.own, self.n_own - self.own, self.others, others)]
+        logarithm = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
+        reach = Z * math.sqrt(sum(1 / cell for cell in cells))
+        return math.exp(logarithm), math.exp(logarithm - reach), math.exp(logarithm + reach)
+
+    def odds(self) -> dict[str, Any]:
+        """Return the odds ratio and its interval as plain JSON values."""
+        ratio, *bounds = self.odds_ratio()
+        return {"odds_ratio": ratio, "odds_interval": bounds}
+
+
+def calibration(confidence: FloatArray, right: BoolArray) -> dict[str, Any]:
+    """Return how often predictions are right by how probable they were said to be.
+
+    `error` is the expected calibration error: the mean gap between both, weighted by the graphs.
+    """
+    at = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
+    bins, error = [], 0.0
+    for number in range(N_BINS):
+        inside = at == number
+        n = int(inside.sum())
+        if not n:
+            continue
+        predicted, share = float(confidence[inside].mean()), float(right[inside].mean())
+        bins.append(
+            {
+                "probability": predicted,
+                "right": share,
+                "n": n,
+                "interval": wilson(int(right[inside].sum()), n),
+            }
+        )
+        error += n / len(at) * abs(predicted - share)
+    return {"bins": bins, "error": error}
+
+
+def learning_curve(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the mean over the members of a head for every epoch that at least one of them ran."""
+    by_epoch: dict[int, list[dict[str, Any]]] = {}
+    for row in history:
+        by_epoch.setdefault(int(row["epoch"]), []).append(row)
+    curve = []
+    for epoch, rows in sorted(by_epoch.items()):
+        point: dict[str, Any] = {"epoch": epoch}
+        for name in ("loss", "val_loss", "val_accuracy"):
+            values = [float(row[name]) for row in rows if row.get(name) is not None]
+            if values:
+                point[name] = float(np.mean(values))
+        curve.append(point)
+    return curve
+
+
+def curves(
+    proba: FloatArray, classes: Sequence[Any], truth: npt.NDArray[Any], label: Any | None
+) -> list[dict[str, Any]]:
+    """Return ROC and precision–recall curves: of one class, or where `label` is None of each class.
+
+    Classes of which all or none of the graphs are have no curve.
+    """
+    from sklearn.metrics import precision_recall_curve, roc_curve
+
+    found = []
+    for column, name in enumerate(classes):
+        own = np.asarray(truth == name)
+        if (label is not None and name != label) or not 0 < own.sum() < len(own):
+            continue
+        false, true, _ = roc_curve(own, proba[:, column], drop_intermediate=True)
+        precision, recall, _ = precision_recall_curve(own, proba[:, column], drop_intermediate=True)
+        found.append(
+            {
+                "label": name,
+                "share": float(own.mean()),
+                "roc": _thinned(false, true),
+                "pr": _thinned(recall[::-1], precision[::-1]),
+            }
+        )
+    return found
+
+
+def _thinned(x: FloatArray, y: FloatArray) -> list[list[float]]:
+    rows = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).round().astype(int))
+    return [[round(float(a), 4), round(float(b), 4)] for a, b in zip(x[rows], y[rows], strict=True)]

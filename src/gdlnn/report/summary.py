@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.explain.telling import what_it_contains
+from gdlnn.explain.words import what_it_contains
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,36 +40,36 @@ def _names(report: Mapping[str, Any]) -> dict[Any, str]:
 
 def _what(report: Mapping[str, Any], graphs: str) -> str:
     classes = [f"“{item['name']}”" for item in report["classes"]]
-    told = f"{', '.join(classes[:-1])} or {classes[-1]}" if len(classes) > 1 else classes[0]
+    named = f"{', '.join(classes[:-1])} or {classes[-1]}" if len(classes) > 1 else classes[0]
     training = report["data"]["training"]["graphs"]
     n = report["model"]["n_programs"]
     kind = "a scorecard of" if report["scorecard"] else "made of"
     return (
-        f"This model says whether {graphs} are {told}. It is {kind} {n:,} readable "
+        f"This model says whether {graphs} are {named}. It is {kind} {n:,} readable "
         f"pattern{'s' if n != 1 else ''}, found in {training:,} training {graphs}."
     )
 
 
 def _tried(report: Mapping[str, Any], graphs: str) -> str:
     held_out = report["data"]["held_out"]
-    told = f"It was tried on {held_out['graphs']:,} {graphs}"
+    text = f"It was tried on {held_out['graphs']:,} {graphs}"
     if held_out["left_out"]:
         more = f"{held_out['left_out']:,} more were left out, since it was trained on them"
-        return f"{told} that it had not seen; {more}."
-    return f"{told} that it had not seen."
+        return f"{text} that it had not seen; {more}."
+    return f"{text} that it had not seen."
 
 
 def _good(report: Mapping[str, Any], graphs: str) -> str:
     found = report["performance"]
-    told = []
+    scores = []
     for name in found["order"][:2]:
         value, bounds = found["scores"][name], found["scores"]["intervals"].get(name)
         if value is not None:
             between = f" (95 % interval {bounds[0]:.2f} to {bounds[1]:.2f})" if bounds else ""
-            told.append(f"{_NAMES[name]} is {value:.2f}{between}")
+            scores.append(f"{_NAMES[name]} is {value:.2f}{between}")
     majority = found["majority"]
     name = _names(report).get(majority["label"], str(majority["label"]))
-    start = " and ".join(told) or f"{found['n_right']} of {found['n']} are right"
+    start = " and ".join(scores) or f"{found['n_right']} of {found['n']} are right"
     return (
         f"{start[0].upper()}{start[1:]}. It is right in {percent(found['accuracy'])} of the {graphs}; always "
         f"saying “{name}” would be right in {percent(majority['accuracy'])}."
@@ -97,13 +97,13 @@ def _not_for(report: Mapping[str, Any], graphs: str) -> str:
     found, names = report["performance"], _names(report)
     by_domain = {item["domain"]: item["scores"] for item in found["domains"]}
     outside, inside = by_domain.get("outside"), by_domain.get("inside")
-    told = f"Do not rely on it for {graphs} unlike the training ones"
+    text = f"Do not rely on it for {graphs} unlike the training ones"
     if outside is not None and outside["n"] < FEWEST_JUDGED:
-        told += f": there are only {outside['n']} here, too few to judge it by"
+        text += f": there are only {outside['n']} here, too few to judge it by"
     elif outside is not None and inside is not None:
         right, others = percent(outside["accuracy"]), percent(inside["accuracy"])
-        told += f": of the {outside['n']} such here {right} were right, of those inside {others}"
-    told += "."
+        text += f": of the {outside['n']} such here {right} were right, of those inside {others}"
+    text += "."
     weak = [
         item
         for item in found["scores"]["classes"]
@@ -111,8 +111,8 @@ def _not_for(report: Mapping[str, Any], graphs: str) -> str:
     ]
     for item in sorted(weak, key=lambda item: item["precision"])[:1]:
         wrong = percent(1 - item["precision"])
-        told += f" Of the {graphs} that it calls “{names[item['label']]}”, {wrong} are not."
-    return f"{told} A pattern that goes along with a class need not be its cause."
+        text += f" Of the {graphs} that it calls “{names[item['label']]}”, {wrong} are not."
+    return f"{text} A pattern that goes along with a class need not be its cause."
 
 
 def percent(share: float) -> str:

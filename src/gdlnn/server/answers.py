@@ -7,15 +7,23 @@ import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, get_args
 
+from gdlnn.datasets.jsonl import graph_json
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
 from gdlnn.gdl.text import shortened
-from gdlnn.graphs import Schema
-from gdlnn.model.prediction_columns import added_columns
+from gdlnn.graphs import Graph, Schema
 from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.representation import added_columns, predict_rows
 from gdlnn.report.build import MOST_REMOVED
-from gdlnn.report.cards import counterfactual_card, diagram, enough_cards, graph_card, shown_program
+from gdlnn.report.cards import (
+    card_picture,
+    counterfactual_card,
+    diagram,
+    enough_cards,
+    graph_card,
+    shown_program,
+)
 from gdlnn.server.bodies import FileKind
 from gdlnn.server.reading import GRAPHS, OF_GRAPHS, Reader
 from gdlnn.version import package_version
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
     from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.datasets.tables import Row
     from gdlnn.gdl.program import Intervals, Program
-    from gdlnn.graphs import Feature, Graph, GraphDataset
+    from gdlnn.graphs import Feature, GraphDataset
     from gdlnn.mining import MinedProgram
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Prediction
@@ -40,11 +48,8 @@ MOST_EXAMPLES, MOST_PROGRAMS = 12, 10
 MOLECULES = {
     "aspirin": "CC(=O)Oc1ccccc1C(=O)O",
     "caffeine": "Cn1cnc2c1c(=O)n(C)c(=O)n2C",
-    "paracetamol": "CC(=O)Nc1ccc(O)cc1",
     "ibuprofen": "CC(C)Cc1ccc(cc1)C(C)C(=O)O",
     "aniline": "Nc1ccccc1",
-    "4-nitrobiphenyl": "O=[N+]([O-])c1ccc(cc1)-c1ccccc1",
-    "nicotine": "CN1CCC[C@H]1c1cccnc1",
     "ethanol": "CCO",
 }
 
@@ -67,16 +72,20 @@ class Answers:
 
     def predict(self, body: bytes) -> dict[str, Any]:
         """Answer a request for predictions: one row for each graph, in order."""
-        return self._predictions(*self.reader.sent(json.loads(body)))
+        return self.predict_together([body])[0]
+
+    def predict_together(self, bodies: Sequence[bytes]) -> list[dict[str, Any]]:
+        """Answer requests for predictions by one call of each model."""
+        return self._predictions([self.reader.sent(json.loads(body)) for body in bodies])
 
     def predict_file(self, body: bytes, *, kind: str, **options: Any) -> dict[str, Any]:
         """Answer a request for the predictions of a file."""
-        return self._predictions(*self.reader.file(body, kind, **options))
+        return self._predictions([self.reader.file(body, kind, **options)])[0]
 
     def warm_up(self) -> None:
         """Predict an example, so that the first client does not wait for what is loaded or compiled once."""
         for example in self.examples[:1]:
-            self._predictions(*self.reader.sent(example))
+            self._predictions([self.reader.sent(example)])
 
     def explain(self, body: bytes, **options: Any) -> dict[str, Any]:
         """Answer a request for one explanation, with the options of `ExplainBody`."""
@@ -95,8 +104,9 @@ class Answers:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
         explanation = replace(explanation, smiles=row.smiles)
-        answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
-        labels = dict(zip(explanation.indices, explanation.labels, strict=True))
+        picture = card_picture(explanation, enough, other)
+        answer = graph_card(explanation, found.probabilities[0], picture, enough=enough, counterfactual=other)
+        labels = {term.column: term.label for term in explanation.terms}
         for item in answer["programs"]:
             item["matched"] = item["witness"] is not None
             item |= _program(model, model.programs_[item["index"]], labels[item["index"]])
@@ -105,12 +115,12 @@ class Answers:
             "smiles": row.smiles,
             "class_name": _class_name(model, explanation.prediction),
             "target": explanation.target,
-            "technique": explanation.technique,
-            "seed": explanation.seed,
+            "technique": explanation.method.technique,
+            "seed": explanation.method.seed,
             "complete": explanation.complete,
             "n_programs_matched": int(found.matches[0].sum()),
             "uncertainty": found.uncertainty[0],
-            "seen": found.seen[0],
+            "seen": found.in_training[0],
             "domain": where.domain,
             "domain_reason": where.reason,
             "warning": WARNINGS[where.domain].format(where.reason) if where.domain in WARNINGS else None,
@@ -130,18 +140,22 @@ class Answers:
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def _predictions(self, rows: list[Row], source: BatchedInput) -> dict[str, Any]:
-        graphs = [row.graph for row in rows if row.graph is not None]
-        each = [model.represent(graphs).predictions() for model in self.models.values()]
-        predictions = zip(*each, strict=True)
+    def _predictions(self, inputs: list[tuple[list[Row], BatchedInput]]) -> list[dict[str, Any]]:
+        """Return an answer for each of the inputs, whose graphs are predicted together."""
+        predicted = iter(
+            predict_rows(list(self.models.values()), [row for rows, _ in inputs for row in rows])
+        )
         labels = [{"model": label, "classes": _classes(model)} for label, model in self.models.items()]
         classes = {label: model.classes_.tolist() for label, model in self.models.items()}
-        return {
-            **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
-            "columns": list(source.columns),
-            "added": [column._asdict() for column in added_columns(source, classes)],
-            "rows": [self._row(row, source, () if row.graph is None else next(predictions)) for row in rows],
-        }
+        return [
+            {
+                **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
+                "columns": list(source.columns),
+                "added": [column._asdict() for column in added_columns(source, classes)],
+                "rows": [self._row(row, source, next(predicted)[1]) for row in rows],
+            }
+            for rows, source in inputs
+        ]
 
     def _row(self, row: Row, source: BatchedInput, predictions: Sequence[Prediction]) -> dict[str, Any]:
         """Return the answer for a row: its prediction, or one for each label."""
@@ -193,14 +207,6 @@ class Answers:
             else:
                 shown.append({"name": name, "graph": graph_json(graph)})
         return shown
-
-
-def graph_json(graph: Graph) -> dict[str, Any]:
-    """Return a graph as the JSON that a client sends."""
-    found: dict[str, Any] = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
-    if graph.edge_features.shape[1]:
-        found["edge_features"] = graph.edge_features.tolist()
-    return found | ({"directed": True} if graph.directed else {})
 
 
 def _class_name(model: GDLNNClassifier, label: Any) -> str:
@@ -271,29 +277,21 @@ def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
     for number, item in enumerate(model.programs_, 1):
         if item.label not in found and item.program.nodes:
             name = f"what program {number} asks for ({_class_name(model, item.label)})"
-            found[item.label] = {"name": name, "graph": _pattern(item.program, model)}
+            found[item.label] = {"name": name, "graph": graph_json(_pattern(item.program, model))}
     return list(found.values())[:MOST_EXAMPLES]
 
 
-def _pattern(program: Program, model: GDLNNClassifier) -> dict[str, Any]:
+def _pattern(program: Program, model: GDLNNClassifier) -> Graph:
     """Return the graph that has just the nodes and edges of a program, with values from its intervals."""
-    info, schema = model.programs_.info, model.schema_ or Schema()
+    info = model.programs_.info
     place = {variable: i for i, variable in enumerate(program.variables)}
-    found: dict[str, Any] = {
-        "nodes": [_values(node.intervals, info.n_node_features, schema.node) for node in program.nodes],
-        "edges": [[place[edge.source], place[edge.target]] for edge in program.edges],
-    }
-    if info.n_edge_features and program.edges:
-        values = [_values(edge.intervals, info.n_edge_features, schema.edge) for edge in program.edges]
-        found["edge_features"] = values
-    return found | ({"directed": True} if info.directed else {})
+    nodes = [_values(node.intervals, info.n_node_features) for node in program.nodes]
+    edges = [(place[edge.source], place[edge.target]) for edge in program.edges]
+    values = [_values(edge.intervals, info.n_edge_features) for edge in program.edges]
+    return Graph(nodes, edges, values or None, directed=info.directed)
 
 
-def _values(intervals: Intervals | None, width: int, features: tuple[Feature, ...]) -> list[float]:
-    values = []
-    for number in range(width):
-        known = min(features[number].values, default=0.0) if number < len(features) else 0.0
-        # A bound was a value in training; between open bounds any value will do.
-        bounds = intervals[number] if intervals else ()
-        values.append(next((bound for bound in bounds if math.isfinite(bound)), known))
-    return values
+def _values(intervals: Intervals | None, width: int) -> list[float]:
+    """Return a value of each interval: a bound, which was a value in training, or 0 between open bounds."""
+    bounded = intervals or [(0.0, 0.0)] * width
+    return [next((bound for bound in bounds if math.isfinite(bound)), 0.0) for bounds in bounded]

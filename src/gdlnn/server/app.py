@@ -1,10 +1,12 @@
-"""The application: routes, error statuses and pages. Models run in worker processes.
+"""The application: routes, statuses of errors and pages. Models run in worker processes.
 
-The pages load nothing from other hosts. They share the report's styles and scripts; `page/` has the rest.
+The pages load nothing from other hosts. They share the report's styles and scripts; `page/` has the rest, and
+`answers.json`, the schemas of the answers in the OpenAPI document.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -12,23 +14,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from markupsafe import Markup, escape
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from gdlnn.drawing.pages import page_file, render
-from gdlnn.server import bodies
-from gdlnn.server.limits import Guard, Limits, RefusedError
+from gdlnn.server.bodies import ExplainBody, FileKind, PredictBody
+from gdlnn.server.limits import Guard, Limits, RefusedError, refusal
 from gdlnn.server.workers import WorkerPool
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-
-    Endpoint = Callable[..., Awaitable[Response]]
-    Decorator = Callable[[Endpoint], Endpoint]
+    from collections.abc import AsyncIterator, Collection
 
 JSON = "application/json"
 Body = TypeVar("Body", bound=BaseModel)
@@ -36,25 +35,18 @@ ABOUT = """
 Asks one GDLNN model: what it predicts for graphs, and why. Errors are `{"error": "…"}`: what, where,
 expected, got. No request names a file or a path; files are sent as they are.
 """
-_FAILURES: dict[int | str, dict[str, Any]] = {
-    status: {"model": bodies.ErrorAnswer, "description": words}
-    for status, words in {
-        400: "Not JSON, not text, not HTTP, or not a host name of this server",
-        403: "The request comes from a page of another site",
-        408: "The request came too slowly",
-        413: "The body is too large",
-        415: "The body is said to be something else than JSON",
-        422: "The request cannot be answered as it is",
-        500: "The server failed; its log says why",
-        503: "Too busy, or the answer took too long",
-        507: "The server has no room for the file",
-    }.items()
+FAILURES = {
+    400: "Not JSON, not text, not HTTP, or not a host name of this server",
+    403: "The request comes from a page of another site",
+    408: "The request came too slowly",
+    413: "The body is too large",
+    415: "The body is said to be something else than JSON",
+    422: "The request cannot be answered as it is",
+    500: "The server failed; its log says why",
+    503: "Too busy, or the answer took too long",
+    507: "The server has no room for the file",
 }
-_FILE_KINDS = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "application/octet-stream")
-_FILE_BODY = {
-    "description": "The file itself.",
-    "content": {kind: {"schema": {"type": "string"}} for kind in _FILE_KINDS},
-}
+FILE_TYPES = ("text/csv", "chemical/x-mdl-sdfile", "application/jsonl", "application/octet-stream")
 STYLES = ("gdlnn.drawing/drawing.css", "gdlnn.report/page.css", "gdlnn.server/serve.css")
 SCRIPTS = ("gdlnn.report/card.js", *(f"gdlnn.server/{n}.js" for n in ("dom", "answer", "batch", "serve")))
 
@@ -77,7 +69,7 @@ def make_app(
     limits
         What a client may ask for at most.
     n_workers
-        Processes that hold the model, each of which answers one request at a time.
+        Processes that hold the model.
     examples, smiles
         A dataset whose first graphs the page offers, as on the command line, and its column of SMILES.
     hosts
@@ -118,40 +110,30 @@ def _add_failures(app: FastAPI) -> None:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
         status = 400 if first["type"] == "json_invalid" else 422
-        return RefusedError(status, f"{where[:200]}: {first['msg'][:300]}").answer()
+        return refusal(RefusedError(status, f"{where[:200]}: {first['msg'][:300]}"))
 
     @app.exception_handler(HTTPException)
-    async def no_such(_: Request, error: HTTPException) -> Response:
-        return RefusedError(error.status_code, str(error.detail)).answer(**(error.headers or {}))
-
-    @app.exception_handler(RefusedError)
-    async def refused(_: Request, error: RefusedError) -> Response:
-        return error.answer(**({"retry-after": "2"} if error.status == 503 else {}))
+    async def refused(_: Request, error: HTTPException) -> Response:
+        return refusal(error, **({"retry-after": "2"} if error.status_code == 503 else {}))
 
 
 def _add_api(app: FastAPI, pool: WorkerPool) -> None:
-    def post(path: str, summary: str, body: dict[str, Any], answer: type[BaseModel]) -> Decorator:
-        extra = {"requestBody": {"required": True, **body}}
-        return app.post(
-            path, summary=summary, openapi_extra=extra, response_model=answer, responses=_FAILURES
-        )
-
     async def ask(request: Request, do: str, **options: Any) -> Response:
         return Response(await pool.ask(request, do, **options), media_type=JSON)
 
-    @post("/predict", "Predictions of graphs", _schema(bodies.PredictBody), bodies.PredictAnswer)
+    @app.post("/predict", summary="Predictions of graphs", **_post(PredictBody.__name__, "PredictAnswer"))
     async def predict(request: Request) -> Response:
         """Return the label and the probabilities of each graph.
 
         A graph that cannot be read has an `error` in its row; the others are answered.
         """
-        _checked(bodies.PredictBody, request)  # only the bytes wait for a worker: objects take more memory
+        _checked(PredictBody, request)  # only the bytes wait for a worker: objects take more memory
         return await ask(request, "predict")
 
-    @post("/predict/file", "Predictions of a file", _FILE_BODY, bodies.PredictAnswer)
+    @app.post("/predict/file", summary="Predictions of a file", **_post(None, "PredictAnswer"))
     async def predict_file(
         request: Request,
-        kind: Annotated[bodies.FileKind, Query(description="What kind of file the body is.")],
+        kind: Annotated[FileKind, Query(description="What kind of file the body is.")],
         smiles: Annotated[str | None, Query(max_length=200, description="The column of SMILES.")] = None,
         id: Annotated[str | None, Query(max_length=200, description="The column that names rows.")] = None,
         encoding: Annotated[
@@ -164,33 +146,32 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         """
         return await ask(request, "predict_file", kind=kind, smiles=smiles, id=id, encoding=encoding)
 
-    @post("/explain", "One explanation", _schema(bodies.ExplainBody), bodies.ExplainAnswer)
+    @app.post("/explain", summary="One explanation", **_post(ExplainBody.__name__, "ExplainAnswer"))
     async def explain(request: Request) -> Response:
         """Return the prediction of one graph and why.
 
         The programs that decide it, where they are, and what would change it.
         """
-        options = _checked(bodies.ExplainBody, request).model_dump(exclude={"smiles", "graph"})
+        options = _checked(ExplainBody, request).model_dump(exclude={"smiles", "graph"})
         return await ask(request, "explain", **options)
 
-    @app.get("/model", response_model=bodies.ModelAnswer, summary="The model")
+    @app.get("/model", summary="The model", responses={200: _content("ModelAnswer")})
     async def model() -> Response:
         """Return what the model is, what it expects, its strongest programs, the limits and examples."""
         return Response(pool.described, media_type=JSON)
 
-    @app.get("/health", summary="Health")
-    async def health(response: Response) -> bodies.HealthAnswer:
+    @app.get("/health", summary="Health", responses={200: _content("HealthAnswer")})
+    async def health() -> Response:
         """Return whether questions are answered; with status 503 while no worker is there."""
-        pool.check()
-        response.status_code = 200 if pool.n_ready else 503
-        return bodies.HealthAnswer(
-            status="ok" if pool.n_ready else "starting",
-            version=package_version(),
-            workers=pool.n_ready,
-            idle=pool.n_idle,
-            waiting=pool.n_waiting,
-            replaced=pool.n_replaced,
-        )
+        answer = {
+            "status": "ok" if pool.n_ready else "starting",
+            "version": package_version(),
+            "workers": pool.n_ready,
+            "idle": pool.n_idle,
+            "waiting": pool.n_waiting,
+            "replaced": pool.n_replaced,
+        }
+        return JSONResponse(answer, 200 if pool.n_ready else 503)
 
 
 def _checked(kind: type[Body], request: Request) -> Body:
@@ -201,20 +182,36 @@ def _checked(kind: type[Body], request: Request) -> Body:
     return kind.model_validate_json(request.scope["body"])
 
 
-def _schema(kind: type[BaseModel]) -> dict[str, Any]:
-    return {"content": {JSON: {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}}
+# --- the OpenAPI document -----------------------------------------------------------------------------------
+
+
+def _content(schema: str) -> dict[str, Any]:
+    return {"content": {JSON: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}}
+
+
+def _post(body: str | None, answer: str) -> dict[str, Any]:
+    """Return the description of a request with a body, which is a file if it has no name."""
+    files = {"content": {kind: {"schema": {"type": "string"}} for kind in FILE_TYPES}}
+    sent = {"description": "The file itself.", **files} if body is None else _content(body)
+    failures = {
+        status: {"description": words, **_content("ErrorAnswer")} for status, words in FAILURES.items()
+    }
+    return {
+        "openapi_extra": {"requestBody": {"required": True, **sent}},
+        "responses": {200: _content(answer), **failures},
+    }
 
 
 def _add_schemas(app: FastAPI) -> None:
-    """Describe the bodies of requests in the OpenAPI document; they are read apart from FastAPI."""
+    """Describe bodies and answers in the document; FastAPI neither reads nor makes them."""
     made = app.openapi
 
     def document() -> dict[str, Any]:
-        found = made()
-        for kind in (bodies.PredictBody, bodies.ExplainBody):
+        schemas = json.loads(page_file("gdlnn.server/answers.json"))
+        for kind in (PredictBody, ExplainBody):
             schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
-            found["components"]["schemas"] |= schema.pop("$defs", {}) | {kind.__name__: schema}
-        return found
+            schemas |= schema.pop("$defs", {}) | {kind.__name__: schema}
+        return made() | {"components": {"schemas": schemas}}
 
     app.openapi = document  # type: ignore[method-assign]
 
@@ -236,10 +233,8 @@ def _add_pages(app: FastAPI) -> None:
 
     @app.get("/api", include_in_schema=False)
     async def api() -> HTMLResponse:
-        document = app.openapi()
-        return HTMLResponse(
-            render("gdlnn.server/api.html", title="API · GDLNN", document=document, prose=_prose)
-        )
+        words = {"title": "API · GDLNN", "document": app.openapi(), "prose": _prose}
+        return HTMLResponse(render("gdlnn.server/api.html", **words))
 
     @app.get("/page.css", include_in_schema=False)
     async def styles() -> Response:

@@ -1,4 +1,4 @@
-"""Limits on requests, and the middleware that enforces those that need no model.
+"""Limits on clients: on what they send, where it comes from, and how slow they may be.
 
 The middleware reads whole bodies, so that nothing behind it waits for a client.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, MutableMapping
@@ -32,10 +33,7 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-SMALL_BYTES = 4096
-LARGE_COST, MOST_COST = 8, 32
-"""One address may have 32 small predictions in progress, or 4 of the other requests to the model."""
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 
 
 @dataclass(frozen=True)
@@ -56,16 +54,13 @@ class Limits:
         return 10 * self.nodes
 
 
-class RefusedError(Exception):
+class RefusedError(HTTPException):
     """A request that is not answered: a status of HTTP, and the reason."""
 
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
 
-    def answer(self, **headers: str) -> JSONResponse:
-        """Return what the client gets."""
-        return JSONResponse({"error": self.reason}, self.status, headers)
+def refusal(error: HTTPException, **headers: str) -> JSONResponse:
+    """Return what the client gets."""
+    return JSONResponse({"error": error.detail}, error.status_code, {**(error.headers or {}), **headers})
 
 
 class Guard:
@@ -74,7 +69,6 @@ class Guard:
     def __init__(self, app: ASGIApp, pool: WorkerPool, hosts: Collection[str]) -> None:
         self.app, self.pool, self.limits = app, pool, pool.limits
         self.hosts = {host.lower() for host in hosts}
-        self._in_progress: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -93,17 +87,22 @@ class Guard:
             _check_origin(scope["method"], headers)
             scope["body"] = await self._body(headers, receive)
             if scope["body"] is not None:
-                await self._pass_on(scope, receive, answer)
+                await self.app(scope, receive, answer)
         except RefusedError as refused:
             # The rest of the request may be unread: the connection ends with the answer.
-            await refused.answer(connection="close")(scope, receive, answer)
+            await refusal(refused, connection="close")(scope, receive, answer)
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         """Refuse names of other sites: by these their pages would reach a server on loopback."""
-        host = _HOST.fullmatch(headers.get(b"host", b"").decode("latin-1"))
-        known = host is not None and (host[1].lower() in self.hosts or _is_address(host[1]))
-        if self.hosts and not known:
-            raise RefusedError(400, "host: expected a name of this server, got another; see --allow-host")
+        host = _HOST.fullmatch(headers.get(b"host", b"").decode("latin-1").lower())
+        if not self.hosts or (host is not None and host[1] in self.hosts):
+            return
+        try:
+            ipaddress.ip_address(host[1].strip("[]") if host else "")
+        except ValueError:
+            raise RefusedError(
+                400, "host: expected a name of this server, got another; see --allow-host"
+            ) from None
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """Return the whole body, or None where the client has left."""
@@ -126,27 +125,6 @@ class Guard:
             raise RefusedError(408, f"body: expected all of it within {seconds}, got a part") from None
         return None
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, unless its address has so many in progress that others would wait for it."""
-        small = scope["path"] == "/predict" and len(scope["body"]) <= SMALL_BYTES
-        cost = 1 if small or scope["method"] != "POST" else LARGE_COST
-        address = str((scope.get("client") or ("",))[0])
-        if self._in_progress[address] + cost > MOST_COST:
-            raise RefusedError(503, "this address has too many requests in progress; wait for the answers")
-        self._in_progress[address] += cost
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            self._in_progress[address] -= cost
-            self._in_progress += Counter()  # drops addresses without requests
-
-
-def _is_address(name: str) -> bool:
-    try:
-        return bool(ipaddress.ip_address(name.strip("[]")))
-    except ValueError:
-        return False
-
 
 def _check_origin(method: str, headers: dict[bytes, bytes]) -> None:
     """Refuse what pages of other sites send. Browsers say where a request comes from, and no page can lie."""
@@ -157,3 +135,30 @@ def _check_origin(method: str, headers: dict[bytes, bytes]) -> None:
         own = origin is None or origin.rpartition(b"://")[2] == headers.get(b"host")
     if not own and method not in ("GET", "HEAD", "OPTIONS"):
         raise RefusedError(403, "origin: expected a page of this server, got one of another site")
+
+
+class PatientProtocol(H11Protocol):
+    """uvicorn's protocol with a time limit for clients that neither send a request nor read an answer."""
+
+    limits = Limits()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request; one address gets at most half of the connections."""
+        super().connection_made(transport)
+        clients = [getattr(each, "client", None) or ("",) for each in self.connections]
+        if sum(client[0] == (self.client or ("",))[0] for client in clients) > self.limits.connections / 2:
+            transport.abort()
+        self._watch(None, self.loop.time())
+
+    def _watch(self, before: tuple[object, int] | None, since: float) -> None:
+        """Close the connection of a client that has done nothing since a time, else look again soon."""
+        if self.transport.is_closing():
+            return
+        now, unread = self.loop.time(), self.transport.get_write_buffer_size()
+        cycle: Any = self.cycle  # None before the first request
+        at_work = cycle and not cycle.response_complete and not unread
+        since = now if at_work or (self.cycle, unread) != before else since
+        if now - since >= self.limits.read_seconds:
+            self.transport.abort()
+        else:
+            self.loop.call_later(self.limits.read_seconds / 8, self._watch, (self.cycle, unread), since)

@@ -26,8 +26,8 @@ _SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gd
 _GZIP = b"\x1f\x8b"
 # What the readers raise for text that nobody should send, besides their own errors.
 _BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
-TYPED = BatchedInput("input", True, False, iter(()), ("smiles",), "smiles")
-GRAPHS = BatchedInput("graph", False, False, iter(()))
+TYPED = BatchedInput("input", True, iter(()), ("smiles",), "smiles")
+GRAPHS = BatchedInput("graph", False, iter(()))
 """The tables that SMILES and graphs of a request would be read from."""
 
 

@@ -1,19 +1,23 @@
 """Worker processes that hold the model, and the pool through which the server asks them.
 
-Every worker is a Pebble pool of one process: one that hangs, crashes or takes too much memory costs one
-request, and is replaced while the others go on.
+Every worker is a Pebble pool of one process: one that hangs, crashes or takes too much memory is replaced
+while the others go on. Small predictions that wait for a worker are answered together, which takes a fraction
+of the time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
+import itertools
 import json
 import logging
 import multiprocessing
 import os
 import resource
 import tempfile
+from collections import deque
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,26 +35,25 @@ if TYPE_CHECKING:
     from gdlnn.server.answers import Answers
 
 START_SECONDS = 300.0  # a large model on a busy machine
+CHECK_SECONDS = 0.5  # between looks at whether an idle worker still runs
 MEMORY_BYTES = 1 << 30
 """Memory that a request may take in a worker, beyond what the loaded model takes."""
+SMALL_BYTES, MOST_TOGETHER = 4096, 16
 _OUT_OF_MEMORY = 77  # exit code of a worker
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 logger = logging.getLogger(__name__)
 
 
 class _Worker:
-    """One process, which is replaced when it fails, and the folder for files that it reads."""
+    """One process, and the folder for files that it reads; both are replaced when the process fails."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
-        self._start()
 
-    def _start(self) -> None:
+    async def start(self) -> bytes:
+        """Start the process and load the model; return its description."""
         self._folder = tempfile.TemporaryDirectory(prefix="gdlnn-serve-", ignore_cleanup_errors=True)
         self.pool = ProcessPool(1, context=multiprocessing.get_context("spawn"))
-
-    async def load(self) -> bytes:
-        """Load the model; return its description."""
         try:
             described: bytes = await self.run(START_SECONDS, load, self._settings, self._folder.name)
         except (BrokenProcessPool, ProcessExpired, TimeoutError) as error:
@@ -68,10 +71,23 @@ class _Worker:
         await asyncio.to_thread(self.pool.join)
         self._folder.cleanup()
 
-    async def restart(self) -> None:
-        await self.end()
-        self._start()
-        await self.load()
+
+class _Job:
+    """A request that waits for its answer: a status of HTTP, and JSON or the reason why there is none."""
+
+    def __init__(self, request: Request, do: str, options: dict[str, Any], waiting: asyncio.Timeout) -> None:
+        self.request, self.do, self.options, self.waiting = request, do, options, waiting
+        self.body: bytes = request.scope["body"]
+        self.is_small = do == "predict" and len(self.body) <= SMALL_BYTES
+        self.answer: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
+
+    def waits(self, until: float | None) -> bool:
+        """Set how long it waits for a worker from now on, alone; return False if it was given up before."""
+        if self.answer.done():
+            return False
+        self.waiting.reschedule(until)
+        self.is_small = self.is_small and until is None
+        return True
 
 
 class WorkerPool:
@@ -91,19 +107,20 @@ class WorkerPool:
         self.model, self.n_workers, self.limits = Path(model), n_workers, limits or Limits()
         self._settings: dict[str, Any] = {"limits": self.limits, "examples": examples, "smiles": smiles}
         self.described = b""
-        self.n_waiting = self.n_replaced = self.n_ready = 0
-        self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
+        self.n_ready = self.n_idle = self.n_replaced = 0
+        self._jobs: deque[_Job] = deque()
+        self._arrived = asyncio.Event()
         self._workers: list[_Worker] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Start the workers; return when all have loaded the model."""
         # The model is read once: a file that is replaced later must not give two models in one server.
         self._settings |= {"name": self.model.resolve().name, "files": _files(self.model)}
         self._workers = [_Worker(self._settings) for _ in range(self.n_workers)]
-        self.described, *_ = await asyncio.gather(*(worker.load() for worker in self._workers))
-        for worker in self._workers:
-            self._add(worker)
+        self.described, *_ = await asyncio.gather(*(worker.start() for worker in self._workers))
+        self._tasks = [asyncio.create_task(self._work(worker)) for worker in self._workers]
+        self.n_ready = self.n_workers
 
     async def stop(self) -> None:
         """End all workers."""
@@ -113,9 +130,9 @@ class WorkerPool:
         await asyncio.gather(*(worker.end() for worker in self._workers))
 
     @property
-    def n_idle(self) -> int:
-        """How many workers wait for a request."""
-        return self._idle.qsize()
+    def n_waiting(self) -> int:
+        """How many requests wait for a worker."""
+        return len(self._jobs)
 
     async def ask(self, request: Request, do: str, **options: Any) -> bytes:
         """Return the answer of the next free worker: what the method `do` of `Answers` gives.
@@ -125,78 +142,87 @@ class WorkerPool:
         RefusedError
             Where there is no answer. A worker that gave none is replaced.
         """
-        worker = await self._free_worker()
-        if await request.is_disconnected():
-            self._idle.put_nowait(worker)
-            raise RefusedError(503, "the client has left")
-        try:
-            job = do, request.scope["body"], options
-            status, answer = await worker.run(self.limits.seconds, answer_in_worker, *job)
-        except BaseException as error:
-            self._replace(worker)
-            if isinstance(error, Exception):
-                raise self._refusal(error) from error
-            raise
-        self._idle.put_nowait(worker)
-        if status != 200:
-            raise RefusedError(status, answer.decode())
-        return bytes(answer)
-
-    async def _free_worker(self) -> _Worker:
-        self.check()
         busy = RefusedError(503, "every worker is busy; try again in a moment")
-        if self._idle.empty() and self.n_waiting >= self.limits.waiting:
+        if self.n_waiting >= self.limits.waiting + self.n_idle:
             raise busy
-        self.n_waiting += 1
         try:
-            async with asyncio.timeout(self.limits.seconds):
-                return await self._idle.get()
+            async with asyncio.timeout(self.limits.seconds) as waiting:
+                job = _Job(request, do, options, waiting)
+                self._jobs.append(job)
+                self._arrived.set()
+                status, answer = await job.answer
         except TimeoutError:
             raise busy from None
         finally:
-            self.n_waiting -= 1
+            with contextlib.suppress(ValueError):
+                self._jobs.remove(job)
+        if status != 200:
+            raise RefusedError(status, answer.decode())
+        return answer
 
-    def check(self) -> None:
-        """Replace the workers that ended while nobody asked them anything."""
-        for _ in range(self.n_idle):
-            worker = self._idle.get_nowait()
-            if worker.pool.active:
-                self._idle.put_nowait(worker)
-            else:
-                self._replace(worker)
-
-    def _refusal(self, error: Exception) -> RefusedError:
-        """Return why a worker gave no answer."""
-        if isinstance(error, TimeoutError):
-            seconds = self.limits.seconds
-            return RefusedError(503, f"expected an answer within {seconds:g} s, got none; ask for less")
-        if isinstance(error, ProcessExpired) and error.exitcode == _OUT_OF_MEMORY:
-            return RefusedError(503, "the request needs more memory than a worker has; ask for less")
-        return RefusedError(500, "the worker ended while it was at work; the server's log may say why")
-
-    def _add(self, worker: _Worker) -> None:
-        self.n_ready += 1
-        self._idle.put_nowait(worker)
-
-    def _replace(self, worker: _Worker) -> None:
-        self.n_ready -= 1
-        self.n_replaced += 1
-        task = asyncio.create_task(self._restart(worker))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _work(self, worker: _Worker) -> None:
+        """Answer requests by a worker, and replace its process whenever that ends."""
+        while True:
+            while worker.pool.active:
+                await (self._answer(worker, self._next_jobs()) if self._jobs else self._wait())
+            self.n_ready -= 1
+            self.n_replaced += 1
+            await self._restart(worker)
+            self.n_ready += 1
 
     async def _restart(self, worker: _Worker) -> None:
-        pause = 1.0
-        while True:
+        for pause in itertools.chain((1, 4, 16), itertools.repeat(60)):
+            await worker.end()
             try:
-                await worker.restart()
+                await worker.start()
             except (GDLNNError, OSError) as error:
                 logger.warning("a worker could not be started again: %s", error)
                 await asyncio.sleep(pause)
-                pause = min(60.0, 4 * pause)
             else:
-                self._add(worker)
                 return
+
+    async def _wait(self) -> None:
+        """Wait for a request, but not for long: a process may end while it is idle."""
+        self._arrived.clear()
+        self.n_idle += 1
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CHECK_SECONDS):
+                await self._arrived.wait()
+        self.n_idle -= 1
+
+    def _next_jobs(self) -> list[_Job]:
+        """Return the job that came first; with a small prediction, those that wait behind it."""
+        jobs = [self._jobs.popleft()]
+        while self._jobs and jobs[0].is_small and self._jobs[0].is_small and len(jobs) < MOST_TOGETHER:
+            jobs.append(self._jobs.popleft())
+        return jobs
+
+    async def _answer(self, worker: _Worker, jobs: list[_Job]) -> None:
+        jobs = [job for job in jobs if not await job.request.is_disconnected() and job.waits(None)]
+        if not jobs:
+            return
+        asked = jobs[0].do, [job.body for job in jobs], jobs[0].options
+        try:
+            answers = await worker.run(self.limits.seconds, answer_in_worker, *asked)
+        except Exception as error:
+            worker.pool.stop()  # type: ignore[no-untyped-call]
+            answers = [self._refusal(error)]
+        if len(answers) < len(jobs):  # one of several is the cause: each is asked alone
+            until = asyncio.get_running_loop().time() + self.limits.seconds
+            self._jobs.extendleft(job for job in reversed(jobs) if job.waits(until))
+            return
+        for job, answer in zip(jobs, answers, strict=True):
+            if not job.answer.done():
+                job.answer.set_result(answer)
+
+    def _refusal(self, error: Exception) -> tuple[int, bytes]:
+        """Return why a worker gave no answer."""
+        if isinstance(error, TimeoutError):
+            reason = f"expected an answer within {self.limits.seconds:g} s, got none; ask for less"
+            return 503, reason.encode()
+        if isinstance(error, ProcessExpired) and error.exitcode == _OUT_OF_MEMORY:
+            return 503, b"the request needs more memory than a worker has; ask for less"
+        return 500, b"the worker ended while it was at work; the server's log may say why"
 
 
 def _files(model: Path) -> dict[str, bytes]:
@@ -241,17 +267,25 @@ def load(settings: dict[str, Any], folder: str) -> bytes:
         examples = resolve_dataset(settings["examples"], smiles=settings["smiles"], download=False)
     _answers = Answers(models, settings["limits"], examples, settings["name"])
     _answers.warm_up()
-    described = json.dumps(_answers.describe(), allow_nan=False).encode()
+    described = _json(_answers.describe())
     pages = int(Path("/proc/self/statm").read_text().split()[5])  # data and stack
     most = pages * resource.getpagesize() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     return described
 
 
-def answer_in_worker(do: str, body: bytes, options: dict[str, Any]) -> tuple[int, bytes]:
-    """Answer a request: a status, and the answer as JSON or the reason why there is none."""
+def answer_in_worker(do: str, bodies: list[bytes], options: dict[str, Any]) -> list[tuple[int, bytes]]:
+    """Answer requests, several predictions together if that is possible, else one by one."""
+    assert _answers is not None
+    if len(bodies) > 1:
+        with contextlib.suppress(Exception):  # each by itself then, so that others do not fail with it
+            return [(200, _json(answer)) for answer in _answers.predict_together(bodies)]
+    return [_answer_one(getattr(_answers, do), body, options) for body in bodies]
+
+
+def _answer_one(answer: Callable[..., Any], body: bytes, options: dict[str, Any]) -> tuple[int, bytes]:
     try:
-        return 200, json.dumps(getattr(_answers, do)(body, **options), allow_nan=False).encode()
+        return 200, _json(answer(body, **options))
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
     except GDLNNError as error:
@@ -259,5 +293,9 @@ def answer_in_worker(do: str, body: bytes, options: dict[str, Any]) -> tuple[int
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _DISK_FULL:
             return 507, b"the server has no room for the file; try again later, or send less"
-        logger.exception("%s: unexpected failure", do)
+        logger.exception("unexpected failure")
         return 500, b"something went wrong; the server's log says what"
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, allow_nan=False).encode()

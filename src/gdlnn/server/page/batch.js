@@ -5,12 +5,17 @@ const saidOf = (row, label) => row.error != null ? null : row.predictions ? row.
 function csvOf(answer, rows) {
   const quote = value => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
   const text = value => value == null ? "" : value === true ? "True" : value === false ? "False" : String(value);
+  const reason = row => {
+    const all = row.predictions ? Object.values(row.predictions) : [row];
+    return row.error ?? [...new Set([all.some(p => p.seen) ? "in the training set" : "", ...all.map(p => p.domain_reason)])].filter(Boolean).join("; ");
+  };
+  const digits = number => Number(number.toPrecision(4));
   const value = (row, column) => {
-    if (column.model == null) return {row: row.row, id: row.error == null ? row.name : "", smiles: row.smiles, reason: row.error}[column.value];
+    if (column.model == null) return {row: row.row, id: row.error == null ? row.name : "", smiles: row.smiles, reason: reason(row)}[column.value];
     const said = saidOf(row, column.model);
     if (!said) return "";
-    if (column.code != null) return said.probabilities[column.code];
-    return column.value === "seen" ? {true: "yes", false: "no"}[said.seen] : said[column.value];
+    if (column.code != null) return digits(said.probabilities[column.code]);
+    return column.value === "probability" ? digits(said.probability) : said[column.value];
   };
   const lines = rows.map(row => [...row.cells, ...Array(answer.columns.length - row.cells.length).fill(""), ...answer.added.map(c => value(row, c))]);
   return [[...answer.columns, ...answer.added.map(c => c.name)], ...lines]

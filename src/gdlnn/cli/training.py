@@ -1,4 +1,4 @@
-"""Tables in `gdlnn train`: labels, weights, duplicates, cross-validation, a folder of models."""
+"""What `gdlnn train` does: labels, weights, duplicates, scores, cross-validation, a folder of models."""
 
 from __future__ import annotations
 
@@ -11,10 +11,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gdlnn.cli import options as opt
+from gdlnn.cli.app import counted, is_verbose, were
 from gdlnn.datasets.resolve import file_kind, resolve_dataset
 from gdlnn.datasets.tables import open_table
 from gdlnn.errors import DatasetError, ModelError, WriteError
+from gdlnn.gdl.text import shortened
+from gdlnn.graphs import Schema
 from gdlnn.io.atomic import atomic_write
+from gdlnn.model import scorecard_text
+from gdlnn.model.model_folder import MANIFEST, FolderEntry, write_manifest
+from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.scores import (
+    METRICS,
+    NAMES,
+    classification_scores,
+    majority_scores,
+    score_intervals,
+    score_lines,
+)
+from gdlnn.report.build import write_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,8 +43,10 @@ if TYPE_CHECKING:
     Say = Callable[[str], None]
 
 SUMMARY = "summary.csv"
-MOST_LISTED = 5
-"""How many groups of duplicates with conflicting labels are printed; `gdlnn datasets info` lists all."""
+STRONGEST, STRONGEST_IN_FULL = 3, 10
+"""How many of the strongest programs are printed, also with --verbose."""
+LONGEST = 240
+"""Maximum length of a program in words, in characters."""
 
 
 # --- labels -----------------------------------------------------------------------------------------------
@@ -98,33 +115,84 @@ def row_weights(data: GraphDataset, column: str) -> npt.NDArray[np.float64]:
     return np.array(found)
 
 
-def check_weights(sets: Mapping[str, GraphDataset], column: str | None) -> None:
-    """Check the weights of all rows while their row numbers in the file are known."""
-    for data in sets.values() if column is not None else ():
-        row_weights(data, str(column))
-
-
-def told_of_twins(data: GraphDataset, duplicates: opt.Duplicates, say: Say) -> GraphDataset:
-    """Return the dataset without unwanted duplicates, and print conflicting labels."""
-    twins = data.duplicates()
-    if twins.conflicting and data.y is not None:
-        rows = data.file_rows
+def report_duplicates(data: GraphDataset, duplicates: str, say: Say) -> GraphDataset:
+    """Return the dataset without unwanted duplicates, and print how many have conflicting labels."""
+    conflicting = data.duplicates().conflicting
+    if conflicting and data.y is not None:
         say(
-            f"{len(twins.conflicting)} groups of identical graphs have different labels; --duplicates "
-            f"drop-conflicting removes them:"
+            f"{counted(len(conflicting), 'group')} of identical graphs with different labels, the first: "
+            f"{opt.group_text(data, conflicting[0])} (--duplicates drop-conflicting drops them, "
+            "`gdlnn datasets` lists them)"
         )
-        for group in twins.conflicting[:MOST_LISTED]:
-            told = ", ".join(f"row {rows[i]} ({data.y[i]})" for i in group)
-            say(f"  {told}" + (f": {data.smiles[group[0]]}" if data.smiles is not None else ""))
-        if len(twins.conflicting) > MOST_LISTED:
-            say(f"  and {len(twins.conflicting) - MOST_LISTED} more")
-    kept = opt.without_duplicates(data, duplicates)
-    if len(kept) < len(data):
-        say(f"{len(data) - len(kept)} of {len(data)} graphs are dropped as duplicates")
-    return kept
+    unique = opt.without_duplicates(data, duplicates)
+    if len(unique) < len(data):
+        say(f"{len(data) - len(unique)} of {len(data)} graphs are dropped as duplicates")
+    return unique
 
 
-# --- cross-validation -------------------------------------------------------------------------------------
+# --- training and scores ----------------------------------------------------------------------------------
+
+
+def trained(data: GraphDataset, split: str, seed: int, cv: int | None, fit: Fit, say: Say) -> GDLNNClassifier:
+    """Split, train and score a model, and print the results."""
+    folds: dict[str, Any] = {}
+    if cv is not None:
+        folds = {"cv": cross_validated(data, cv, seed, fit, say)}
+    parts = split_parts(data, "none" if cv is not None else split, seed)
+    say(_parts_text(data, parts))
+    model = fit(parts)
+    choice = ", ".join(f"{name} = {value}" for name, value in model.choice_.items())
+    say(f"{len(model.programs_)} programs; {choice}")
+    model.metrics_ = {**folds, **_scores(model, parts, say)}
+    card = isinstance(model.head, str) and model.head == "scorecard"
+    for line in scorecard_text(model, parts.get("test")).splitlines() if card else _program_lines(model):
+        say(line)
+    return model
+
+
+def _parts_text(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
+    source = parts["train"].split_source or "all graphs"
+    sizes = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
+    skipped = f"; {were(len(data.skipped), 'row')} skipped" if data.skipped else ""
+    return f"{data.name or 'dataset'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
+
+
+def _scores(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) -> dict[str, Any]:
+    """Return the scores on the validation and test sets; print them next to those of the commonest label.
+
+    The scores on the validation set are printed with --verbose, or if there is no test set.
+    """
+    found: dict[str, Any] = {}
+    schema = model.schema_ or Schema()
+    for name in ("val", "test"):
+        part = parts.get(name)
+        if part is None or not len(part):
+            continue
+        assert part.y is not None
+        answers = model.represent(part)
+        twins = sum(map(bool, answers.in_training)) if name == "test" else 0
+        overlap = f", {twins} of them also in the training set" if twins else ""
+        counts = model.programs_.info.label_counts
+        printed = say if is_verbose() or name == "test" or "test" not in parts else None
+        values = (answers.probabilities, answers.labels, model.classes_)
+        found[name] = score(
+            f"{name}, {len(part)} graphs{overlap}", part.y, *values, counts, schema.class_name, printed
+        )
+    return found
+
+
+def _program_lines(model: GDLNNClassifier) -> list[str]:
+    schema = model.schema_ or Schema()
+    directed = model.programs_.info.directed
+    shown = strongest_programs(model, STRONGEST_IN_FULL if is_verbose() else STRONGEST)
+    lines = ["The strongest programs:"]
+    for place, (_, mined, label, strength) in enumerate(shown, start=1):
+        words = mined.program.describe(model.schema_, directed=directed)
+        lines.append(
+            f"{place:3}. for {schema.class_name(label)} (log odds +{strength:.2f}, in {mined.n_matched} "
+            f"training graphs): {shortened(words, LONGEST)}"
+        )
+    return lines
 
 
 def split_parts(data: GraphDataset, split: str, seed: int) -> dict[str, GraphDataset]:
@@ -136,24 +204,23 @@ def split_parts(data: GraphDataset, split: str, seed: int) -> dict[str, GraphDat
     return {name: part for name, part in parts if name == "train" or len(part)}
 
 
-def told_scores(
+def score(
     title: str,
     y: npt.NDArray[Any],
     probabilities: npt.NDArray[np.float64],
     predicted: npt.NDArray[Any],
     classes: npt.NDArray[Any],
     counts: Sequence[tuple[Any, int]],
-    say: Say,
     class_name: Callable[[Any], str],
+    say: Say | None,
 ) -> dict[str, Any]:
-    """Return scores with intervals, next to those of the commonest label, and print them."""
-    from gdlnn.model.scores import majority_scores, score_intervals, score_lines
-
+    """Return the scores and those of the commonest label; print them, with --verbose by class too."""
     own = score_intervals(y, probabilities, classes, predicted, counts)
     majority = majority_scores(y, classes, counts)
-    say("")
-    for line in score_lines(title, own, majority, counts, class_name):
-        say(line)
+    lines = list(score_lines(title, own, majority, counts, class_name))
+    if say is not None:
+        for line in lines if is_verbose() else lines[: 1 + len(NAMES)]:
+            say(line)
     return {"model": own, "majority": majority}
 
 
@@ -162,15 +229,14 @@ def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -
 
     Folds are stratified, with identical graphs in one fold. The deviation is over the scores of the folds.
     """
-    from gdlnn.model.metrics import METRICS, classification_scores
-
     assert data.y is not None
     classes, sizes = np.unique(data.y, return_counts=True)
     probabilities = np.zeros((len(data), len(classes)))
     predicted = np.empty(len(data), dtype=classes.dtype)
     own = []
     for number, (train, test) in enumerate(data.folds(k, seed, twins_together=True), start=1):
-        say(f"fold {number} of {k}: {len(train)} training graphs, {len(test)} test graphs")
+        if is_verbose():
+            say(f"fold {number} of {k}: {len(train)} training graphs, {len(test)} test graphs")
         model = fit({"train": train})
         rows = np.isin(data.indices, test.indices)
         found = model.represent(test)
@@ -181,7 +247,7 @@ def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -
     counts = list(zip(classes.tolist(), sizes.tolist(), strict=True))
     name = data.schema.class_name if data.schema is not None else str
     title = f"{k} folds, {len(data)} graphs"
-    scores = told_scores(title, data.y, probabilities, predicted, classes, counts, say, name)
+    scores = score(title, data.y, probabilities, predicted, classes, counts, name, say)
     deviation = {name: _deviation([one[name] for one in own]) for name in METRICS}
     return {"folds": k, **scores, "deviation": deviation}
 
@@ -196,8 +262,6 @@ def _deviation(values: Sequence[float | None]) -> float | None:
 
 def check_folder(folder: Path) -> None:
     """Refuse an output for several models that is a file or a folder with other files."""
-    from gdlnn.model.model_folder import MANIFEST
-
     if folder.suffix == ".gdlnn" or (folder.exists() and not folder.is_dir()):
         raise WriteError(f"{folder.name}: expected a folder to write, since there are several labels")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
@@ -217,17 +281,13 @@ def train_several(
     as_json: bool,
 ) -> None:
     """Train a model for each label column into a folder, with one summary table and one index."""
-    from gdlnn.model.model_folder import FolderEntry, write_manifest
-    from gdlnn.report.index import write_index
-
     folder.mkdir(parents=True, exist_ok=True)
     names = file_names(list(sets))
     entries = []
     for label, data in sets.items():
-        say(f"\n== {label}")
         file = f"{names[label]}.gdlnn"
-        done = None if checkpoint is None else checkpoint / names[label]
-        model = run(data, folder / file, done)
+        finished = None if checkpoint is None else checkpoint / names[label]
+        model = run(data, folder / file, finished)
         entries.append(FolderEntry(label, file, _summary(data, model)))
     _write_summary(folder / SUMMARY, entries)
     write_manifest(folder, entries)
@@ -241,26 +301,24 @@ def train_several(
             }
         )
     else:
-        _tell_summary(entries, say)
+        _print_summary(entries, say)
 
 
 def file_names(labels: Sequence[str]) -> dict[str, str]:
     """Return a safe file name for each label."""
     names: dict[str, str] = {}
     for label in labels:
-        plain = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._") or "label"
+        safe = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._") or "label"
         taken = {name.lower() for name in names.values()}
         number = 2
-        name = plain
+        name = safe
         while name.lower() in taken or name.lower() in ("index", "summary", "models"):
-            name, number = f"{plain}_{number}", number + 1
+            name, number = f"{safe}_{number}", number + 1
         names[label] = name
     return names
 
 
 def _summary(data: GraphDataset, model: GDLNNClassifier) -> dict[str, Any]:
-    from gdlnn.model.metrics import METRICS
-
     missing = sum(row.reason.startswith("no label") for row in data.skipped)
     labels, counts = np.unique(np.asarray(data.y), return_counts=True)
     part = next((name for name in ("cv", "test", "val") if name in model.metrics_), "")
@@ -285,10 +343,10 @@ def _write_summary(path: Path, entries: Sequence[Any]) -> None:
         file.write(text.getvalue().encode())
 
 
-def _tell_summary(entries: Sequence[Any], say: Say) -> None:
+def _print_summary(entries: Sequence[Any], say: Say) -> None:
     width = max(len(entry.label) for entry in entries)
     say(f"{'label':{width}}{'graphs':>8}{'balanced':>10}{'ROC-AUC':>9}")
     for entry in entries:
-        told = [entry.summary[name] for name in ("balanced_accuracy", "roc_auc")]
-        shown = ["–" if value is None else f"{value:.3f}" for value in told]
+        values = [entry.summary[name] for name in ("balanced_accuracy", "roc_auc")]
+        shown = ["–" if value is None else f"{value:.3f}" for value in values]
         say(f"{entry.label:{width}}{entry.summary['graphs']:>8}{shown[0]:>10}{shown[1]:>9}")

@@ -1,13 +1,15 @@
-"""Zip archives: members are written uncompressed, and read by name into memory within limits.
+"""Zip archives, NumPy arrays and JSON from untrusted files, read into memory within limits.
 
-Files are untrusted: nothing is unpacked to disk, and no code is run.
+Members of archives are written uncompressed. Nothing is unpacked to disk, and no code is run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import math
+import re
 import struct
 import tokenize
 import zipfile
@@ -35,6 +37,12 @@ DAMAGED = (
     *(RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
 )
 """What `zipfile` raises on damaged files."""
+FREE_JSON = 8 << 20
+"""Bytes of lists and objects of JSON that are always allowed, whatever the length of the text."""
+JSON_RATIO = 16
+"""Bytes of lists and objects allowed per byte of JSON; our own files take less than half of this."""
+_LIST, _OBJECT = 96, 240  # bytes that a list with a few values and an object with one key take
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _VERSIONS: Mapping[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -164,3 +172,30 @@ def read_array(data: bytes) -> npt.NDArray[Any]:
         raise ValueError(f"an array claims the shape {shape} of {dtype}, but has {content:,} bytes")
     flat = np.frombuffer(data, dtype, count=math.prod(shape), offset=stream.tell())
     return flat.reshape(shape, order="F" if fortran else "C").copy()
+
+
+def loads(data: bytes | str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, is nested too deeply, or would take far more memory than its length, as millions
+        of empty objects do.
+    """
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if _weight(raw) > _granted(raw) and _weight(_STRING.sub(b'""', raw)) > _granted(raw):
+        raise ValueError(f"expected values, got {raw.count(b'[') + raw.count(b'{'):,} lists and objects")
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+
+
+def _weight(raw: bytes) -> int:
+    """Return about how many bytes the lists and objects of a text take."""
+    return _LIST * raw.count(b"[") + _OBJECT * raw.count(b"{")
+
+
+def _granted(raw: bytes) -> int:
+    return FREE_JSON + JSON_RATIO * len(raw)

@@ -1,4 +1,4 @@
-"""TaskResult: the result of one descent. Checkpoint: the file of results that a call resumes from."""
+"""Checkpoint: the file of finished descents that a call resumes from."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ import hashlib
 import json
 import logging
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from filelock import FileLock, Timeout
 
 from gdlnn.errors import GDLNNError, MiningError
-from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
-from gdlnn.io import bounded_json
-from gdlnn.mining.supports import format_rows, parse_runs
+from gdlnn.io import bounded
+from gdlnn.mining.descents import TaskResult
+from gdlnn.mining.program_text import parse_rows
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gdlnn import _core
-    from gdlnn.graphs import Graph
+    from gdlnn.mining.descents import Plan
     from gdlnn.mining.settings import Settings
-    from gdlnn.mining.tasks import Plan
 
 logger = logging.getLogger(__name__)
 KIND = "gdlnn mining checkpoint"
@@ -37,94 +33,6 @@ _NAMES = {
     "format": "the format of the file",
     "tasks": "the targets",
 }
-_WHOLE = ("task", "mutations", "unresolved", "tests", "searches", "unknown")
-_KINDS = {**dict.fromkeys(_WHOLE, int), "score": float, "seconds": float | int, "support": str}
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """The program of one task in canonical form, where it matches, and the cost of the search.
-
-    Attributes
-    ----------
-    task
-        Number of the task in the plan.
-    support
-        Which graphs the program matches, as text: ``"0-5,7"``.
-    mutations
-        Number of mutations applied.
-    unresolved
-        Graphs on which the answer is unknown even with the larger budget; they count as not matched.
-    tests, searches, unknown
-        Tests, searches, and tests whose search ran out of budget.
-    seconds
-        CPU time of the descent.
-    """
-
-    task: int
-    program: Program
-    score: float
-    support: str
-    mutations: int
-    unresolved: int
-    tests: int
-    searches: int
-    unknown: int
-    seconds: float
-
-    @classmethod
-    def from_native(cls, task: int, graph: Graph, mined: _core.MinedProgram) -> Self:
-        """Convert the core's result for a target."""
-        program = native_program(graph, mined).canonical(directed=graph.directed)
-        return cls(
-            task,
-            program,
-            mined.score,
-            format_rows(np.flatnonzero(mined.support)),
-            mined.n_mutations,
-            mined.unresolved,
-            mined.tests,
-            mined.searches,
-            mined.unknown,
-            mined.seconds,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as plain JSON values."""
-        return {**vars(self), "program": self.program.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Build a result from what `to_json` gave."""
-        found = cls(**{**data, "program": Program.from_json(data["program"])})
-        for name, kind in _KINDS.items():
-            value = getattr(found, name)
-            if not isinstance(value, kind) or isinstance(value, bool):
-                raise TypeError(f"{name}: expected {kind}, got {value!r:.40}")
-            if not isinstance(value, str) and not 0 <= value < 2**63:  # NaN is neither
-                raise ValueError(f"{name}: expected a number of at least 0, got {value!r:.40}")
-        if found.score > 1:
-            raise ValueError(f"score: expected at most 1, got {found.score}")
-        return found
-
-
-def native_program(graph: Graph, mined: _core.MinedProgram) -> Program:
-    """Return the program the core mined from a graph; the variable of node v is called ``xv``."""
-    nodes, ends = mined.nodes.tolist(), graph.edges[mined.edges].tolist()
-    node_vectors = _vectors(mined.node_lower, mined.node_upper, len(nodes))
-    edge_vectors = _vectors(mined.edge_lower, mined.edge_upper, len(ends))
-    return Program._trusted(  # the core gives valid programs, and there are thousands
-        tuple(NodeDescription(f"x{v}", vector) for v, vector in zip(nodes, node_vectors, strict=True)),
-        tuple(EdgeDescription(f"x{u}", f"x{v}", w) for (u, v), w in zip(ends, edge_vectors, strict=True)),
-    )
-
-
-def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals | None]:
-    """Cut flat bounds into the vectors of `count` descriptions; None for one without any bound."""
-    intervals = list(map(Interval, lower.tolist(), upper.tolist()))
-    width = len(intervals) // max(1, count)
-    vectors = [tuple(intervals[i * width : (i + 1) * width]) for i in range(count)]
-    return [vector if any(interval != ANY for interval in vector) else None for vector in vectors]
 
 
 def checkpoint_header(
@@ -232,7 +140,7 @@ class Checkpoint:
         place = len(lines[0])
         for line in lines[1:]:
             try:
-                value = bounded_json.loads(line)
+                value = bounded.loads(line)
             except ValueError as error:
                 if place + len(line) < len(data):
                     raise self._failed(f"the record at byte {place} is damaged") from error
@@ -246,7 +154,7 @@ class Checkpoint:
     def _check(self, line: bytes) -> None:
         """Compare the header with that of this call."""
         try:
-            found = bounded_json.loads(line)
+            found = bounded.loads(line)
         except ValueError:
             found = None
         if not isinstance(found, dict) or found.get("kind") != KIND:
@@ -265,8 +173,8 @@ class Checkpoint:
         """Add a record, which may be JSON and still not be a result of this call."""
         try:
             result = TaskResult.from_json(value)
-            parse_runs(str(result.task), self._n_tasks)
-            parse_runs(result.support, self._n_graphs)
+            parse_rows(str(result.task), self._n_tasks)
+            parse_rows(result.support, self._n_graphs)
         except (TypeError, KeyError, ValueError, AttributeError, GDLNNError) as error:
             raise self._failed(f"the record at byte {place} is not a valid result: {error}") from error
         self.finished[result.task] = result
