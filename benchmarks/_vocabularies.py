@@ -1,6 +1,6 @@
 """What a plan of thousands of programs is worth: rates compared with single searches, RDKit and igraph.
 
-A vocabulary is what a default model asks: the neighbourhoods of a dataset. All on one thread, in CPU time.
+A vocabulary is what a default model asks: the neighborhoods of a dataset. All on one thread, in CPU time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gdlnn.errors import ProgramError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import ProgramPlan
-from gdlnn.mining import neighbourhoods
+from gdlnn.mining import neighborhoods
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +48,9 @@ class VocabularyCase(NamedTuple):
 
 
 def load_vocabulary(name: str) -> VocabularyCase:
-    """Find the neighbourhoods of a dataset."""
+    """Find the neighborhoods of a dataset."""
     data = load_dataset(name, download=False)
-    found = neighbourhoods(data)
+    found = neighborhoods(data)
     schema = found.info.schema
     if schema is not None and len(schema.node) > data.n_node_features:
         data = data.with_structure()

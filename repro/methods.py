@@ -216,8 +216,8 @@ def _variant(name: str, title: str, **changes: Any) -> Method:
 VARIANTS: dict[str, Method] = {
     method.name: method
     for method in (
-        _variant(BASE, "base: neighbourhoods and programs mined in bags"),
-        _variant("ablation-neighbourhoods", "neighbourhoods only", sources=["neighbourhoods"]),
+        _variant(BASE, "base: neighborhoods and programs mined in bags"),
+        _variant("ablation-neighborhoods", "neighborhoods only", sources=["neighborhoods"]),
         _variant("ablation-mined", "mined programs only", sources=["mined"]),
         _variant("ablation-no-structure", "without degree and ring", structure=False),
         _variant("ablation-intervals", "intervals of nominal features, not values", nominal="interval"),
@@ -234,7 +234,7 @@ VARIANTS: dict[str, Method] = {
 """The default with one choice changed at a time; the first one is the base of comparison.
 
 The base mines programs on datasets of any size. Below 1,000 training graphs it is the default; above, the
-default is the variant with neighbourhoods only.
+default is the variant with neighborhoods only.
 """
 
 

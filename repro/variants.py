@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gdlnn.model import GDLNNClassifier, Mined, MLPHead, Neighbourhoods
+from gdlnn.model import GDLNNClassifier, Mined, MLPHead, Neighborhoods
 from gdlnn.model.head import linear_head
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.vocabulary import GENERAL_EPSILONS
@@ -42,7 +42,7 @@ class KeptMined(Mined):
 
 def ablated_classifier(
     *,
-    sources: Sequence[str] = ("neighbourhoods", "mined"),
+    sources: Sequence[str] = ("neighborhoods", "mined"),
     nominal: Nominal = "value",
     bags: Bags = "auto",
     head: Literal["mlp", "linear", "scorecard", "forest"] = "mlp",
@@ -55,7 +55,7 @@ def ablated_classifier(
     `GDLNNClassifier`.
     """
     known: dict[str, Source] = {
-        "neighbourhoods": Neighbourhoods(),
+        "neighborhoods": Neighborhoods(),
         "mined": KeptMined(GENERAL_EPSILONS, targets="auto", bags=bags, nominal=nominal),
     }
     of_head = {name: others.pop(name) for name in MLPHead().get_params() if name in others and name != "seed"}

@@ -126,7 +126,7 @@ def test_counterfactuals_where_the_model_adds_structure_features() -> None:
     """Degrees and rings stay those of the whole graph when nodes are removed."""
     ring = [Graph([[1.0]] * 6, [(i, (i + 1) % 6) for i in range(6)]) for _ in range(30)]
     chain = [Graph([[1.0]] * 6, [(i, i + 1) for i in range(5)]) for _ in range(30)]
-    model = GDLNNClassifier("neighbourhoods", "linear", structure=True, pooled=False, progress=False)
+    model = GDLNNClassifier("neighborhoods", "linear", structure=True, pooled=False, progress=False)
     model.fit(GraphDataset([*ring, *chain], [0] * 30 + [1] * 30))
     found = [counterfactual(model, graph) for graph in (ring[0], chain[0])]
     assert any(found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Program, load_dataset, mine, neighbourhoods
+from gdlnn import Program, load_dataset, mine, neighborhoods
 from gdlnn.errors import MissingExtraError
 from gdlnn.gdl.atoms import read_pattern
 from gdlnn.gdl.groups import Group, find_groups, groups
@@ -161,7 +161,7 @@ def check_names(programs: list[Program], smiles: list[str], graphs: list[Graph])
 
 
 def balls(data: GraphDataset, n: int, seed: int) -> list[Program]:
-    found = neighbourhoods(data).programs
+    found = neighborhoods(data).programs
     return [found[i] for i in np.random.default_rng(seed).permutation(len(found))[:n]]
 
 
@@ -197,7 +197,7 @@ def test_names_are_true_of_all_molecules(name: str, data_dir: Path) -> None:
 def test_words_are_few_and_distinguish_programs(data_dir: Path) -> None:
     data = default_features("BBBP", data_dir, 3)
     mined = mine(data, targets=range(60), progress=False).programs
-    around = neighbourhoods(data).programs
+    around = neighborhoods(data).programs
     for programs, median in ((mined, 35), (around, 30)):
         described = [program.describe(MOLECULE_SCHEMA) for program in programs]
         words = [len(text.split()) for text in described]

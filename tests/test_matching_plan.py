@@ -13,7 +13,7 @@ from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import EdgeDescription
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import MOST_WITNESSES, ProgramPlan, match
-from gdlnn.mining import neighbourhoods
+from gdlnn.mining import neighborhoods
 from reference import matcher
 from reference.random_cases import (
     Rng,
@@ -236,7 +236,7 @@ def test_graphs_that_do_not_fit_the_plan_are_refused() -> None:
 
 def vocabulary(name: str, data_dir: Path, n_graphs: int | None) -> tuple[GraphDataset, list[Program]]:
     dataset = load_dataset(name, data_dir, download=False)[:n_graphs]
-    found = neighbourhoods(dataset)
+    found = neighborhoods(dataset)
     if len(found.info.schema.node if found.info.schema else ()) > dataset.n_node_features:
         dataset = dataset.with_structure()
     return dataset, found.programs

@@ -1,4 +1,4 @@
-"""Mining in bags, and neighbourhoods: what is counted over all graphs, what is held out, what is kept."""
+"""Mining in bags, and neighborhoods: what is counted over all graphs, what is held out, what is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gdlnn import (
     make_ba_2motifs,
     match,
     mine,
-    neighbourhoods,
+    neighborhoods,
 )
 from gdlnn.mining.bags import bag_rows, n_bags
 from gdlnn.mining.program_set import matched_rows, smallest_of_equals
@@ -102,15 +102,15 @@ def test_bags_resume_from_checkpoints_and_do_not_depend_on_threads(tmp_path: Pat
     assert mined(bags=3, n_jobs=2) == first
 
 
-# --- neighbourhoods ---------------------------------------------------------------------------------------
+# --- neighborhoods ---------------------------------------------------------------------------------------
 
 
 def test_structure_joins_labels_by_default() -> None:
     data = GraphDataset([chain("abc"), chain("abcc")], schema=LETTERS)
-    found = neighbourhoods(data, radius=0)
+    found = neighborhoods(data, radius=0)
     assert found.schema is not None
     assert [feature.name for feature in found.schema.node] == ["letter", "degree", "ring"]
-    assert [feature.name for feature in (neighbourhoods(data, structure=False).schema or LETTERS).node] == [
+    assert [feature.name for feature in (neighborhoods(data, structure=False).schema or LETTERS).node] == [
         "letter"
     ]
 
@@ -119,13 +119,13 @@ def test_structure_joins_labels_by_default() -> None:
     ("options", "words"),
     [({"radius": -1}, "radius"), ({"min_support": 0}, "min_support"), ({"structure": "no"}, "structure")],
 )
-def test_wrong_parameters_of_neighbourhoods_are_named(options: dict[str, Any], words: str) -> None:
+def test_wrong_parameters_of_neighborhoods_are_named(options: dict[str, Any], words: str) -> None:
     with pytest.raises(MiningError, match=words):
-        neighbourhoods(MOTIFS, **options)
+        neighborhoods(MOTIFS, **options)
 
 
 def test_of_programs_that_match_the_same_graphs_the_smallest_takes_the_place_of_the_first() -> None:
-    found = neighbourhoods(MOTIFS, radius=2)
+    found = neighborhoods(MOTIFS, radius=2)
     large = max(found.programs, key=lambda program: len(program.nodes))
     programs = [large, *found.programs[:2]]
     assert smallest_of_equals(programs, found.supports[:, [0, 1, 0]]) == [2, 1]

@@ -29,7 +29,7 @@ def data() -> GraphDataset:
 @pytest.fixture(scope="module")
 def model(data: GraphDataset) -> GDLNNClassifier:
     head = MLPHead(epochs=3, ensemble_size=1)
-    return GDLNNClassifier("neighbourhoods", head, progress=False).fit(data[:60])
+    return GDLNNClassifier("neighborhoods", head, progress=False).fit(data[:60])
 
 
 def surroundings(graph: Graph) -> list[Any]:

@@ -17,7 +17,7 @@ from gdlnn import (
     GraphDataset,
     Mined,
     ModelError,
-    Neighbourhoods,
+    Neighborhoods,
     load_model,
     make_ba_2motifs,
 )
@@ -184,7 +184,7 @@ def test_truncated_corrupted_foreign_and_missing_files(file: Path, n_cases: floa
 
 
 def test_several_sources_of_programs_are_stored(motifs: GraphDataset, tmp_path: Path) -> None:
-    sources: list[Mined | Neighbourhoods] = [Mined(epsilon=1.0), Neighbourhoods(radius=1)]
+    sources: list[Mined | Neighborhoods] = [Mined(epsilon=1.0), Neighborhoods(radius=1)]
     GDLNNClassifier(sources, "linear", progress=False).fit(motifs).save(tmp_path / "m.gdlnn")
     assert repr(load_model(tmp_path / "m.gdlnn").vocabulary) == repr(sources)
 

@@ -66,7 +66,7 @@ def test_graphs_of_other_libraries() -> None:
     y = [i % 2 for i in range(30)]
     pyg, net = [interop.to_pyg(graph) for graph in graphs], [interop.to_networkx(graph) for graph in graphs]
     for given in (graphs, pyg, net):
-        model = GDLNNClassifier("neighbourhoods", "linear", structure=False, progress=False).fit(given, y)
+        model = GDLNNClassifier("neighborhoods", "linear", structure=False, progress=False).fit(given, y)
         expected = model.predict(given)
         assert expected.tolist() == y
         alone = given[0]
@@ -86,7 +86,7 @@ def test_networkx_attributes_are_taken_by_name() -> None:
         return made
 
     y = [0, 1] * 12
-    model = GDLNNClassifier("neighbourhoods", "linear", structure=False, pooled=False, progress=False)
+    model = GDLNNClassifier("neighborhoods", "linear", structure=False, pooled=False, progress=False)
     model.fit([graph(kind, turned=False) for kind in y], y)
     assert model.predict([graph(kind, turned=True) for kind in y]).tolist() == y
 

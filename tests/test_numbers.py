@@ -250,12 +250,12 @@ def test_a_model_never_gives_nan_as_a_probability(tmp_path: Path) -> None:
 
 
 def test_features_at_the_edge_of_the_range_have_probabilities() -> None:
-    from gdlnn import GDLNNClassifier, MLPHead, Neighbourhoods
+    from gdlnn import GDLNNClassifier, MLPHead, Neighborhoods
 
     rng = np.random.default_rng(0)
     graphs = [Graph([[float(value)]], []) for value in rng.choice([1e30, -1e30, 0.5, 3.0, 1e-30], 60)]
     y = [int(graph.node_features[0, 0] > 1) for graph in graphs]
-    model = GDLNNClassifier(Neighbourhoods(), MLPHead(epochs=3), progress=False, pooled=True).fit(graphs, y)
+    model = GDLNNClassifier(Neighborhoods(), MLPHead(epochs=3), progress=False, pooled=True).fit(graphs, y)
     for value in (1e30, -1e30, 0.0):
         assert np.isfinite(model.predict_proba([Graph([[value]], [])])).all()
 

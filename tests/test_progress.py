@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from gdlnn import GDLNNClassifier, Mined, MLPHead, Neighbourhoods, make_ba_2motifs, progress
+from gdlnn import GDLNNClassifier, Mined, MLPHead, Neighborhoods, make_ba_2motifs, progress
 from gdlnn.progress import Style, progress_bar, stage, stage_done, stages
 
 QUICK = MLPHead(epochs=5, ensemble_size=2, hidden=(8,))
@@ -74,7 +74,7 @@ def test_stages_remain_and_what_is_inside_them_goes(screen: io.StringIO) -> None
 
 def test_training_shows_its_stages(screen: io.StringIO) -> None:
     motifs = make_ba_2motifs(40, seed=5)
-    vocabulary = (Neighbourhoods(), Mined((0.1, 1), bags=2))
+    vocabulary = (Neighborhoods(), Mined((0.1, 1), bags=2))
     GDLNNClassifier(vocabulary, QUICK, progress=False).fit(motifs)
     assert screen.getvalue() == ""
     GDLNNClassifier(vocabulary, QUICK).fit(motifs)

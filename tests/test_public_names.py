@@ -19,9 +19,9 @@ GRAPHS = "Feature Graph GraphDataset Schema"
 LANGUAGE = "Interval NamedProgram Program format_programs parse_programs"
 DATASETS = "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs"
 MATCHING = "match"
-MINING = "MinedProgram ProgramSet mine neighbourhoods"
+MINING = "MinedProgram ProgramSet mine neighborhoods"
 EXPLANATIONS = "Explanation"
-MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined Neighbourhoods load_model"
+MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined Neighborhoods load_model"
 MEANT = {
     *f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING} {MODEL} {EXPLANATIONS}".split(),
     "__version__",

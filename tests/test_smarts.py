@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, load_smiles, mine, neighbourhoods
+from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, load_smiles, mine, neighborhoods
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import GraphDataset, Table
@@ -273,7 +273,7 @@ def test_every_program_over_default_features_has_an_exact_smarts(name: str, data
     lengths = check_exact(mine(data, targets=range(30), progress=False).programs, data)
     assert np.median(lengths) <= 60
     assert max(lengths) <= 300
-    found = neighbourhoods(data).programs
+    found = neighborhoods(data).programs
     largest = [found[i] for i in np.random.default_rng(0).permutation(len(found))[:200]]
     assert np.median(check_exact(largest, data)) <= 160
 
@@ -286,7 +286,7 @@ def test_every_smarts_is_exact_on_all_molecules(name: str, data_dir: Path) -> No
     lengths = check_exact(mine(data, targets=range(300), progress=False).programs, data)
     assert np.median(lengths) <= 60
     assert max(lengths) <= 300
-    check_exact(neighbourhoods(data).programs, data)
+    check_exact(neighborhoods(data).programs, data)
 
 
 @pytest.mark.data

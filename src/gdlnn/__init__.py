@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
     from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
     from gdlnn.matching import match
-    from gdlnn.mining import MinedProgram, ProgramSet, mine, neighbourhoods
+    from gdlnn.mining import MinedProgram, ProgramSet, mine, neighborhoods
     from gdlnn.model import (
         GDLNNClassifier,
         GDLTransformer,
         Mined,
         MLPHead,
-        Neighbourhoods,
+        Neighborhoods,
         load_model,
     )
 
@@ -67,7 +67,7 @@ _HOMES = {
     "MissingExtraError": "gdlnn.errors",
     "ModelError": "gdlnn.errors",
     "NamedProgram": "gdlnn.gdl",
-    "Neighbourhoods": "gdlnn.model",
+    "Neighborhoods": "gdlnn.model",
     "Program": "gdlnn.gdl",
     "ProgramError": "gdlnn.errors",
     "ProgramSet": "gdlnn.mining",
@@ -86,7 +86,7 @@ _HOMES = {
     "make_ba_2motifs": "gdlnn.datasets",
     "match": "gdlnn.matching",
     "mine": "gdlnn.mining",
-    "neighbourhoods": "gdlnn.mining",
+    "neighborhoods": "gdlnn.mining",
     "parse_programs": "gdlnn.gdl",
 }
 
@@ -112,7 +112,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NamedProgram",
-    "Neighbourhoods",
+    "Neighborhoods",
     "Program",
     "ProgramError",
     "ProgramSet",
@@ -132,7 +132,7 @@ __all__ = [
     "make_ba_2motifs",
     "match",
     "mine",
-    "neighbourhoods",
+    "neighborhoods",
     "parse_programs",
 ]
 

@@ -213,11 +213,11 @@ def test_ablation_on_the_command_line(
     short = {name: replace(method, fixed={"epochs": 3}) for name, method in VARIANTS.items()}
     monkeypatch.setattr(methods_module, "VARIANTS", short)
     common = ["--datasets", "synthetic:ba-2motifs:30:1", "--out", str(tmp_path), *QUICKLY]
-    command("ablation", "--variants", "neighbourhoods,scorecard", *common)
+    command("ablation", "--variants", "neighborhoods,scorecard", *common)
     shown = capsys.readouterr().out
     assert "### Ablation: accuracy" in shown
     assert "### Ablation: log loss" in shown
-    for title in ("| base: neighbourhoods and", "| neighbourhoods only |", "| scorecard |"):
+    for title in ("| base: neighborhoods and", "| neighborhoods only |", "| scorecard |"):
         assert shown.count(title) == 2
     assert "| forest" not in shown
     assert "failed" not in shown
@@ -225,7 +225,7 @@ def test_ablation_on_the_command_line(
     with pytest.raises(SystemExit) as ended:
         main(["ablation", "--variants", "magic", *common])
     assert ended.value.code == 2
-    assert "--variants: expected some of base, neighbourhoods, mined" in capsys.readouterr().err
+    assert "--variants: expected some of base, neighborhoods, mined" in capsys.readouterr().err
 
 
 def test_every_variant_of_the_ablation_changes_one_thing() -> None:

@@ -27,7 +27,7 @@ def mine(
     ] = "auto",
     part: Annotated[opt.Part, opt.option("Data", "Which part of the split to mine.")] = "train",
     vocabulary: Annotated[
-        Literal["mined", "neighbourhoods"],
+        Literal["mined", "neighborhoods"],
         opt.option("Model", "Search using the labels, or take the surroundings of nodes, without labels."),
     ] = "mined",
     epsilon: Annotated[
@@ -66,8 +66,8 @@ def mine(
         )
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early stop is reported below
     graphs = opt.part_of(data, split, part, seed)
-    if vocabulary == "neighbourhoods":
-        programs = mining.neighbourhoods(
+    if vocabulary == "neighborhoods":
+        programs = mining.neighborhoods(
             graphs, min_support="auto" if min_support == 1 else min_support, n_jobs=jobs
         )
     else:

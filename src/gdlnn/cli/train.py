@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
-Vocabulary = Literal["auto", "neighbourhoods", "mined"]
+Vocabulary = Literal["auto", "neighborhoods", "mined"]
 
 
 def train(
@@ -144,8 +144,8 @@ def _vocabulary(vocabulary: Vocabulary, epsilon: str | None) -> Any:
 
     if epsilon is None:
         return vocabulary
-    if vocabulary == "neighbourhoods":
-        raise ModelError("--vocabulary neighbourhoods mines nothing; leave out --epsilon")
+    if vocabulary == "neighborhoods":
+        raise ModelError("--vocabulary neighborhoods mines nothing; leave out --epsilon")
     words = [word.strip() for word in epsilon.split(",") if word.strip()]
     try:
         values = tuple(word if word.endswith("%") else float(word) for word in words)

@@ -5,7 +5,7 @@ and saves programs.
 """
 
 from gdlnn.mining.miner import mine
-from gdlnn.mining.neighbourhood_programs import neighbourhoods
+from gdlnn.mining.neighborhood_programs import neighborhoods
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
 
 __all__ = [
@@ -14,5 +14,5 @@ __all__ = [
     "ProgramSet",
     "SetInfo",
     "mine",
-    "neighbourhoods",
+    "neighborhoods",
 ]

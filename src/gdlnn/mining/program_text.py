@@ -365,7 +365,7 @@ def summary(programs: ProgramSet) -> str:
         lines.append(f"  {nodes:.1f} nodes and {support:.1f} graphs matched on average")
     settings = info.settings
     if "radius" in settings:
-        lines.append(f"  neighbourhoods of radius 0 to {settings['radius']}")
+        lines.append(f"  neighborhoods of radius 0 to {settings['radius']}")
     else:
         kind = "connected" if settings.get("connected", True) else "connected or not"
         lines.append(f"  ε = {settings.get('epsilon', 0):g}, {settings.get('strategy', '')}, {kind}")

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from gdlnn.model.model_file import load_model, save_model
     from gdlnn.model.pooling import PooledFeatures
     from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
-    from gdlnn.model.vocabulary import Mined, Neighbourhoods
+    from gdlnn.model.vocabulary import Mined, Neighborhoods
 
 _HOMES = {
     "GDLNNClassifier": "gdlnn.model.classifier",
     "GDLTransformer": "gdlnn.model.layer",
     "MLPHead": "gdlnn.model.head",
     "Mined": "gdlnn.model.vocabulary",
-    "Neighbourhoods": "gdlnn.model.vocabulary",
+    "Neighborhoods": "gdlnn.model.vocabulary",
     "PooledFeatures": "gdlnn.model.pooling",
     "ScorecardHead": "gdlnn.model.scorecard",
     "load_model": "gdlnn.model.model_file",
@@ -36,7 +36,7 @@ __all__ = [
     "GDLTransformer",
     "MLPHead",
     "Mined",
-    "Neighbourhoods",
+    "Neighborhoods",
     "PooledFeatures",
     "ScorecardHead",
     "load_model",

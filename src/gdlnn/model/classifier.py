@@ -50,7 +50,7 @@ from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
 from gdlnn.model.vocabulary import (
     Mined,
-    Neighbourhoods,
+    Neighborhoods,
     RunOptions,
     Source,
     Vocabulary,
@@ -85,8 +85,8 @@ class GDLNNClassifier(GraphClassifier):
     Parameters
     ----------
     vocabulary
-        Where programs come from: "mined" or ``Mined(...)`` with options of the search, "neighbourhoods" or
-        ``Neighbourhoods(...)``, or several of these. "auto": neighbourhoods, and in addition programs mined
+        Where programs come from: "mined" or ``Mined(...)`` with options of the search, "neighborhoods" or
+        ``Neighborhoods(...)``, or several of these. "auto": neighborhoods, and in addition programs mined
         in bags if there are fewer than 1,000 training graphs that were not read as molecules.
     head
         "mlp", "linear" (exact attributions), "scorecard" (at most 30 programs, see `ScorecardHead`),
@@ -241,7 +241,7 @@ class GDLNNClassifier(GraphClassifier):
     def _vocabulary(self) -> Vocabulary:
         """Return where programs come from; for a scorecard by default those found without labels."""
         card = isinstance(self.head_, ScorecardHead)
-        return "neighbourhoods" if card and self.vocabulary == "auto" else self.vocabulary
+        return "neighborhoods" if card and self.vocabulary == "auto" else self.vocabulary
 
     def _pools(self, train: GraphDataset) -> bool:
         if self.pooled not in (True, False, "auto"):
@@ -272,7 +272,7 @@ class GDLNNClassifier(GraphClassifier):
         """Return the features of the training graphs; which of them each program matches is known already."""
         if self.activation != "exists" or not len(self.programs_):
             return self.layer_.transform(train)
-        if self.layer_.pooled_ is None and any(isinstance(source, Neighbourhoods) for source in sources):
+        if self.layer_.pooled_ is None and any(isinstance(source, Neighborhoods) for source in sources):
             return self.programs_.supports.tocsr()  # of thousands of columns few are not zero
         return self.layer_.with_pooled(train.graphs, self.programs_.supports.toarray().astype(np.float64))
 
@@ -505,8 +505,8 @@ class GDLNNClassifier(GraphClassifier):
 
 def _described(source: Source) -> str:
     """Return in words where programs come from."""
-    if isinstance(source, Neighbourhoods):
-        return f"neighbourhoods up to radius {source.radius}"
+    if isinstance(source, Neighborhoods):
+        return f"neighborhoods up to radius {source.radius}"
     given: Any = source.epsilon
     epsilon = ", ".join(map(str, given)) if isinstance(given, list | tuple) else given
     return f"mined with ε = {epsilon}{' in bags' if source.bags is not None else ''}"

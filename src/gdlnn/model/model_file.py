@@ -28,7 +28,7 @@ from gdlnn.model.head import MLPHead
 from gdlnn.model.layer import Activation
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
-from gdlnn.model.vocabulary import Mined, Neighbourhoods
+from gdlnn.model.vocabulary import Mined, Neighborhoods
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ MAX_LAYERS = 4096
 """Maximum number of layers of all members of a head: each takes memory besides its weights."""
 # Settings of the machine on which a model was made are not stored.
 _LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
-_PARTS = (Mined, Neighbourhoods, MLPHead, ScorecardHead)
+_PARTS = (Mined, Neighborhoods, MLPHead, ScorecardHead)
 """Parameters of a classifier that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
 

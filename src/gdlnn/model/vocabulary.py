@@ -1,7 +1,7 @@
 """Vocabulary: the sources of a model's programs, and how they are merged into columns.
 
 A source is an object with `find`, from training graphs to sets of programs, and `columns`, from these sets to
-one. `Neighbourhoods` takes the surroundings of nodes, `Mined` searches with the labels.
+one. `Neighborhoods` takes the surroundings of nodes, `Mined` searches with the labels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, hstack
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
-from gdlnn.mining import ProgramSet, mine, neighbourhoods
+from gdlnn.mining import ProgramSet, mine, neighborhoods
 from gdlnn.mining.bags import bag_rows, n_bags
 from gdlnn.mining.program_set import smallest_of_equals, support_keys
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
@@ -42,7 +42,7 @@ SEARCH_PARAMETERS = (
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
 """The values of ``epsilon="auto"``: for programs from the most exact to the most general."""
 GENERAL_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%", "5%")
-"""The values of ε for mining in addition to neighbourhoods; larger ones give general programs."""
+"""The values of ε for mining in addition to neighborhoods; larger ones give general programs."""
 FEW_GRAPHS = 1000
 """Below this number of training graphs, the default includes mined programs, which help there."""
 FOLDS = 4
@@ -50,7 +50,7 @@ FOLDS = 4
 LABEL_EPSILON = 1.0
 """ε of the scores of programs that were found without labels."""
 MOST_COLUMNS = 10_000
-"""Maximum number of neighbourhoods that become columns."""
+"""Maximum number of neighborhoods that become columns."""
 MANY_GRAPHS = 2000
 """With more training graphs, "auto" omits the last ε, which then takes longer than the others."""
 logger = logging.getLogger(__name__)
@@ -118,13 +118,13 @@ class Mined(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class Neighbourhoods(BaseEstimator):
-    """The surroundings of the nodes of the training graphs as programs, see `neighbourhoods`.
+class Neighborhoods(BaseEstimator):
+    """The surroundings of the nodes of the training graphs as programs, see `neighborhoods`.
 
     Parameters
     ----------
     radius, min_support, ignore
-        Passed on to `neighbourhoods`.
+        Passed on to `neighborhoods`.
     max_programs
         Maximum number of programs; those that match most graphs are kept.
     """
@@ -135,10 +135,10 @@ class Neighbourhoods(BaseEstimator):
     max_programs: int | None = MOST_COLUMNS
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
-        """Find the neighbourhoods; structure features have already been added if requested."""
+        """Find the neighborhoods; structure features have already been added if requested."""
         options = self.get_params(deep=False)
-        with stage("finding neighbourhoods"):
-            found = neighbourhoods(train, structure=False, n_jobs=run.n_jobs, **options)
+        with stage("finding neighborhoods"):
+            found = neighborhoods(train, structure=False, n_jobs=run.n_jobs, **options)
             return [labeled(found, train)]
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
@@ -162,31 +162,31 @@ def labeled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
     return ProgramSet(items, programs.supports, programs.info, programs.stats)
 
 
-Source = Mined | Neighbourhoods
-Vocabulary = Literal["auto", "mined", "neighbourhoods"] | Source | Sequence[Source]
+Source = Mined | Neighborhoods
+Vocabulary = Literal["auto", "mined", "neighborhoods"] | Source | Sequence[Source]
 
 
 def make_sources(vocabulary: Any, train: GraphDataset) -> list[Source]:
     """Return the sources of a name, or the given ones.
 
-    "auto" is neighbourhoods, and in addition programs mined in bags if there are fewer than `FEW_GRAPHS`
+    "auto" is neighborhoods, and in addition programs mined in bags if there are fewer than `FEW_GRAPHS`
     training graphs that were not read from SMILES or SDF.
     """
     if isinstance(vocabulary, str):
         if vocabulary == "auto":
             few = len(train) < FEW_GRAPHS and train.reading is None
             return [
-                Neighbourhoods(),
+                Neighborhoods(),
                 *([Mined(GENERAL_EPSILONS, targets="auto", bags="auto")] if few else []),
             ]
         if vocabulary == "mined":
             return [Mined()]
-        if vocabulary == "neighbourhoods":
-            return [Neighbourhoods()]
+        if vocabulary == "neighborhoods":
+            return [Neighborhoods()]
     listed = [vocabulary] if isinstance(vocabulary, Source) else vocabulary
     if isinstance(listed, list | tuple) and listed and all(isinstance(one, Source) for one in listed):
         return list(listed)
-    expected = "auto, mined, neighbourhoods, Mined(...), Neighbourhoods(...) or several of these"
+    expected = "auto, mined, neighborhoods, Mined(...), Neighborhoods(...) or several of these"
     raise ModelError(f"vocabulary: expected {expected}, got {vocabulary!r}")
 
 

@@ -1,4 +1,4 @@
-"""neighbourhoods(): the surroundings of every node as programs, found without labels."""
+"""neighborhoods(): the surroundings of every node as programs, found without labels."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 MOST_NODES = 128
-"""Larger neighbourhoods are skipped: around a hub they cover most of the graph and are unreadable."""
+"""Larger neighborhoods are skipped: around a hub they cover most of the graph and are unreadable."""
 FEW_GRAPHS = 500
-"""With fewer training graphs, a neighbourhood must occur in two of them, otherwise in three."""
+"""With fewer training graphs, a neighborhood must occur in two of them, otherwise in three."""
 MOST_VALUES = 64
 """A numeric feature with more values, or with fractional values, is a quantity and left unconstrained."""
 logger = logging.getLogger(__name__)
 
 
-def neighbourhoods(
+def neighborhoods(
     dataset: GraphDataset,
     radius: int = 3,
     min_support: int | Literal["auto"] = "auto",
@@ -72,7 +72,7 @@ def neighbourhoods(
     radius
         The largest distance from the centre, at least 0. The direction of edges is ignored.
     min_support
-        In how many graphs a neighbourhood must occur; "auto": 3, or 2 below 500 graphs.
+        In how many graphs a neighborhood must occur; "auto": 3, or 2 below 500 graphs.
     structure
         Whether degree and ring are added to the node features first; "auto": if nodes have labels only.
     ignore
@@ -90,7 +90,7 @@ def neighbourhoods(
     """
     started = time.monotonic(), time.process_time()
     if not len(dataset):
-        raise MiningError("neighbourhoods: expected at least one graph, got none")
+        raise MiningError("neighborhoods: expected at least one graph, got none")
     reach = whole("radius", radius, 0)
     least = least_support(min_support, len(dataset))
     data = dataset
@@ -119,7 +119,7 @@ def neighbourhoods(
     chosen = smallest_of_equals(programs, supports)
     counts = np.diff(supports.indptr).tolist()
     if max_programs is not None and len(chosen) > whole("max_programs", max_programs, 1):
-        logger.info("neighbourhoods: %d of %d programs are left out", len(chosen) - max_programs, len(chosen))
+        logger.info("neighborhoods: %d of %d programs are left out", len(chosen) - max_programs, len(chosen))
         largest = sorted(range(len(chosen)), key=lambda place: (-counts[chosen[place]], place))[:max_programs]
         chosen = [chosen[place] for place in sorted(largest)]
     items = [MinedProgram(programs[i], None, 0.0, counts[i], occurs[i], 0, bool(certain[i])) for i in chosen]
@@ -128,7 +128,7 @@ def neighbourhoods(
         cpu_seconds=time.process_time() - started[1],
         wall_seconds=time.monotonic() - started[0],
     )
-    settings: dict[str, Any] = {"vocabulary": "neighbourhoods", "radius": reach, "min_support": least}
+    settings: dict[str, Any] = {"vocabulary": "neighborhoods", "radius": reach, "min_support": least}
     if names:
         settings["ignore"] = list(names)
     labels, codes = ([], None) if data.y is None else checked_labels(data)
@@ -137,7 +137,7 @@ def neighbourhoods(
 
 
 def least_support(min_support: int | Literal["auto"], n_graphs: int) -> int:
-    """Return in how many of the graphs a neighbourhood must occur."""
+    """Return in how many of the graphs a neighborhood must occur."""
     least = (2 if n_graphs < FEW_GRAPHS else 3) if min_support == "auto" else min_support
     return whole("min_support", least, 1)
 
@@ -159,7 +159,7 @@ class _Values:
         quantities = [c for c in used if _is_quantity(table[:, c], features[c] if features else None)]
         if quantities:
             names = [features[c].name if features else str(c + 1) for c in quantities]
-            logger.info("neighbourhoods: %s feature(s) %s are quantities and left unconstrained", what, names)
+            logger.info("neighborhoods: %s feature(s) %s are quantities and left unconstrained", what, names)
         # A value that all nodes share excludes nothing and is left out.
         self._used = [c for c in used if c not in quantities and len(table) and np.ptp(table[:, c]) > 0]
         if self._used:

@@ -1,4 +1,4 @@
-"""neighbourhoods() and the structure features against slow, obvious code on random graphs."""
+"""neighborhoods() and the structure features against slow, obvious code on random graphs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.structure import structure_columns
 from gdlnn.matching import match
-from gdlnn.mining import neighbourhoods
+from gdlnn.mining import neighborhoods
 from reference import matcher
 from reference.random_cases import renumbered
 
@@ -112,7 +112,7 @@ def test_all_balls_in_enough_graphs_are_found(block: int, n_cases: float) -> Non
         for program in frequent:
             support = tuple(matcher.matches(program, graph) for graph in data.graphs)
             smallest[support] = min(size(program), smallest.get(support, size(program)))
-        found = neighbourhoods(data, radius, least, structure=False)
+        found = neighborhoods(data, radius, least, structure=False)
         assert sizes(found) == smallest, f"seed {seed}"
         assert len(found) == len(smallest), f"seed {seed}: two programs match the same graphs"
         assert {item.program for item in found} <= set(frequent), f"seed {seed}"
@@ -125,14 +125,14 @@ def test_all_balls_in_enough_graphs_are_found(block: int, n_cases: float) -> Non
 @pytest.mark.parametrize("seed", range(10))
 def test_threads_and_the_order_of_nodes_change_nothing(seed: int) -> None:
     data = random_dataset(1000 + seed)
-    one = neighbourhoods(data, min_support=1)
+    one = neighborhoods(data, min_support=1)
     for n_jobs in (2, 3, 8):
-        assert [str(p) for p in neighbourhoods(data, min_support=1, n_jobs=n_jobs).programs] == [
+        assert [str(p) for p in neighborhoods(data, min_support=1, n_jobs=n_jobs).programs] == [
             str(p) for p in one.programs
         ]
     rng = np.random.default_rng(seed)
     turned = GraphDataset([renumbered(rng, graph) for graph in data.graphs])
-    other = neighbourhoods(turned, min_support=1)
+    other = neighborhoods(turned, min_support=1)
     assert sizes(other) == sizes(one)
 
 
@@ -145,29 +145,29 @@ def test_quantities_are_left_open() -> None:
         for _ in range(4)
     ]
     for schema in (None, Schema((Feature("kind", "nominal"), Feature("mass")), (Feature("length"),))):
-        found = neighbourhoods(GraphDataset(graphs, schema=schema), min_support=4)
+        found = neighborhoods(GraphDataset(graphs, schema=schema), min_support=4)
         assert len(found) == 1
         for item in found:
             assert all(node.intervals is None or node.intervals[1] == ANY for node in item.program.nodes)
             assert all(edge.intervals is None for edge in item.program.edges)
     nominal = Schema((Feature("kind", "nominal"), Feature("mass", "nominal")), (Feature("length"),))
-    found = neighbourhoods(GraphDataset(graphs, schema=nominal), min_support=1, structure=False)
+    found = neighborhoods(GraphDataset(graphs, schema=nominal), min_support=1, structure=False)
     assert any(node.intervals and node.intervals[1] != ANY for item in found for node in item.program.nodes)
 
 
 def test_min_support_and_max_programs() -> None:
     data = random_dataset(3)
-    everything = neighbourhoods(data, min_support=1)
-    assert all(item.n_matched >= 3 for item in neighbourhoods(data, min_support=3))
-    few = neighbourhoods(data, min_support=1, max_programs=3)
+    everything = neighborhoods(data, min_support=1)
+    assert all(item.n_matched >= 3 for item in neighborhoods(data, min_support=3))
+    few = neighborhoods(data, min_support=1, max_programs=3)
     assert (
         sorted((item.n_matched for item in few), reverse=True)
         == sorted((item.n_matched for item in everything), reverse=True)[:3]
     )
     with pytest.raises(MiningError):
-        neighbourhoods(data, radius=-1)
+        neighborhoods(data, radius=-1)
     with pytest.raises(MiningError):
-        neighbourhoods(GraphDataset([]))
+        neighborhoods(GraphDataset([]))
 
 
 def slow_structure(graph: Graph) -> Any:
