@@ -43,6 +43,8 @@ MOST_NODES = 128
 """Larger neighborhoods are skipped: around a hub they cover most of the graph and are unreadable."""
 FEW_GRAPHS = 500
 """With fewer training graphs, a neighborhood must occur in two of them, otherwise in three."""
+LEVELS = ("full", "coarse")
+"""How much of a neighborhood a program keeps: all features, or one nominal feature of its nodes."""
 MOST_VALUES = 64
 """A numeric feature with more values, or with fractional values, is a quantity and left unconstrained."""
 logger = logging.getLogger(__name__)
@@ -55,14 +57,17 @@ def neighborhoods(
     *,
     structure: bool | Literal["auto"] = "auto",
     ignore: Sequence[str] | Literal["auto"] = "auto",
+    levels: Sequence[str] = ("full",),
+    coarse: str | None = None,
     max_programs: int | None = None,
     n_jobs: int | None = 1,
 ) -> ProgramSet:
     """Return the surroundings of all nodes as programs: what circular fingerprints hash, but readable.
 
     For every node and every radius from 0 to `radius`, the nodes within that distance and the edges between
-    them become a program with exactly their values. Equal programs are merged, and of those that match the
-    same graphs the smallest is kept. Labels are not used, so the columns of a model do not leak the labels of
+    them become a program: on the level "full" with exactly their values, on the level "coarse" with one
+    nominal feature of the nodes and nothing else. Equal programs are merged, and of those that match the
+    same graphs the one that is easiest to read is kept: the smaller, then the coarser. Labels are not used, so the columns of a model do not leak the labels of
     its training graphs.
 
     Parameters
@@ -78,6 +83,11 @@ def neighborhoods(
     ignore
         Features that programs do not use. "auto": for molecules with the features of the Open Graph Benchmark
         those that depend on how a molecule is written, or that SMARTS cannot express; else none.
+    levels
+        Of "full" and "coarse" one or both.
+    coarse
+        The node feature of the level "coarse"; None: the first nominal one, which is the element of
+        molecules and the label of TU datasets.
     max_programs
         Keep this many of the programs, those that match most graphs; None for all.
     n_jobs
@@ -100,21 +110,29 @@ def neighborhoods(
     hidden = find_hidden(data, names)
     arrays = GraphArrays.of(data.graphs)
     schema = data.schema
-    nodes = _Values(arrays.node_features, hidden.nodes, schema.node if schema else (), "node")
-    edges = _Values(arrays.edge_features, hidden.edges, schema.edge if schema else (), "edge")
-    found = _core.neighbourhoods(
-        nodes.colors,
-        arrays.node_offsets,
-        np.ascontiguousarray(arrays.edges),
-        edges.colors,
-        arrays.edge_offsets,
-        arrays.directed,
-        reach,
-        least,
-        MOST_NODES,
-        n_threads_for(n_jobs),
-    )
-    programs, occurs = _programs(found, arrays, nodes, edges)
+    programs: list[Program] = []
+    occurs: list[IntArray] = []
+    for level in _checked_levels(levels):
+        only = [_coarse_column(data, coarse, hidden.nodes)] if level == "coarse" else None
+        nodes = _Values(arrays.node_features, hidden.nodes, schema.node if schema else (), "node", only)
+        edges = _Values(
+            arrays.edge_features, hidden.edges, schema.edge if schema else (), "edge", [] if only else None
+        )
+        found = _core.neighbourhoods(
+            nodes.colors,
+            arrays.node_offsets,
+            np.ascontiguousarray(arrays.edges),
+            edges.colors,
+            arrays.edge_offsets,
+            arrays.directed,
+            reach,
+            least,
+            MOST_NODES,
+            n_threads_for(n_jobs),
+        )
+        for program, rows in zip(*_programs(found, arrays, nodes, edges), strict=True):
+            programs.append(program)
+            occurs.append(rows)
     supports, certain = _matched(programs, occurs, as_graph_set(data.graphs), n_jobs)
     chosen = smallest_of_equals(programs, supports)
     counts = np.diff(supports.indptr).tolist()
@@ -129,6 +147,7 @@ def neighborhoods(
         wall_seconds=time.monotonic() - started[0],
     )
     settings: dict[str, Any] = {"vocabulary": "neighborhoods", "radius": reach, "min_support": least}
+    settings["levels"] = list(levels)
     if names:
         settings["ignore"] = list(names)
     labels, codes = ([], None) if data.y is None else checked_labels(data)
@@ -142,6 +161,24 @@ def least_support(min_support: int | Literal["auto"], n_graphs: int) -> int:
     return whole("min_support", least, 1)
 
 
+def _checked_levels(levels: Sequence[str]) -> list[str]:
+    if isinstance(levels, str) or not levels or not set(levels) <= set(LEVELS):
+        raise MiningError(f"levels: expected some of {', '.join(LEVELS)}, got {levels!r}")
+    return [level for level in LEVELS if level in levels]
+
+
+def _coarse_column(data: GraphDataset, name: str | None, hidden: tuple[int, ...]) -> int:
+    """Return the node feature of the coarse level: a named one, else the first nominal one, else the first."""
+    features = data.schema.node if data.schema else ()
+    if name is not None:
+        known = [feature.name for feature in features]
+        if name not in known:
+            raise MiningError(f"coarse: expected one of the node features {', '.join(known)}, got {name!r}")
+        return known.index(name)
+    nominal = [i for i, feature in enumerate(features) if feature.kind == "nominal" and i not in hidden]
+    return nominal[0] if nominal else 0
+
+
 class _Values:
     """The feature values of nodes, or of edges, that programs can use: those that repeat.
 
@@ -152,10 +189,15 @@ class _Values:
     """
 
     def __init__(
-        self, table: FloatArray, hidden: tuple[int, ...], features: Sequence[Feature], what: str
+        self,
+        table: FloatArray,
+        hidden: tuple[int, ...],
+        features: Sequence[Feature],
+        what: str,
+        only: Sequence[int] | None = None,
     ) -> None:
         self._table = table
-        used = [column for column in range(table.shape[1]) if column not in hidden]
+        used = [c for c in range(table.shape[1]) if c not in hidden and (only is None or c in only)]
         quantities = [c for c in used if _is_quantity(table[:, c], features[c] if features else None)]
         if quantities:
             names = [features[c].name if features else str(c + 1) for c in quantities]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array
 
 from gdlnn.errors import MiningError
+from gdlnn.gdl.program import ANY
 from gdlnn.graphs.identity import fingerprint
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
@@ -436,13 +437,19 @@ def support_keys(supports: csc_array) -> list[bytes]:
 
 
 def smallest_of_equals(programs: Sequence[Program], supports: csc_array) -> list[int]:
-    """Return the indices of the smallest programs per support, each in the place of the first with it."""
+    """Return the indices of the programs to read per support, each in the place of the first with it.
 
-    def size(i: int) -> tuple[int, int]:
-        return len(programs[i].nodes), len(programs[i].edges)
+    That is the smaller one, then the one with fewer conditions.
+    """
+
+    def size(i: int) -> tuple[int, int, int]:
+        parts = (*programs[i].nodes, *programs[i].edges)
+        n_conditions = sum(interval != ANY for part in parts for interval in part.intervals or ())
+        return len(programs[i].nodes), len(programs[i].edges), n_conditions
 
     chosen: dict[bytes, int] = {}
     for i, key in enumerate(support_keys(supports)):
-        if size(i) < size(chosen.setdefault(key, i)):
+        best = chosen.setdefault(key, i)
+        if best != i and size(i) < size(best):
             chosen[key] = i
     return list(chosen.values())

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, hstack
 from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import ProgramSet, mine, neighborhoods
-from gdlnn.mining.bags import bag_rows, n_bags
+from gdlnn.mining.neighborhood_programs import LEVELS
 from gdlnn.mining.program_set import smallest_of_equals, support_keys
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
@@ -30,23 +30,16 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining import MinedProgram
-    from gdlnn.mining.bags import Bags, IntArray
     from gdlnn.mining.settings import Nominal, Strategy, Targets
 
 Epsilon = float | str
 Epsilons = Epsilon | Sequence[Epsilon]
 SEARCH_PARAMETERS = (
-    *("strategy", "connected", "targets", "min_support", "ignore", "nominal", "bags", "step_budget"),
+    *("strategy", "connected", "targets", "min_support", "ignore", "nominal", "step_budget"),
 )
 """The parameters that a source passes on to `mine`."""
 AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
 """The values of ``epsilon="auto"``: for programs from the most exact to the most general."""
-GENERAL_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%", "5%")
-"""The values of ε for mining in addition to neighborhoods; larger ones give general programs."""
-FEW_GRAPHS = 1000
-"""Below this number of training graphs, the default includes mined programs, which help there."""
-FOLDS = 4
-"""Number of folds for calibrating a model without a validation set."""
 LABEL_EPSILON = 1.0
 """ε of the scores of programs that were found without labels."""
 MOST_COLUMNS = 10_000
@@ -84,7 +77,7 @@ class Mined(BaseEstimator):
     ignore
         Features that programs do not use. "auto": for molecules with the features of the Open Graph Benchmark
         those that depend on how a molecule is written, or that SMARTS cannot express; else none.
-    strategy, connected, targets, min_support, nominal, bags, step_budget
+    strategy, connected, targets, min_support, nominal, step_budget
         Passed on to `mine`.
     """
 
@@ -98,7 +91,6 @@ class Mined(BaseEstimator):
     min_support: int = 1
     ignore: Sequence[str] | Literal["auto"] = "auto"
     nominal: Nominal = "value"
-    bags: Bags = None
     step_budget: int = STEP_BUDGET
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
@@ -123,13 +115,15 @@ class Neighborhoods(BaseEstimator):
 
     Parameters
     ----------
-    radius, min_support, ignore
+    radius, levels, coarse, min_support, ignore
         Passed on to `neighborhoods`.
     max_programs
         Maximum number of programs; those that match most graphs are kept.
     """
 
     radius: int = 3
+    levels: Sequence[str] = LEVELS
+    coarse: str | None = None
     min_support: int | Literal["auto"] = "auto"
     ignore: Sequence[str] | Literal["auto"] = "auto"
     max_programs: int | None = MOST_COLUMNS
@@ -166,35 +160,18 @@ Source = Mined | Neighborhoods
 Vocabulary = Literal["auto", "mined", "neighborhoods"] | Source | Sequence[Source]
 
 
-def make_sources(vocabulary: Any, train: GraphDataset) -> list[Source]:
-    """Return the sources of a name, or the given ones.
-
-    "auto" is neighborhoods, and in addition programs mined in bags if there are fewer than `FEW_GRAPHS`
-    training graphs that were not read from SMILES or SDF.
-    """
+def make_sources(vocabulary: Any) -> list[Source]:
+    """Return the sources of a name, or the given ones; "auto" is neighborhoods."""
     if isinstance(vocabulary, str):
-        if vocabulary == "auto":
-            few = len(train) < FEW_GRAPHS and train.reading is None
-            return [
-                Neighborhoods(),
-                *([Mined(GENERAL_EPSILONS, targets="auto", bags="auto")] if few else []),
-            ]
         if vocabulary == "mined":
             return [Mined()]
-        if vocabulary == "neighborhoods":
+        if vocabulary in ("auto", "neighborhoods"):
             return [Neighborhoods()]
     listed = [vocabulary] if isinstance(vocabulary, Source) else vocabulary
     if isinstance(listed, list | tuple) and listed and all(isinstance(one, Source) for one in listed):
         return list(listed)
     expected = "auto, mined, neighborhoods, Mined(...), Neighborhoods(...) or several of these"
     raise ModelError(f"vocabulary: expected {expected}, got {vocabulary!r}")
-
-
-def calibration_folds(sources: Sequence[Source], train: GraphDataset, seed: int) -> list[IntArray]:
-    """Return the rows of four folds; those of graphs that were mined in bags are whole bags."""
-    counts = [n_bags(s.bags, len(train)) for s in sources if isinstance(s, Mined) and s.bags is not None]
-    parts = bag_rows(train, max([FOLDS, *counts]), seed)
-    return [np.concatenate(parts[fold::FOLDS]) for fold in range(FOLDS)]
 
 
 # --- mining -----------------------------------------------------------------------------------------------
