@@ -421,8 +421,8 @@ def _number_of(k: float, n_graphs: int) -> int:
 
 def support_matrix(rows: Sequence[npt.NDArray[np.integer[Any]]], n_graphs: int) -> csc_array:
     """Return graphs × programs with ones in the given rows of each program, which are sorted."""
-    start = np.cumsum([0, *map(len, rows)])
-    indices = np.concatenate([*rows, np.zeros(0, dtype=np.int32)])
+    start = np.cumsum([0, *map(len, rows)]).astype(np.int32)  # scikit-learn's trees take no other indices
+    indices = np.concatenate([*rows, np.zeros(0, dtype=np.int32)]).astype(np.int32)
     return csc_array((np.ones(len(indices), dtype=np.float32), indices, start), shape=(n_graphs, len(rows)))
 
 
