@@ -273,7 +273,10 @@ class GDLNNClassifier(GraphClassifier):
         if self.activation != "exists" or not len(self.programs_):
             return self.layer_.transform(train)
         if self.layer_.pooled_ is None and any(isinstance(source, Neighbourhoods) for source in sources):
-            return self.programs_.supports.tocsr()  # of thousands of columns few are not zero
+            table = self.programs_.supports.tocsr()  # of thousands of columns few are not zero
+            # scikit-learn's trees take indices of 32 bits only
+            table.indices, table.indptr = table.indices.astype(np.int32), table.indptr.astype(np.int32)
+            return table
         return self.layer_.with_pooled(train.graphs, self.programs_.supports.toarray().astype(np.float64))
 
     def _fit_head(
