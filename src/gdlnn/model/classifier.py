@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gdlnn.errors import ModelError
@@ -19,18 +21,8 @@ from gdlnn.graphs.schema import label_codes
 from gdlnn.graphs.structure import fill_structure, structure_is_wanted
 from gdlnn.mining import ProgramSet
 from gdlnn.model.base import GraphClassifier
-from gdlnn.model.calibration import (
-    FEWEST_PER_CLASS,
-    RARE,
-    Calibration,
-    checked_rule,
-    choose_threshold,
-    cross_fitted,
-    honest_columns,
-    rule_for,
-)
 from gdlnn.model.domain import Domain
-from gdlnn.model.head import MLPHead, class_weights, linear_head
+from gdlnn.model.head import Head, MLPHead
 from gdlnn.model.inputs import (
     MIN_VALIDATION,
     Conversion,
@@ -44,9 +36,11 @@ from gdlnn.model.inputs import (
     training_and_validation,
 )
 from gdlnn.model.layer import Activation, GDLTransformer
-from gdlnn.model.pooling import any_quantity
+from gdlnn.model.linear import LinearHead
+from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
+from gdlnn.model.threshold import Decision, checked_rule, choose_threshold
 from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
 from gdlnn.model.vocabulary import (
     Mined,
@@ -54,7 +48,6 @@ from gdlnn.model.vocabulary import (
     RunOptions,
     Source,
     Vocabulary,
-    calibration_folds,
     make_sources,
     union,
 )
@@ -68,10 +61,14 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 _HEADS: dict[str, Callable[[], Any]] = {
-    "mlp": MLPHead,
-    "linear": linear_head,
+    "auto": MixtureHead,
+    "mlp": partial(MixtureHead, n_trees=0),
+    "forest": partial(MixtureHead, n_perceptrons=0),
+    "linear": LinearHead,
     "scorecard": ScorecardHead,
 }
+FOLDS = 4
+"""Number of folds in which heads predict graphs that they were not trained on, to choose a threshold."""
 logger = logging.getLogger(__name__)
 
 
@@ -85,37 +82,36 @@ class GDLNNClassifier(GraphClassifier):
     Parameters
     ----------
     vocabulary
-        Where programs come from: "mined" or ``Mined(...)`` with options of the search, "neighborhoods" or
-        ``Neighborhoods(...)``, or several of these. "auto": neighborhoods, and in addition programs mined
-        in bags if there are fewer than 1,000 training graphs that were not read as molecules.
+        Where programs come from: "neighborhoods" or ``Neighborhoods(...)``, "mined" or ``Mined(...)`` with
+        options of the search, or several of these. "auto": neighborhoods.
     head
-        "mlp", "linear" (exact attributions), "scorecard" (at most 30 programs, see `ScorecardHead`),
-        ``MLPHead(...)`` or ``ScorecardHead(...)`` with their own options, or any scikit-learn classifier.
+        "auto" (the mean of perceptrons and a forest, see `MixtureHead`), "mlp", "forest", "linear",
+        "scorecard" (at most 30 programs, see `ScorecardHead`), one of these with options of its own, the
+        paper's ``MLPHead(...)``, or any scikit-learn classifier.
     structure
         Whether degree and ring are added to the node features. "auto": if nodes have
         labels only, as in MUTAG, and no such feature yet.
     pooled
-        Whether the head also gets pooled features, see `PooledFeatures`. "auto": if some feature is a
-        quantity. Elsewhere they do not improve accuracy, and without them predictions depend on programs
-        alone.
+        Whether the head also gets pooled features and the extremes of quantities, see `PooledFeatures` and
+        `Quantities`. "auto": yes, but for a scorecard and the paper's head.
+    properties
+        Whether pooled features include properties of the whole molecule. "auto": for molecules.
+    ignore
+        Features of nodes and edges that are left out.
     activation
         The values of the GDL layer, see `GDLTransformer`.
     class_weight
-        "balanced", weights by label, or None: see `MLPHead`.
-    calibrate
-        Whether the probabilities of an `MLPHead` are calibrated on graphs that it was not trained on: the
-        validation set, or without one the training graphs by four-fold cross-fitting.
-    decide
-        The threshold from which the rarer of two classes is predicted: a number, or the score by which it is
-        chosen on held-out graphs: "balanced-accuracy" or "recall=0.9". "auto": 0.5, or balanced
-        accuracy if the rarer class has less than 30 % of the training graphs.
+        "balanced", weights by label, or None.
+    threshold
+        The probability from which the rarer of two classes is predicted, or the score by which it is chosen
+        on held-out graphs: "balanced-accuracy" or "recall=0.9".
     validation_fraction
-        Share of the training graphs held out for early stopping if `fit` is given no validation set and the
-        share is at least `MIN_VALIDATION` graphs.
+        Share of the training graphs that the paper's head holds out for early stopping if `fit` is given no
+        validation set and the share is at least `MIN_VALIDATION` graphs.
     checkpoint
         A folder for finished parts of the search; the same call resumes from it.
-    seed, n_jobs, progress
-        Random seed; number of threads for mining and matching; whether to show a progress bar.
+    random_state, n_jobs, verbose
+        Random seed; number of threads for mining, matching and trees; whether to show a progress bar.
 
     Attributes
     ----------
@@ -125,8 +121,10 @@ class GDLNNClassifier(GraphClassifier):
         The fitted `GDLTransformer` and the fitted head.
     classes_
         The labels.
-    calibration_, decision_
-        How the head's probabilities are changed, and the threshold; None: the most probable class.
+    decision_
+        The threshold; None: the most probable class.
+    medians_
+        The medians of pooled features in training, which explanations start from.
     history_
         Losses and accuracies of the head by epoch.
     schema_
@@ -142,18 +140,19 @@ class GDLNNClassifier(GraphClassifier):
     """
 
     vocabulary: Vocabulary = "auto"
-    head: Literal["mlp", "linear", "scorecard"] | Any = "mlp"
+    head: Literal["auto", "mlp", "forest", "linear", "scorecard"] | Any = "auto"
     structure: bool | Literal["auto"] = "auto"
     pooled: bool | Literal["auto"] = "auto"
+    properties: bool | Literal["auto"] = "auto"
+    ignore: Sequence[str] = ()
     activation: Activation = "exists"
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
-    calibrate: bool = True
-    decide: str | float = "auto"
+    threshold: str | float = 0.5
     validation_fraction: float = 0.1
     checkpoint: str | os.PathLike[str] | None = None
-    seed: int = 0
+    random_state: int = 0
     n_jobs: int | None = 1
-    progress: bool = True
+    verbose: bool = True
 
     @classmethod
     def paper(
@@ -177,11 +176,9 @@ class GDLNNClassifier(GraphClassifier):
             epochs=epochs,
             patience=100,
             early_stopping=True,
-            ensemble_size=1,
-            linear_share=0,
         )
         vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
-        plain = {"structure": False, "pooled": False, "calibrate": False, "decide": 0.5}
+        plain = {"structure": False, "pooled": False}
         return cls(vocabulary=vocabulary, head=head, **{**plain, **parameters})
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -215,8 +212,10 @@ class GDLNNClassifier(GraphClassifier):
             raise ModelError(
                 "fit: validation: no fraction can be held out: the given programs were mined from all graphs"
             )
-        fraction = 0.0 if programs is not None else self.validation_fraction
-        train, val = training_and_validation(data, validation, fraction, self.seed)
+        self.head_ = self._make_head()
+        stops = isinstance(self.head_, MLPHead) and programs is None
+        fraction = self.validation_fraction if stops else 0.0
+        train, val = training_and_validation(data, validation, fraction, self.random_state)
         if weights is not None:
             weights = weights[np.isin(data.indices, train.indices)]
         if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
@@ -225,30 +224,32 @@ class GDLNNClassifier(GraphClassifier):
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         self.head_ = self._make_head()
-        sources, pooled = make_sources(self._vocabulary(), train), self._pools(train)
-        with stages(wanted=self.progress):
+        rule = checked_rule(self.threshold)
+        sources = make_sources(self.vocabulary)
+        with stages(wanted=self.verbose):
             self.programs_ = self._find_programs(train, sources, programs)
-            if not len(self.programs_) and not pooled:
+            self.layer_ = self._layer(train)
+            if not len(self.programs_) and self.layer_.pooled_ is None:
                 raise ModelError("fit: expected at least one program, got none; lower min_support")
-            self.layer_ = GDLTransformer(self.programs_, self.activation, pooled, self.n_jobs).fit(train)
-            table = self._table(train, sources)
+            table = self._table(train)
             self._fit_head(table, train, val, weights)
-            with stage("calibrating"):
-                self._calibrate(table, train, val, sources, weights)
+            self._decide(rule, table, train, val, weights)
             self._record(train, val, sources)
         return self
 
-    def _vocabulary(self) -> Vocabulary:
-        """Return where programs come from; for a scorecard by default those found without labels."""
-        card = isinstance(self.head_, ScorecardHead)
-        return "neighborhoods" if card and self.vocabulary == "auto" else self.vocabulary
-
-    def _pools(self, train: GraphDataset) -> bool:
-        if self.pooled not in (True, False, "auto"):
-            raise ModelError(f"pooled: expected True, False or auto, got {self.pooled!r}")
-        if self.pooled == "auto":
-            return any_quantity(train) and not isinstance(self.head_, ScorecardHead)
-        return bool(self.pooled)
+    def _layer(self, train: GraphDataset) -> GDLTransformer:
+        """Return the fitted GDL layer, with the columns that the head takes."""
+        for name in ("pooled", "properties"):
+            if getattr(self, name) not in (True, False, "auto"):
+                raise ModelError(f"{name}: expected True, False or auto, got {getattr(self, name)!r}")
+        pooled, properties = self.pooled, self.properties
+        if pooled == "auto":
+            pooled = not isinstance(self.head_, ScorecardHead | MLPHead)
+        if properties == "auto":
+            properties = train.schema is not None and train.schema.domain == "molecule" and bool(pooled)
+        forest = bool(pooled) and isinstance(self.head_, MixtureHead) and self.head_.n_trees > 0
+        layer = GDLTransformer(self.programs_, self.activation, bool(pooled), bool(properties), forest)
+        return layer.set_params(n_jobs=self.n_jobs, ignore=tuple(self.ignore)).fit(train)
 
     def _find_programs(
         self,
@@ -257,7 +258,7 @@ class GDLNNClassifier(GraphClassifier):
         programs: ProgramSet | Sequence[ProgramSet] | None,
     ) -> ProgramSet:
         if programs is None:
-            run = RunOptions(self.seed, self.n_jobs, self.progress, self.checkpoint)
+            run = RunOptions(self.random_state, self.n_jobs, self.verbose, self.checkpoint, tuple(self.ignore))
             return union([source.columns(source.find(train, run)) for source in sources])
         given = [programs] if isinstance(programs, ProgramSet) else list(programs)
         for one in given:
@@ -268,94 +269,103 @@ class GDLNNClassifier(GraphClassifier):
                 )
         return sources[0].columns(given) if len(sources) == 1 else union(given)
 
-    def _table(self, train: GraphDataset, sources: Sequence[Source]) -> Any:
+    def _table(self, train: GraphDataset) -> Any:
         """Return the features of the training graphs; which of them each program matches is known already."""
-        if self.activation != "exists" or not len(self.programs_):
+        if self.activation != "exists":
             return self.layer_.transform(train)
-        if self.layer_.pooled_ is None and any(isinstance(source, Neighborhoods) for source in sources):
-            return self.programs_.supports.tocsr()  # of thousands of columns few are not zero
-        return self.layer_.with_pooled(train.graphs, self.programs_.supports.toarray().astype(np.float64))
+        programs = csr_array(self.programs_.supports, dtype=np.float64)
+        rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
+        self.medians_ = np.median(rest[:, : self._n_pooled()], axis=0)
+        if isinstance(self.head_, MLPHead) and not any(isinstance(s, Neighborhoods) for s in make_sources(self.vocabulary)):
+            return np.hstack([programs.toarray(), rest])
+        table = csr_array(hstack([programs, csr_array(rest)]))
+        # scikit-learn's trees take indices of 32 bits only
+        table.indices, table.indptr = table.indices.astype(np.int32), table.indptr.astype(np.int32)
+        return table
+
+    def _n_pooled(self) -> int:
+        return 0 if self.layer_.pooled_ is None else len(self.layer_.pooled_.names_)
 
     def _fit_head(
         self, table: Any, train: GraphDataset, val: GraphDataset | None, weights: FloatArray | None
     ) -> None:
-        fitting: dict[str, Any] = self._weighting(weights)
-        if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
-            with stage("matching the validation set"):
-                held_out = self.layer_.transform(val)
-            held_out = csr_array(held_out) if issparse(table) else held_out
-            fitting["validation"] = (held_out, self._codes(val))
         with stage("training the head"):
-            self.head_.fit(table, self._codes(train), **fitting)
+            self.head_.fit(table, self._codes(train), **self._fitting(table, val, weights))
         self.history_ = getattr(self.head_, "history_", [])
 
-    def _weighting(self, weights: FloatArray | None) -> dict[str, Any]:
-        """Return the weights of rows as the head takes them."""
-        if weights is None:
-            return {}
-        if isinstance(self.head_, MLPHead):
-            return {"row_weights": weights}
-        if not has_fit_parameter(self.head_, "sample_weight"):
-            kind = type(self.head_).__name__
-            raise ModelError(f"fit: sample_weight: expected a head that takes weights of rows, got {kind}")
-        return {"sample_weight": weights}
+    def _fitting(self, table: Any, val: GraphDataset | None, weights: FloatArray | None) -> dict[str, Any]:
+        """Return what the head is fitted with besides rows and codes: weights, a validation set."""
+        fitting: dict[str, Any] = {}
+        if weights is not None:
+            name = "row_weights" if isinstance(self.head_, Head) else "sample_weight"
+            if not has_fit_parameter(self.head_, name):
+                kind = type(self.head_).__name__
+                raise ModelError(f"fit: sample_weight: expected a head that takes weights of rows, got {kind}")
+            fitting[name] = weights
+        if isinstance(self.head_, MixtureHead) and self.layer_.quantities_ is not None:
+            fitting["n_forest_only"] = len(self.layer_.quantities_)
+        wanted = isinstance(self.head_, MixtureHead) and val is not None and len(val) >= MIN_VALIDATION
+        if isinstance(self.head_, MLPHead) and val is not None:
+            wanted = self.head_.stops_early(len(val))
+        if wanted and val is not None:
+            with stage("matching the validation set"):
+                held_out = self.layer_.transform(val)
+            codes = self._codes(val)
+            if isinstance(self.head_, MixtureHead):  # a label that was not trained on has no probability
+                held_out, codes = held_out[codes >= 0], codes[codes >= 0]
+            fitting["validation"] = (csr_array(held_out) if issparse(table) else held_out, codes)
+        return fitting
 
-    def _calibrate(
+    def _decide(
         self,
+        rule: str | float,
         table: Any,
         train: GraphDataset,
         val: GraphDataset | None,
-        sources: Sequence[Source],
         weights: FloatArray | None,
     ) -> None:
-        """Fit the calibration, and choose the threshold, on graphs that the head was not trained on."""
-        self.calibration_, self.decision_ = Calibration(), None
+        """Set the threshold of the rarer class: a number, or chosen on graphs that were not trained on."""
+        self.decision_: Decision | None = None
         codes = self._codes(train)
         counts = np.bincount(codes, minlength=len(self.classes_))
-        rule = rule_for(checked_rule(self.decide), (counts / counts.sum()).tolist())
-        changes = self.calibrate and isinstance(self.head_, MLPHead)
-        cuts = len(counts) == 2 and rule != 0.5
-        if not (changes or cuts) or not hasattr(self.head_, "predict_proba"):
+        if len(counts) != 2 or rule == 0.5:
             return
+        rare = int(np.argmin(counts))
+        if isinstance(rule, float):
+            self.decision_ = Decision(rare, rule, "given")
+            return
+        baseline = float(self.head_probabilities(self.baseline())[0, rare])
         if val is not None and len(val) >= MIN_VALIDATION:
-            truth, weights = self._codes(val), None
-            chances = np.asarray(self.head_.predict_proba(self.layer_.transform(val)), dtype=np.float64)
-            chances, truth = chances[truth >= 0], truth[truth >= 0]
-        else:
-            truth = codes
-            crossed = self._cross_fitted(table, train, sources, weights)
-            if crossed is None:
-                return
-            chances = crossed
-        if changes:
-            of_classes = class_weights(self.head_, codes)
-            shift = of_classes is not None or counts.min() < RARE * counts.sum()
-            self.calibration_ = Calibration.fit(chances, truth, of_classes, shift=shift, row_weights=weights)
-            chances = self.calibration_.apply(chances)
-        self.decision_ = choose_threshold(rule, chances, truth, counts.tolist())
+            codes = self._codes(val)
+            chances = self.head_probabilities(self.layer_.transform(val))[codes >= 0]
+            self.decision_ = choose_threshold(rule, chances, codes[codes >= 0], rare, baseline)
+            return
+        held_out = getattr(self.head_, "held_out_", None)
+        if held_out is None:
+            held_out = self._cross_fitted(table, codes, weights)
+        self.decision_ = choose_threshold(rule, held_out, codes, rare, baseline)
 
-    def _cross_fitted(
-        self, table: Any, train: GraphDataset, sources: Sequence[Source], weights: FloatArray | None
-    ) -> FloatArray | None:
+    def _cross_fitted(self, table: Any, codes: npt.NDArray[np.int64], weights: FloatArray | None) -> FloatArray:
         """Return probabilities of the training graphs, each by a head that was not trained on it."""
-        codes = self._codes(train)
-        if np.bincount(codes).min() < FEWEST_PER_CLASS:
-            return None
-        return cross_fitted(
-            self._make_head,
-            table,
-            codes,
-            calibration_folds(sources, train, self.seed),
-            lambda rows: honest_columns(self.programs_, rows, table.shape[1]),
-            lambda rows: self._weighting(None if weights is None else weights[rows]),
-        )
+        found = np.zeros((len(codes), len(self.classes_)))
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state)
+        for number, (inside, outside) in enumerate(folds.split(codes[:, None], codes), start=1):
+            head = self._make_head()
+            with stage(f"choosing the threshold, fold {number} of {FOLDS}"):
+                of_fold = None if weights is None else weights[inside]
+                head.fit(table[inside], codes[inside], **self._fitting(table, None, of_fold))
+            found[outside] = head.predict_proba(table[outside])
+        return found
+
+    def baseline(self) -> FloatArray:
+        """Return the row that explanations start from: no program, pooled features at their medians."""
+        return self.layer_.baseline(self.medians_)[None]
 
     def _record(self, train: GraphDataset, val: GraphDataset | None, sources: Sequence[Source]) -> None:
         """Record what the model was trained on, and the choices made while fitting."""
         if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
             self.programs_ = self.programs_.take(self.head_.drop_unselected())
-            layer = GDLTransformer(self.programs_, self.activation, pooled=False, n_jobs=self.n_jobs)
-            self.layer_ = layer.fit(train)
+            self.layer_ = self._layer(train)
         self.schema_, self.reading_ = train.schema, train.reading
         self.provenance_: dict[str, Any] = dict(train.provenance)
         self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
@@ -372,22 +382,18 @@ class GDLNNClassifier(GraphClassifier):
 
     def _choice(self, sources: Sequence[Source], val: GraphDataset | None) -> dict[str, Any]:
         """Return the choices made while fitting, in words."""
-        if not isinstance(self.head_, MLPHead):
-            training = type(self.head_).__name__
-        elif val is not None and self.head_.stops_early(len(val)):
-            training = f"early stopping on {len(val)} graphs"
-        else:
-            training = f"{self.head_.epochs} epochs"
-            if val is not None:
-                training += f", since {len(val)} validation graphs are too few"
+        training = type(self.head_).__name__
+        if isinstance(self.head_, MLPHead):
+            stops = val is not None and self.head_.stops_early(len(val))
+            training = f"early stopping on {len(val or ())} graphs" if stops else f"{self.head_.epochs} epochs"
         found: dict[str, Any] = {
             "vocabulary": " and programs ".join(map(_described, sources)),
             "programs": len(self.programs_),
             "pooled": self.layer_.pooled,
             "training": training,
         }
-        if not self.calibration_.is_identity:
-            found["calibration"] = f"log odds × {self.calibration_.scale:.2f}"
+        if self.layer_.quantities_ is not None and self.layer_.quantities_.n_left_out:
+            found["quantities"] = f"{self.layer_.quantities_.n_left_out} columns were left out"
         if self.decision_ is not None:
             rare = (self.schema_ or Schema()).class_name(self.classes_.tolist()[self.decision_.code])
             found["decision"] = f"{rare} from {self.decision_.threshold:.0%} on, by {self.decision_.rule}"
@@ -403,11 +409,13 @@ class GDLNNClassifier(GraphClassifier):
         if isinstance(self.head, str) and self.head in _HEADS:
             head = _HEADS[self.head]()
         if head is None or not hasattr(head, "predict"):
-            expected = "mlp, linear, scorecard, MLPHead(...) or a scikit-learn classifier"
+            expected = "auto, mlp, forest, linear, scorecard, MLPHead(...) or a scikit-learn classifier"
             raise ModelError(f"head: expected {expected}, got {self.head!r}")
-        if isinstance(head, MLPHead | ScorecardHead):
-            head.seed = self.seed if head.seed is None else head.seed
-        if isinstance(head, MLPHead):
+        if getattr(head, "random_state", 0) is None and isinstance(head, Head):
+            head.set_params(random_state=self.random_state)
+        if isinstance(head, MixtureHead):
+            head.n_jobs = self.n_jobs
+        if isinstance(head, Head) and hasattr(head, "class_weight") and hasattr(self, "classes_"):
             weights = self.class_weight if head.class_weight is None else head.class_weight
             if isinstance(weights, Mapping):
                 codes = label_codes(weights, self.classes_).tolist()
@@ -437,9 +445,6 @@ class GDLNNClassifier(GraphClassifier):
         """Match the programs against graphs once, and return features, matches and probabilities."""
         graphs, features = self._featured(X)
         probabilities, members = self._head_probabilities(features)
-        if members is not None:
-            shape = members.shape
-            members = self.calibration_.apply(members.reshape(-1, shape[2])).reshape(shape)
         return Representation(
             graphs=graphs,
             features=features,
@@ -457,19 +462,21 @@ class GDLNNClassifier(GraphClassifier):
         return self._head_probabilities(features)[0]
 
     def _head_probabilities(self, features: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """Return the head's probabilities, and those of the members of its ensemble before calibration."""
+        """Return the head's probabilities, and those of the members whose mean they are."""
         if not len(features):
             return np.zeros((0, len(self.classes_))), None
         if not hasattr(self.head_, "predict_proba"):
             codes = np.asarray(self.head_.predict(features), dtype=np.int64)
             return np.asarray(np.eye(len(self.classes_))[codes]), None
         members: FloatArray | None = None
-        if isinstance(self.head_, MLPHead):
-            found, members = self.head_.predict_with_members(features)
+        if isinstance(self.head_, Head):
+            members = self.head_.members(self.head_.dense(features))
+            found = self.head_.averaged(members)
+            members = members if len(members) > 1 else None
         else:
             found = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
         # The last bits of a product of matrices depend on the position of a row: equal rows share theirs.
-        return self.calibration_.apply(found[_first_equal(features)]), members
+        return found[_first_equal(features)], members
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:
         """Return the names of the columns of `transform`."""
@@ -509,7 +516,7 @@ def _described(source: Source) -> str:
         return f"neighborhoods up to radius {source.radius}"
     given: Any = source.epsilon
     epsilon = ", ".join(map(str, given)) if isinstance(given, list | tuple) else given
-    return f"mined with ε = {epsilon}{' in bags' if source.bags is not None else ''}"
+    return f"mined with ε = {epsilon}"
 
 
 def _first_equal(features: FloatArray) -> npt.NDArray[np.intp]:

@@ -14,12 +14,14 @@ from gdlnn import _core
 from gdlnn.errors import ModelError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import Program
+from gdlnn.graphs import GraphDataset
 from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.base import BaseEstimator, TransformerMixin
 from gdlnn.model.inputs import as_graphs, check_fits
 from gdlnn.model.pooling import PooledFeatures
+from gdlnn.model.quantities import MISSING, Quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +45,12 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         A ProgramSet, or a list of programs.
     activation
         "exists": 1 where the program matches, else 0; "count": the number of its witnesses.
-    pooled
-        Append pooled node and edge features and sizes, see `PooledFeatures`.
+    pooled, properties
+        Append pooled node and edge features and sizes, see `PooledFeatures`; and properties of molecules.
+    ignore
+        Features that are not pooled.
+    quantities
+        Append the largest and smallest values of quantities, see `Quantities`.
     n_jobs
         Number of threads; -1 for all CPU cores.
     step_budget
@@ -55,13 +61,16 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     ----------
     programs_
         The programs, one per column.
-    pooled_
-        The fitted `PooledFeatures`, or None.
+    pooled_, quantities_
+        The fitted `PooledFeatures` and `Quantities`, or None.
     """
 
     programs: ProgramSet | Sequence[Program] | None = None
     activation: Activation = "exists"
     pooled: bool = False
+    properties: bool = False
+    quantities: bool = False
+    ignore: Sequence[str] = ()
     n_jobs: int | None = 1
     step_budget: int | None = FINAL_BUDGET
 
@@ -74,7 +83,10 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
             raise ModelError("programs: expected a ProgramSet or a list of programs, got None")
         as_graphs(X)
         self.programs_ = [_program(item, i) for i, item in enumerate(self.programs)]
-        self.pooled_ = PooledFeatures().fit(X) if self.pooled else None
+        self.pooled_ = PooledFeatures(properties=self.properties, ignore=self.ignore).fit(X) if self.pooled else None
+        self.quantities_ = None
+        if self.quantities and isinstance(X, GraphDataset):
+            self.quantities_ = Quantities.of(X, self.ignore)
         self.n_programs_ = len(self.programs_)
         return self
 
@@ -88,10 +100,14 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         return self.with_pooled(graphs, self._activations(graphs))
 
     def with_pooled(self, graphs: list[Graph], table: FloatArray) -> FloatArray:
-        """Return a table of program values with the pooled features appended."""
-        if self.pooled_ is None:
-            return table
-        return np.hstack([table, self.pooled_.transform(graphs)])
+        """Return a table of program values with pooled features and extremes of quantities appended."""
+        more = [part.transform(graphs) for part in (self.pooled_, self.quantities_) if part is not None]
+        return np.hstack([table, *more]) if more else table
+
+    def baseline(self, medians: FloatArray) -> FloatArray:
+        """Return the row of a graph without any program: pooled features at their medians in training."""
+        n_extremes = 0 if self.quantities_ is None else len(self.quantities_)
+        return np.concatenate([np.zeros(self.n_programs_), medians, np.full(n_extremes, MISSING)])
 
     def _activations(self, graphs: list[Graph]) -> FloatArray:
         if not graphs or not self.programs_:
@@ -130,6 +146,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         names = [f"program_{i}" for i in range(self.n_programs_)]
         if self.pooled_ is not None:
             names += self.pooled_.names_
+        if self.quantities_ is not None:
+            names += [f"quantity_{i}" for i in range(len(self.quantities_))]
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:

@@ -11,9 +11,10 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs import Feature, GraphDataset
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.model.inputs import as_graphs
+from gdlnn.model.properties import PROPERTIES, molecule_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gdlnn.graphs import Graph, Schema
     from gdlnn.model.inputs import GraphsLike
@@ -26,13 +27,20 @@ STATISTICS = ("mean", "max", "sum")
 
 
 class PooledFeatures:
-    """Pooled node and edge features and sizes, as a transformer of graphs.
+    """Pooled node and edge features, sizes and properties of molecules, as a transformer of graphs.
 
     The columns are the numbers of nodes and edges, and for every feature either shares or statistics. A
     nominal or ordinal feature, or one without a schema that has few whole-number values, gives the share of
     nodes (edges) with each value seen in training. Any other gives mean, maximum and sum. Sizes and sums
     are taken as log(1 + |x|) with their sign. The columns do not depend on the order of nodes or edges;
     features of molecules that depend on how a molecule is written are left out.
+
+    Parameters
+    ----------
+    properties
+        Whether to append properties of the whole molecule, see `PROPERTIES`.
+    ignore
+        Features that are left out.
 
     Attributes
     ----------
@@ -45,6 +53,9 @@ class PooledFeatures:
     values_: dict[str, list[list[float] | None]]
     names_: list[str]
 
+    def __init__(self, *, properties: bool = False, ignore: Sequence[str] = ()) -> None:
+        self.properties, self.ignore = properties, ignore
+
     def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Learn which values occur."""
         graphs = as_graphs(X)
@@ -52,7 +63,7 @@ class PooledFeatures:
             raise ModelError("pooled features: expected at least one graph, got none")
         schema = X.schema if isinstance(X, GraphDataset) else graphs[0].schema
         self.values_, self.names_ = {}, ["nodes", "edges"]
-        hidden = hidden_by_default(schema)
+        hidden = {*hidden_by_default(schema), *self.ignore}
         for of in ("node", "edge"):
             known = [
                 (feature, [] if feature.name in hidden else values)
@@ -65,6 +76,8 @@ class PooledFeatures:
                     self.names_ += [f"{prefix} {statistic}" for statistic in STATISTICS]
                 else:
                     self.names_ += [f"{prefix} = {feature.value_name(value)}" for value in values]
+        if self.properties:
+            self.names_ += [one.name for one in PROPERTIES]
         return self
 
     def transform(self, X: GraphsLike) -> FloatArray:
@@ -88,22 +101,44 @@ class PooledFeatures:
                     column = column[np.lexsort((column, owner))]
                 pooled[full] = _pool(column, sizes[of][full], values)
                 columns.append(pooled)
+        if self.properties:
+            columns.append(molecule_properties(graphs))
         return np.hstack(columns) if graphs else np.zeros((0, len(self.names_)))
+
+    def text(self, column: int, value: float, schema: Schema | None) -> str:
+        """Return a value of a column as a person would say it, such as "25 atoms"."""
+        first = len(self.names_) - len(PROPERTIES) if self.properties else len(self.names_)
+        if column >= first:
+            return PROPERTIES[column - first].text.format(value)
+        nodes, edges = ("atoms", "bonds") if schema and schema.domain == "molecule" else ("nodes", "edges")
+        if column < 2:
+            return f"{np.expm1(value):.0f} {(nodes, edges)[column]}"
+        of, _, name = self.names_[column].partition(" ")
+        many = nodes if of == "node" else edges
+        feature, equal, of_value = name.partition(" = ")
+        if equal:
+            known = feature in ("atom", "label", "node label", "bond", "edge label")
+            return f"{value:.0%} of the {many} are {of_value if known else f'{feature} {of_value}'}"
+        feature, _, statistic = name.rpartition(" ")
+        if statistic == "sum":
+            value = float(np.sign(value) * np.expm1(abs(value)))
+        words = {"mean": "mean", "max": "largest", "sum": "total"}[statistic]
+        return f"{words} {feature} of the {many} {value:.3g}"
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt as plain JSON values."""
-        return {"values": self.values_, "names": self.names_}
+        return {"values": self.values_, "names": self.names_, "properties": self.properties}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Build fitted pooled features from what `to_json` gave."""
-        pooled = cls()
+        pooled = cls(properties=bool(data["properties"]))
         pooled.values_ = {
             of: [None if values is None else [float(v) for v in values] for values in data["values"][of]]
             for of in ("node", "edge")
         }
         pooled.names_ = [str(name) for name in data["names"]]
-        width = 2
+        width = 2 + (len(PROPERTIES) if pooled.properties else 0)
         for values in (*pooled.values_["node"], *pooled.values_["edge"]):
             if values is not None and not _rises(values):
                 raise ModelError("pooled features: expected finite values in increasing order")

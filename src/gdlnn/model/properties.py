@@ -2,74 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.errors import require
+from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.molecules import graph_molecule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.graphs import Graph, Schema
+    from gdlnn.graphs import Graph
 
 FloatArray = npt.NDArray[np.float64]
 
 
 class Property(NamedTuple):
-    """A property of a molecule, and how a value of it is written."""
+    """A property of a molecule, how a value of it is written, and the function of RDKit that computes it."""
 
     name: str
     text: str
-    of: Callable[[Any], float]
-
-
-def _properties() -> tuple[Property, ...]:
-    from rdkit.Chem import Crippen, Descriptors, GetFormalCharge, rdMolDescriptors
-
-    return (
-        Property("molecular weight", "molecular weight {:.0f}", Descriptors.MolWt),
-        Property("logP", "logP {:.1f}", Crippen.MolLogP),
-        Property("polar surface", "polar surface {:.0f} Å²", rdMolDescriptors.CalcTPSA),
-        Property("H-bond donors", "{:.0f} H-bond donors", rdMolDescriptors.CalcNumHBD),
-        Property("H-bond acceptors", "{:.0f} H-bond acceptors", rdMolDescriptors.CalcNumHBA),
-        Property("rotatable bonds", "{:.0f} rotatable bonds", rdMolDescriptors.CalcNumRotatableBonds),
-        Property("rings", "{:.0f} rings", rdMolDescriptors.CalcNumRings),
-        Property("aromatic rings", "{:.0f} aromatic rings", rdMolDescriptors.CalcNumAromaticRings),
-        Property("sp3 carbon", "{:.0%} of the carbons are sp3", rdMolDescriptors.CalcFractionCSP3),
-        Property("formal charge", "formal charge {:+.0f}", GetFormalCharge),
-        Property("heteroatoms", "{:.0f} heteroatoms", rdMolDescriptors.CalcNumHeteroatoms),
-        Property("halogens", "{:.0f} halogens", _halogens),
-    )
-
-
-def _halogens(molecule: Any) -> float:
-    return float(sum(atom.GetAtomicNum() in (9, 17, 35, 53) for atom in molecule.GetAtoms()))
+    function: str
 
 
 PROPERTIES = (
-    "molecular weight",
-    "logP",
-    "polar surface",
-    "H-bond donors",
-    "H-bond acceptors",
-    "rotatable bonds",
-    "rings",
-    "aromatic rings",
-    "sp3 carbon",
-    "formal charge",
-    "heteroatoms",
-    "halogens",
+    Property("molecular weight", "molecular weight {:.0f}", "Descriptors.MolWt"),
+    Property("logP", "logP {:.1f}", "Crippen.MolLogP"),
+    Property("polar surface", "polar surface {:.0f} Å²", "rdMolDescriptors.CalcTPSA"),
+    Property("H-bond donors", "{:.0f} H-bond donors", "rdMolDescriptors.CalcNumHBD"),
+    Property("H-bond acceptors", "{:.0f} H-bond acceptors", "rdMolDescriptors.CalcNumHBA"),
+    Property("rotatable bonds", "{:.0f} rotatable bonds", "rdMolDescriptors.CalcNumRotatableBonds"),
+    Property("rings", "{:.0f} rings", "rdMolDescriptors.CalcNumRings"),
+    Property("aromatic rings", "{:.0f} aromatic rings", "rdMolDescriptors.CalcNumAromaticRings"),
+    Property("sp3 carbon", "{:.0%} of the carbons are sp3", "rdMolDescriptors.CalcFractionCSP3"),
+    Property("formal charge", "formal charge {:+.0f}", "rdmolops.GetFormalCharge"),
+    Property("heteroatoms", "{:.0f} heteroatoms", "rdMolDescriptors.CalcNumHeteroatoms"),
 )
 
 
-def molecule_properties(graphs: Sequence[Graph], schema: Schema | None) -> FloatArray:
-    """Return graphs × properties, of graphs that were read as molecules."""
-    known = _properties()
-    table = np.zeros((len(graphs), len(known)))
-    for row, graph in enumerate(graphs):
-        molecule = graph_molecule(graph, schema)
-        table[row] = [one.of(molecule) for one in known]
-    return table
+def molecule_properties(graphs: Sequence[Graph]) -> FloatArray:
+    """Return graphs × properties; zeros for a graph that is no molecule to RDKit, such as one without atoms."""
+    found = np.zeros((len(graphs), len(PROPERTIES)))
+    rd = chem("Properties of molecules")
+    modules = {
+        name: require(f"rdkit.Chem.{name}", "chem", "Properties of molecules")
+        for name in ("Descriptors", "Crippen", "rdMolDescriptors", "rdmolops")
+    }
+    functions = [getattr(modules[module], name) for module, name in (p.function.split(".") for p in PROPERTIES)]
+    with without_messages("Properties of molecules"):
+        for row, graph in enumerate(graphs):
+            molecule = _sanitized(rd, graph)
+            if molecule is not None:
+                found[row] = [function(molecule) for function in functions]
+    return found
+
+
+def _sanitized(rd: Any, graph: Graph) -> Any:
+    """Return the molecule of a graph with rings and hybridization; None where RDKit refuses it."""
+    molecule = graph_molecule(graph)
+    try:
+        rd.SanitizeMol(molecule)
+    except (ValueError, RuntimeError):  # a piece of a molecule may have impossible valences
+        return None
+    return molecule if graph.n_nodes else None

@@ -18,10 +18,11 @@ from scipy.sparse import csr_array, hstack
 from gdlnn.errors import ModelError
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import ProgramSet, mine, neighborhoods
-from gdlnn.mining.neighborhood_programs import LEVELS
-from gdlnn.mining.program_set import smallest_of_equals, support_keys
+from gdlnn.mining.neighborhood_programs import LEVELS, least_support
+from gdlnn.mining.program_set import MinedProgram, smallest_of_equals, support_keys, support_matrix
 from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
 from gdlnn.model.base import BaseEstimator
+from gdlnn.model.quantities import Quantities
 from gdlnn.progress import stage
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gdlnn.graphs import GraphDataset
-    from gdlnn.mining import MinedProgram
     from gdlnn.mining.settings import Nominal, Strategy, Targets
 
 Epsilon = float | str
@@ -56,6 +56,7 @@ class RunOptions(NamedTuple):
     n_jobs: int | None = 1
     progress: bool = True
     checkpoint: str | os.PathLike[str] | None = None
+    ignore: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, repr=False)
@@ -96,12 +97,8 @@ class Mined(BaseEstimator):
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Mine once for each ε."""
         options = {name: getattr(self, name) for name in SEARCH_PARAMETERS}
-        options["ignore"] = self._ignored(train)
+        options["ignore"] = (*ignored_features(self.ignore, train), *run.ignore)
         return mine_epsilons(train, self.epsilon, options, run)
-
-    def _ignored(self, train: GraphDataset) -> Sequence[str]:
-        auto = isinstance(self.ignore, str) and self.ignore == "auto"
-        return hidden_by_default(train.schema) if auto else self.ignore
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: the k best of the union of the sets."""
@@ -130,14 +127,45 @@ class Neighborhoods(BaseEstimator):
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Find the neighborhoods; structure features have already been added if requested."""
-        options = self.get_params(deep=False)
+        ignore = (*ignored_features(self.ignore, train), *run.ignore)
+        options = {**self.get_params(deep=False), "ignore": ignore}
         with stage("finding neighborhoods"):
             found = neighborhoods(train, structure=False, n_jobs=run.n_jobs, **options)
+            found = with_thresholds(found, train, ignore)
             return [labeled(found, train)]
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""
         return union(sets)
+
+
+def ignored_features(ignore: Sequence[str] | Literal["auto"], train: GraphDataset) -> Sequence[str]:
+    """Return the features to leave out; "auto": those of molecules that depend on how they are written."""
+    return hidden_by_default(train.schema) if isinstance(ignore, str) else ignore
+
+
+def with_thresholds(programs: ProgramSet, train: GraphDataset, ignore: Sequence[str]) -> ProgramSet:
+    """Append programs such as "an edge with channel = wire and amount ≥ 900", at quantiles of the quantities.
+
+    Neighborhoods leave quantities open, since their exact values never repeat.
+    """
+    quantities = Quantities.of(train, ignore)
+    if not len(quantities):
+        return programs
+    table, info = quantities.transform(train.graphs), programs.info
+    least = least_support("auto", len(train))
+    items, rows = [], []
+    for column, threshold in quantities.thresholds(table):
+        matched = np.flatnonzero(table[:, column] > threshold)
+        if least <= len(matched) < len(train):
+            one = quantities.columns[column]
+            width = info.n_node_features if one.of == "node" else info.n_edge_features
+            program = one.program(threshold, width, directed=info.directed)
+            items.append(MinedProgram(program, None, 0.0, len(matched), matched, 0, True))
+            rows.append(matched)
+    supports = hstack([programs.supports, support_matrix(rows, len(train))], format="csc")
+    joined = ProgramSet([*programs, *items], supports, info, programs.stats)
+    return joined.take(smallest_of_equals(joined.programs, joined.supports))
 
 
 def labeled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
