@@ -85,7 +85,7 @@ def train(
     validation set, those of each class, and more programs.
     """
     from gdlnn.cli import training
-    from gdlnn.model.calibration import checked_rule
+    from gdlnn.model.threshold import checked_rule
 
     if cv is not None and split not in ("auto", "stratified"):
         raise ModelError(f"--cv makes stratified folds itself; leave out --split {split}")

@@ -1,4 +1,4 @@
-"""Contributions of programs to a prediction, compared with no program."""
+"""Contributions of programs to a probability, compared with a graph without any program."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from gdlnn.explain.context import Attribution, make_context
+from gdlnn.model.forest import Forest
+from gdlnn.model.head import Head
+from gdlnn.model.linear import linear_contributions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gdlnn.explain.context import Context, FloatArray, IntArray, SplitHead
+    from gdlnn.explain.context import Context, FloatArray, IntArray
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
 BoolArray = npt.NDArray[np.bool_]
+N_ORDERS = 16
+"""Random orders in which columns are added for heads without a closed form, each also reversed."""
+_BATCH_GRAPHS = 256
 
 
 class Contribution:
-    """What each present program adds to the log odds of the target class, compared with no program.
+    """What each present program adds to the probability of the target class, compared with no program.
 
-    Absent programs add nothing, and pooled features are one entry of their own. Contributions add up to the
-    log odds beyond the baseline: exactly for a linear head of two classes, within one percent for
-    perceptrons, whose gradients are integrated along the straight path from the baseline to the graph. For
-    other heads they are Shapley values over present programs, from `N_ORDERS` random orders.
+    Absent programs add nothing. Pooled features start at their medians in training. The probability is that
+    of the baseline plus all contributions: exactly for forests (Shapley values) and linear heads, within
+    1e-6 for perceptrons, whose gradients are integrated along the straight path from the baseline to the
+    graph; what is left is known. For other heads they are Shapley values from `N_ORDERS` random orders.
 
     Parameters
     ----------
@@ -48,98 +56,57 @@ class Contribution:
         """Compute the weights; they do not depend on the seed."""
         if self._known is not None:
             return self._known
-        if context.split is None:
-            return _shapley(context)
-        weights = np.zeros_like(context.values)
-        baseline, others = np.zeros(len(weights)), np.zeros(len(weights))
-        absent = None if context.means is None else np.zeros_like(weights)
-        for start in range(0, len(weights), _BATCH_GRAPHS):
-            rows = slice(start, start + _BATCH_GRAPHS)
-            weights[rows], others[rows], baseline[rows] = _integrated(context.split, context, rows)
-            if absent is not None and context.means is not None:
-                absent[rows] = _of_absence(context.split, context, rows, context.means)
-        return Attribution(weights, None, baseline, others, absent)
+        model, n = context.model, context.values.shape[1]
+        others = np.zeros((len(context.values), 0)) if context.others is None else context.others
+        features = np.hstack([context.values, others])
+        baseline = model.baseline()
+        start = model.head_probabilities(baseline)[0, context.targets]
+        weights, left = np.zeros_like(features), np.zeros(len(features))
+        for first in range(0, len(features), _BATCH_GRAPHS):
+            rows = slice(first, first + _BATCH_GRAPHS)
+            weights[rows], left[rows] = _contributions(
+                model, features[rows], baseline[0], context.targets[rows]
+            )
+        return Attribution(weights[:, :n], None, start, weights[:, n:], left)
 
 
-N_POINTS = 32
-"""Points of the path at which gradients are taken; four times as many if the sum is inaccurate."""
-LARGEST_ERROR = 0.01
-"""Maximum error of the sum of contributions, relative to the change in log odds."""
-N_ORDERS = 16
-"""Random orders in which programs are added for heads without gradients, each also reversed."""
-_BATCH_GRAPHS = 256
-_LEAST_PROBABILITY = 1e-3  # forests give 0 and 1, whose log odds are infinite
+def _contributions(
+    model: GDLNNClassifier, features: FloatArray, baseline: FloatArray, targets: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what each column adds, rows × columns, and what their sums miss."""
+    head = model.head_
+    if isinstance(head, Head):
+        return head.contributions(features, baseline, targets)
+    if isinstance(head, LogisticRegression):
+        coef, intercept = head.coef_, head.intercept_
+        if len(coef) == 1:
+            coef, intercept = np.concatenate([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
+        return linear_contributions(coef, intercept, features, baseline, targets)
+    if isinstance(head, RandomForestClassifier | ExtraTreesClassifier):
+        return Forest.of(head).contributions(features, baseline, targets), np.zeros(len(features))
+    return _sampled(model, features, baseline, targets), np.zeros(len(features))
 
 
-def _integrated(head: SplitHead, context: Context, rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return contributions, what pooled features add, and the log odds at the baseline."""
-    values, targets = context.values[rows], context.targets[rows]
-    others = None if context.others is None else context.others[rows]
-    start, added, of_others = head.path(values, others)
-    base, _ = head.log_odds(start, targets)
-    end, _ = head.log_odds(start + added + of_others, targets)
-    mean = _mean_gradient(head, start, added + of_others, targets, N_POINTS)
-    totals = ((added + of_others) * mean).sum(axis=1)
-    off = np.abs(totals - (end - base)) > LARGEST_ERROR * np.maximum(np.abs(end - base), 1e-6)
-    if off.any():
-        mean[off] = _mean_gradient(head, start[off], (added + of_others)[off], targets[off], 4 * N_POINTS)
-    weights = np.zeros_like(values)
-    for row, of_row in enumerate(mean):
-        present = np.flatnonzero(values[row])
-        weights[row, present] = values[row, present] * (head.program_weights[present] @ of_row)
-    return weights, (of_others * mean).sum(axis=1), base
-
-
-def _of_absence(head: SplitHead, context: Context, rows: slice, means: FloatArray) -> FloatArray:
-    """Return what the absence of programs adds, to first order around each graph."""
-    values, targets = context.values[rows], context.targets[rows]
-    others = None if context.others is None else context.others[rows]
-    start, added, of_others = head.path(values, others)
-    _, gradient = head.log_odds(start + added + of_others, targets)
-    return np.where(values == 0, -means * (gradient @ head.program_weights.T), 0.0)
-
-
-def _mean_gradient(
-    head: SplitHead, start: FloatArray, change: FloatArray, targets: IntArray, n_points: int
+def _sampled(
+    model: GDLNNClassifier, features: FloatArray, baseline: FloatArray, targets: IntArray
 ) -> FloatArray:
-    points, shares = np.polynomial.legendre.leggauss(n_points)
-    total = np.zeros_like(start)
-    for point, share in zip((points + 1) / 2, shares / 2, strict=True):
-        total += share * head.log_odds(start + point * change, targets)[1]
-    return total
-
-
-def _shapley(context: Context) -> Attribution:
-    """Return Shapley values of present programs; added in any order, they sum to the change in log odds."""
-    weights = np.zeros_like(context.values)
-    baseline, others = np.zeros(len(weights)), np.zeros(len(weights))
+    """Return Shapley values by random orders; added in any order, they sum to the change in probability."""
+    weights = np.zeros_like(features)
     rng = np.random.default_rng(0)
-    for row, values in enumerate(context.values):
-        present = np.flatnonzero(values)
-        target = int(context.targets[row])
-        if context.linear is not None and context.linear.shape[0] == 2 and context.others is None:
-            weights[row] = (context.linear[target] - context.linear[1 - target]) * values
-            baseline[row] = _log_odds(context, np.zeros((1, len(values))), row, target)[0]
-            continue
-        drawn = [rng.permutation(present) for _ in range(N_ORDERS)]
-        orders = [*drawn, *(order[::-1] for order in drawn)]
-        for order in orders:
-            table = np.zeros((len(present) + 1, len(values)))
-            for step, program in enumerate(order):
-                table[step + 1 :, program] = values[program]
-            odds = _log_odds(context, table, row, target)
-            weights[row, order] += np.diff(odds) / len(orders)
-            baseline[row] = odds[0]
-    return Attribution(weights, None, baseline, others)
-
-
-def _log_odds(context: Context, table: FloatArray, row: int, target: int) -> FloatArray:
-    chances = np.clip(context.predict(table, row)[:, target], _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
-    return np.asarray(np.log(chances) - np.log1p(-chances))
+    for row, values in enumerate(features):
+        moved = np.flatnonzero(values != baseline)
+        drawn = [rng.permutation(moved) for _ in range(N_ORDERS)]
+        for order in (*drawn, *(order[::-1] for order in drawn)):
+            table = np.repeat(baseline[None], len(moved) + 1, axis=0)
+            for step, column in enumerate(order):
+                table[step + 1 :, column] = values[column]
+            chances = model.head_probabilities(table)[:, targets[row]]
+            weights[row, order] += np.diff(chances) / (2 * N_ORDERS)
+    return weights
 
 
 class ClassContributions(NamedTuple):
-    """What present programs add to the log odds of every class, in some graphs.
+    """What present programs add to the probability of every class, in some graphs.
 
     Attributes
     ----------
@@ -162,7 +129,7 @@ class ClassContributions(NamedTuple):
 def class_contributions(
     model: GDLNNClassifier, representation: Representation, n_first: int = 0
 ) -> ClassContributions:
-    """Compute what programs add to the log odds of each class, in one pass over the graphs.
+    """Compute what programs add to the probability of each class, in one pass over the graphs.
 
     Parameters
     ----------
@@ -183,7 +150,9 @@ def class_contributions(
             for code in range(1 if n_classes == 2 else n_classes)
         ]
         if n_classes == 2:  # what speaks for one class speaks against the other
-            found.append(_combined(lambda values: -values[0], found))
+            first = found[0]
+            assert first.baseline is not None
+            found.append(_combined(lambda values: -values[0], found)._replace(baseline=1 - first.baseline))
         for code, attribution in enumerate(found):
             rows, columns = np.nonzero(part.matches)
             present = attribution.weights[rows, columns]

@@ -14,7 +14,6 @@ from gdlnn.errors import ExplanationError
 from gdlnn.explain.context import Context, make_context, model_cache, target_codes
 from gdlnn.explain.contribution import Contribution
 from gdlnn.explain.explanation import (
-    LEAST_REASON,
     Contributions,
     Explanation,
     Explanations,
@@ -23,21 +22,23 @@ from gdlnn.explain.explanation import (
     plain,
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
-from gdlnn.explain.node_scores import Scored, as_graph, carried_by_the_smallest, spread
+from gdlnn.explain.node_scores import Scored, extreme_images, spread
+from gdlnn.explain.place_names import place_name
+from gdlnn.explain.places import Place, find_places, induced_program
 from gdlnn.explain.subgraph import shrink
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.matching import as_graph_set
-from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.base import SelfExplaining
 from gdlnn.model.inputs import Conversion, as_graphs, is_alone
 from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gdlnn.explain.context import Attribution
+    from gdlnn.explain.node_scores import Images
     from gdlnn.gdl.program import Program
     from gdlnn.model import GDLNNClassifier
 
@@ -55,8 +56,8 @@ TECHNIQUES: dict[str, type[Technique]] = {
 """The class of each technique, by name."""
 DEFAULT_TECHNIQUE = "contribution"
 """The default technique in Python, on the command line, in the report and on the server."""
-MOST_ABSENT = 2
-"""Maximum number of absent programs that an explanation names."""
+MOST_BEHIND = 5
+"""Maximum number of programs that are listed behind a place."""
 logger = logging.getLogger(__name__)
 
 
@@ -215,11 +216,57 @@ class Explainer:
             chosen = [important(row, n_features) for row in attribution.weights]
             return self.assemble(representation, targets, attribution, chosen)
         scored = self.scored(representation, attribution)
-        chosen = [
-            carried_by_the_smallest(context, row, weights, found.strongest(n_features), self._contained)
-            for row, (weights, found) in enumerate(zip(attribution.weights, scored, strict=True))
+        return [
+            self._by_places(representation, int(targets[row]), attribution, row, scored[row], n_features)
+            for row in range(len(representation))
         ]
-        return self.assemble(representation, targets, attribution, chosen, scored)
+
+    def _by_places(
+        self,
+        representation: Representation,
+        target: int,
+        attribution: Attribution,
+        row: int,
+        scored: Scored,
+        n_places: int,
+    ) -> Explanation:
+        """Explain a graph by the places that carry the most of its prediction."""
+        graph = with_schema(representation.graphs[row], self.model.schema_)
+        places = find_places(graph, scored.nodes, n_places)
+        predicted = int(representation.codes[row])
+        classes = representation.classes
+        against = classes[1 - target] if len(classes) == 2 else classes[target]
+        return Explanation(
+            graph=graph,
+            prediction=plain(classes[predicted]),
+            probability=float(representation.probabilities[row, predicted]),
+            target=plain(classes[target]),
+            target_probability=float(representation.probabilities[row, target]),
+            terms=tuple(
+                self._place_term(
+                    graph, place, scored, plain(classes[target] if place.points > 0 else against)
+                )
+                for place in places
+            ),
+            nodes=tuple(sorted(node for place in places if place.points > 0 for node in place.nodes)),
+            method=Method(self.technique.name, dict(self.technique.options()), self.seed),
+            contributions=self._contributions(representation, attribution, row, scored, target),
+            threshold=threshold_of(representation, target),
+        )
+
+    def _place_term(self, graph: Graph, place: Place, scored: Scored, label: Any) -> Term:
+        """Return a place as a term: the program that it induces, its name, and the programs behind it."""
+        inside = np.zeros(graph.n_nodes)
+        inside[list(place.nodes)] = 1.0
+        shares = [float(inside[images].mean()) if images.size else 0.0 for images in scored.images]
+        points = np.round(scored.weights * shares, 12)
+        behind = tuple(
+            Term(scored.programs[i], float(points[i]), (), scored.columns[i])
+            for i in important(points, MOST_BEHIND).tolist()
+        )
+        program = induced_program(graph, place.nodes)
+        name = place_name(graph, place.nodes, graph.schema)
+        return Term(program, place.points, (place.nodes,), -1, label, name, behind)
 
     def subgraphs(
         self,
@@ -252,21 +299,6 @@ class Explainer:
             n_jobs=self.model.n_jobs,
         )
 
-    def _contained(self, column: int) -> IntArray:
-        """Return the programs that a program contains, including itself; only exact ones are known."""
-        cache = model_cache(self.model).setdefault("contained", {})
-        if column not in cache:
-            info, program = self.model.programs_.info, self.programs[column]
-            graph = as_graph(program, info.n_node_features, info.n_edge_features, directed=info.directed)
-            cache[column] = np.array([column], dtype=np.int64)
-            if graph is not None:
-                encoded = as_graph_set([graph])
-                found = self.model.layer_.plan_for(encoded).match(encoded, step_budget=FINAL_BUDGET).of(0)
-                smaller = [c for c in found.tolist() if len(self.programs[c].nodes) < len(program.nodes)]
-                cache[column] = np.array([column, *smaller], dtype=np.int64)
-        kept: IntArray = cache[column]
-        return kept
-
     def _removal_order(self, graph: Graph) -> npt.NDArray[np.int32]:
         """Return the nodes in an order that does not depend on how they are numbered."""
         schema = self.model.schema_
@@ -279,9 +311,8 @@ class Explainer:
         attribution: Attribution,
         chosen: Sequence[IntArray],
         scored: Sequence[Scored] | None = None,
-        sufficient: Collection[int] = (),
     ) -> list[Explanation]:
-        """Find the subgraphs of the chosen programs, and put everything into explanations.
+        """Find the subgraphs of the chosen programs by Algorithm 2, and put everything into explanations.
 
         Parameters
         ----------
@@ -291,85 +322,73 @@ class Explainer:
             Per graph the programs to list.
         scored
             What `scored` gives, for techniques with a baseline.
-        sufficient
-            Rows whose chosen programs are sufficient together: the subgraph is that of all of them.
-            Elsewhere it is that of the programs that speak for the class.
         """
         present = [
             columns[representation.matches[row, columns]].tolist() for row, columns in enumerate(chosen)
         ]
-        scores = None
-        if scored is not None:
-            scores = [found.nodes for found in scored]
-            present = [
-                [c for c in columns if row in sufficient or attribution.weights[row, c] > 0]
-                for row, columns in enumerate(present)
-            ]
+        scores = None if scored is None else [found.nodes for found in scored]
         used, left = self.subgraphs(representation.graphs, present, scores)
         place = {column: i for i, column in enumerate(used)}
         results = []
         for row, columns in enumerate(columns.tolist() for columns in chosen):
             predicted, target = int(representation.codes[row]), int(targets[row])
             found = {column: left[row].witnesses[place[column]] for column in present[row]}
-            if scored is not None:
-                found = {c: found.get(c) or self._where(scored[row], c) for c in columns}
             quality = None if attribution.quality is None else float(attribution.quality[row])
-            explanation = Explanation(
-                graph=with_schema(representation.graphs[row], self.model.schema_),
-                prediction=plain(representation.classes[predicted]),
-                probability=float(representation.probabilities[row, predicted]),
-                target=plain(representation.classes[target]),
-                target_probability=float(representation.probabilities[row, target]),
-                terms=tuple(self._term(attribution.weights[row], c).at(found.get(c)) for c in columns),
-                nodes=left[row].nodes,
-                method=Method(self.technique.name, dict(self.technique.options()), self.seed, quality),
-                contributions=None
-                if scored is None
-                else self._contributions(attribution, row, scored[row], representation.classes[target]),
-                complete=left[row].complete,
-                threshold=0.5 if scored is None else threshold_of(representation, target),
+            results.append(
+                Explanation(
+                    graph=with_schema(representation.graphs[row], self.model.schema_),
+                    prediction=plain(representation.classes[predicted]),
+                    probability=float(representation.probabilities[row, predicted]),
+                    target=plain(representation.classes[target]),
+                    target_probability=float(representation.probabilities[row, target]),
+                    terms=tuple(self._term(attribution.weights[row], c).at(found.get(c)) for c in columns),
+                    nodes=left[row].nodes,
+                    method=Method(self.technique.name, dict(self.technique.options()), self.seed, quality),
+                    contributions=None
+                    if scored is None
+                    else self._contributions(representation, attribution, row, scored[row], target),
+                    complete=left[row].complete,
+                    threshold=0.5 if scored is None else threshold_of(representation, target),
+                )
             )
-            results.append(explanation.without_reason())
         return results
 
     def _term(self, weights: FloatArray, column: int) -> Term:
         label = plain(self.model.programs_.labels[column])
         return Term(self.programs[column], float(weights[column]), (), column, label)
 
-    def _contributions(self, attribution: Attribution, row: int, scored: Scored, label: Any) -> Contributions:
-        """Return what present programs add in a graph to the baseline of a class."""
+    def _contributions(
+        self, representation: Representation, attribution: Attribution, row: int, scored: Scored, target: int
+    ) -> Contributions:
+        """Return what is added in a graph to the baseline of a class."""
         assert attribution.baseline is not None
         counts = dict(self.model.programs_.info.label_counts)
+        label = plain(representation.classes[target])
+        pooled = self._pooled(representation, attribution, row)
+        baseline, added = float(attribution.baseline[row]), float(np.sort(scored.nodes).sum())
+        others = sum(points for _, points in pooled)
         return Contributions(
-            baseline=float(1 / (1 + np.exp(-attribution.baseline[row]))),
-            prior=counts.get(plain(label), 0) / max(1, sum(counts.values())),
-            added=float(scored.weights.sum()),
-            others=0.0 if attribution.others is None else float(attribution.others[row]),
+            baseline=baseline,
+            prior=counts.get(label, 0) / max(1, sum(counts.values())),
+            added=added,
+            pooled=pooled,
+            left=float(representation.probabilities[row, target]) - baseline - added - others,
             scores=tuple(scored.nodes.tolist()),
             edge_scores=tuple(scored.edges.tolist()),
-            absent=self._absent(attribution, row, scored),
         )
 
-    def _absent(self, attribution: Attribution, row: int, scored: Scored) -> tuple[Term, ...]:
-        """Return programs whose absence weighs at least as much as any program that is present."""
-        if attribution.absent is None:
+    def _pooled(
+        self, representation: Representation, attribution: Attribution, row: int
+    ) -> tuple[tuple[str, float], ...]:
+        """Return what pooled features add, with their values in words, the largest first."""
+        pooled, others = self.model.layer_.pooled_, attribution.others
+        if pooled is None or others is None:
             return ()
-        weights = attribution.absent[row]
-        least = max(LEAST_REASON, float(np.abs(scored.weights).max(initial=0.0)))
-        return tuple(
-            Term(self.programs[column], float(weights[column]), (), column)
-            for column in important(weights, MOST_ABSENT).tolist()
-            if abs(weights[column]) >= least
-        )
-
-    def _where(self, scored: Scored, column: int) -> dict[str, int] | None:
-        """Return the place of a present program with the highest score; None if it is absent."""
-        at = np.flatnonzero(scored.columns == column)
-        if not len(at) or not len(scored.images[at[0]]):
-            return None
-        places = scored.images[at[0]]
-        sums = np.sign(scored.weights[at[0]]) * np.round(scored.nodes[places].sum(axis=1), 9)
-        return dict(zip(self.programs[column].variables, places[int(sums.argmax())].tolist(), strict=True))
+        weights = others[row, : len(pooled.names_)]
+        values = representation.features[row, len(self.programs) :]
+        order = np.argsort(-np.abs(weights), kind="stable").tolist()
+        schema = self.model.schema_
+        return tuple((pooled.text(i, values[i], schema), float(weights[i])) for i in order if weights[i])
 
     def scored(self, representation: Representation, attribution: Attribution) -> list[Scored]:
         """Return per graph what present programs add to its nodes and edges."""
@@ -381,12 +400,45 @@ class Explainer:
         start = np.searchsorted(rows, np.arange(len(representation) + 1))
         for row, graph in enumerate(representation.graphs):
             part = slice(int(start[row]), int(start[row + 1]))
-            weights = attribution.weights[row, columns[part]]
-            some = [self.programs[column] for column in columns[part].tolist()]
-            nodes, edges = spread(graph, some, weights, found.images[part])
-            places = found.images[part]
-            results.append(Scored(nodes, edges, columns[part], weights, places, graph.edges))
+            own = columns[part].tolist()
+            some, images = [self.programs[column] for column in own], list(found.images[part])
+            weights = attribution.weights[row, own].tolist()
+            for column, program, places, weight in self._of_quantities(
+                graph, representation, attribution, row
+            ):
+                own.append(column)
+                some.append(program)
+                images.append(places)
+                weights.append(weight)
+            values = np.array(weights, dtype=np.float64)
+            results.append(Scored(*spread(graph, some, values, images), some, own, values, images))
         return results
+
+    def _of_quantities(
+        self, graph: Graph, representation: Representation, attribution: Attribution, row: int
+    ) -> Iterator[tuple[int, Program, Images, float]]:
+        """Yield the programs of quantities that are present, with the thresholds that decided for a graph."""
+        quantities = self.model.layer_.quantities_
+        if quantities is None or attribution.others is None or not len(quantities):
+            return
+        first = representation.features.shape[1] - len(quantities)
+        weights = attribution.others[row, -len(quantities) :]
+        info = self.model.programs_.info
+        for number in np.flatnonzero(weights).tolist():
+            extreme, value = quantities.columns[number], float(representation.features[row, first + number])
+            threshold = self._threshold(first + number, value)
+            width = info.n_node_features if extreme.of == "node" else info.n_edge_features
+            program = extreme.program(threshold, width, directed=info.directed)
+            yield first + number, program, extreme_images(graph, extreme, threshold), float(weights[number])
+
+    def _threshold(self, column: int, value: float) -> float:
+        """Return the threshold of a quantity that decided: the middle one of the splits that the value passes."""
+        cache = model_cache(self.model).setdefault("thresholds", {})
+        if column not in cache:
+            forest = self.model.head_.forest_
+            cache[column] = np.sort(forest.threshold[forest.feature == column].astype(np.float64))
+        passed = cache[column][cache[column] < value]
+        return float(passed[len(passed) // 2]) if len(passed) else value
 
 
 def threshold_of(representation: Representation, target: int) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
-VERSION = 2
-LEAST_REASON = 0.5
-"""Log odds that present programs must add beyond a baseline that gives the prediction by itself."""
-LEAST_LISTED = 0.01
-"""Share of the largest contribution under which a program is not listed."""
+VERSION = 3
+LEAST_REASON = 0.05
+"""What must be added to a probability beyond a baseline that gives the prediction by itself."""
 
 
 class Term(NamedTuple):
@@ -45,6 +43,9 @@ class Term(NamedTuple):
         How much it speaks for the target class, as it is: present or absent.
     places
         Where it is: the node of each of its variables; empty where it is absent.
+    name, behind
+        Of a place: what it is called, and programs behind it with what each adds there. The program of a
+        place is the one that its nodes induce, and `weight` is what its nodes add to the probability.
     """
 
     program: Program
@@ -52,6 +53,8 @@ class Term(NamedTuple):
     places: tuple[tuple[int, ...], ...] = ()
     column: int = 0
     label: Any = None
+    name: str = ""
+    behind: tuple[Term, ...] = ()
 
     @property
     def witness(self) -> dict[str, int] | None:
@@ -78,14 +81,18 @@ class Term(NamedTuple):
             "witness": self.witness,
             "index": self.column,
             "label": plain(self.label),
-            "words": self.program.describe(graph.schema, directed=graph.directed),
+            "words": self.name or self.program.describe(graph.schema, directed=graph.directed),
+            "name": self.name,
+            "behind": [term.to_json(graph) for term in self.behind],
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Term:
         """Build a term from what `to_json` gave."""
         program, column = Program.from_json(data["program"]), int(data["index"])
-        found = cls(program, float(data["weight"]), (), column, data.get("label")).at(data.get("witness"))
+        found = cls(program, float(data["weight"]), (), column, data.get("label"), str(data.get("name", "")))
+        found = found._replace(behind=tuple(map(Term.from_json, data.get("behind", ()))))
+        found = found.at(data.get("witness"))
         if data.get("matched", False) is not bool(found.places):
             raise ValueError("a program that is matched without a witness, or the reverse")
         return found
@@ -109,45 +116,50 @@ class Method(NamedTuple):
 
 
 class Contributions(NamedTuple):
-    """What present programs add to the log odds of the target, beyond a baseline without any program.
+    """What is added to the probability of the target, beyond a baseline without any program.
+
+    The probability is the sum of baseline, `added`, the figures of `pooled` and `left`.
 
     Attributes
     ----------
     baseline
-        The probability of the target where no program is present.
+        The probability of the target where no program is present and pooled features are at their medians.
     prior
         The share of training graphs that are of the target class.
-    added, others
-        What all present programs together add, and what pooled features add.
+    added
+        What all present programs add together: the sum of the scores of nodes.
+    pooled
+        Pooled features with their values in words, and what each adds.
+    left
+        The error of the sum.
     scores, edge_scores
         What present programs add, divided evenly over all places of each program in the graph and over the
         nodes, or edges, of each place.
-    absent
-        Programs whose absence weighs at least as much as any present program, compared with an average
-        graph. They are not included in what present programs add.
     """
 
     baseline: float
     prior: float
     added: float
-    others: float
+    pooled: tuple[tuple[str, float], ...]
+    left: float
     scores: tuple[float, ...]
     edge_scores: tuple[float, ...]
-    absent: tuple[Term, ...] = ()
 
-    def to_json(self, graph: Graph) -> dict[str, Any]:
-        """Return the contributions in a graph as plain JSON values."""
-        absent = [item.to_json(graph) for item in self.absent]
+    @property
+    def others(self) -> float:
+        """What pooled features add together."""
+        return sum(points for _, points in self.pooled)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contributions as plain JSON values."""
         return {
             "baseline_probability": self.baseline,
             "prior": self.prior,
             "added": self.added,
-            "others": self.others,
+            "pooled": [list(pair) for pair in self.pooled],
+            "left": self.left,
             "node_scores": list(self.scores),
             "edge_scores": list(self.edge_scores),
-            "absent": [
-                {name: item[name] for name in ("program", "weight", "index", "words")} for item in absent
-            ],
         }
 
     @classmethod
@@ -159,18 +171,16 @@ class Contributions(NamedTuple):
             baseline=float(data["baseline_probability"]),
             prior=float(data["prior"]),
             added=float(data["added"]),
-            others=float(data["others"]),
+            pooled=tuple((str(text), float(points)) for text, points in data["pooled"]),
+            left=float(data["left"]),
             scores=tuple(map(float, data["node_scores"])),
             edge_scores=tuple(map(float, data["edge_scores"])),
-            absent=tuple(map(Term.from_json, data["absent"])),
         )
 
 
-_WITHOUT_BASELINE: dict[str, Any] = {
-    **dict.fromkeys(("baseline_probability", "prior", "added", "node_scores", "edge_scores")),
-    "others": 0.0,
-    "absent": [],
-}
+_WITHOUT_BASELINE: dict[str, Any] = dict.fromkeys(
+    ("baseline_probability", "prior", "added", "pooled", "left", "node_scores", "edge_scores")
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,51 +239,30 @@ class Explanation(NodeSubset):
 
     @property
     def listed(self) -> tuple[Term, ...]:
-        """The terms as texts, pages and pictures list and number them.
+        """The terms as texts, pages and pictures list and number them: present ones, for the target first.
 
-        With a baseline these are the present ones, for the target first. Those that are tiny compared with
-        the largest are left out.
+        Without a baseline these are all terms in their order.
         """
         if self.contributions is None:
             return tuple(term for term in self.terms if term.weight)
-        least = LEAST_LISTED * max((abs(term.weight) for term in self.terms), default=0.0)
-        sides = (*self.supporting, *self.opposing)
-        return tuple(term for term in sides if abs(term.weight) >= least)
-
-    def place_score(self, term: Term) -> float | None:
-        """Return what the nodes of a term add, in all programs that are there; None without a baseline.
-
-        A reason that several programs share is larger than the contribution of any of them.
-        """
-        if self.contributions is None:
-            return None
-        return sum(self.contributions.scores[node] for node in {node for p in term.places for node in p})
-
-    def figure(self, term: Term) -> float:
-        """Return the figure that a picture shows: what the nodes of a term add, where that is known."""
-        score = self.place_score(term)
-        return term.weight if score is None else score
+        return (*self.supporting, *self.opposing)
 
     @property
     def has_reason(self) -> bool:
-        """Whether a present program speaks strongly for the target; False if the baseline alone gives it.
+        """Whether something present speaks for the target; False if the baseline alone gives it.
 
-        That is so where the baseline gives the target, no listed program lies where the nodes add
-        `LEAST_REASON`, and neither pooled features nor all programs together add as much.
+        That is so where the baseline gives the target, and neither a place nor all nodes and pooled features
+        together add `LEAST_REASON`.
         """
         found = self.contributions
         if found is None or found.baseline <= self.threshold:
             return True
-        places = map(self.figure, self.supporting)
-        return max([found.others, found.added + found.others, *places]) >= LEAST_REASON
-
-    def without_reason(self) -> Explanation:
-        """Return the same explanation, with nothing highlighted if no present program is a reason."""
-        return self if self.has_reason else replace(self, nodes=())
+        places = [term.weight for term in self.supporting]
+        return max([found.added + found.others, *places]) >= LEAST_REASON
 
     @property
     def node_scores(self) -> FloatArray:
-        """How much each node adds to the log odds of the target: they sum to what the programs add.
+        """How much each node adds to the probability of the target: they sum to what the programs add.
 
         For techniques without a baseline: the absolute weights of the listed programs that match the node.
         """
@@ -284,19 +273,6 @@ class Explanation(NodeSubset):
             for place in term.places:
                 scores[list(place)] += abs(term.weight)
         return scores
-
-    @property
-    def missed(self) -> float | None:
-        """The error of the sum of contributions, in log odds; None if below 1 % of their change.
-
-        Integrated gradients are sums over points of a path, and more points make them more exact.
-        """
-        found = self.contributions
-        if found is None:
-            return None
-        change = log_odds(self.target_probability) - log_odds(found.baseline)
-        missed = change - (found.added + found.others)
-        return missed if abs(missed) > max(0.01 * abs(change), 0.005) else None
 
     # --- words, pictures and tables -----------------------------------------------------------------------
 
@@ -360,7 +336,7 @@ class Explanation(NodeSubset):
             "complete": self.complete,
             "threshold": self.threshold,
             "smiles": self.smiles,
-            **(_WITHOUT_BASELINE if found is None else found.to_json(self.graph)),
+            **(_WITHOUT_BASELINE if found is None else found.to_json()),
             "programs": [term.to_json(self.graph) for term in self.terms],
             "nodes": list(self.nodes),
             "edges": [list(edge) for edge in self.edges],
@@ -439,9 +415,9 @@ def _check_values(found: Explanation) -> None:
         if not 0 <= share <= 1 + 1e-9:
             raise ValueError(f"{share} for a probability")
     added, graph = found.contributions, found.graph
-    numbers = [term.weight for term in (*found.terms, *(added.absent if added else ()))]
+    numbers = [term.weight for term in found.terms]
     if added is not None:
-        numbers += [added.baseline, added.prior, added.added, added.others]
+        numbers += [added.baseline, added.prior, added.added, added.others, added.left]
         for part, n_rows in ((added.scores, graph.n_nodes), (added.edge_scores, graph.n_edges)):
             numbers += part
             if len(part) != n_rows:

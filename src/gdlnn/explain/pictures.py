@@ -12,13 +12,14 @@ from gdlnn.drawing.pages import render
 from gdlnn.drawing.svg import stacked, text, wrapped
 from gdlnn.explain.words import (
     baseline_line,
+    figure,
     further_lines,
     headline,
     nodes_word,
     short_name,
     spaced,
     subgraph_line,
-    words_of,
+    term_words,
 )
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
             continue
         drawn = explanation.contributions is None or (term.weight > 0 and bool(explanation.nodes))
         drawn = drawn and sum(outline.drawn for outline in outlines) < MOST_OUTLINES
-        name = short_name(words_of(explanation, term.program), number)
-        label = f"{name}, {signed(explanation.figure(term))}" if drawn else ""
+        name = short_name(term_words(explanation, term), number)
+        label = f"{name}, {figure(explanation, term)}" if drawn else ""
         outlines.append(program_outline(term.program, term.witness, number, label, drawn=drawn))
     return tuple(outlines)
 
@@ -110,12 +111,13 @@ def _list(explanation: Explanation) -> Picture:
         state = "present, " if term.places else "absent, "
         state = state if explanation.contributions is None else ""  # else all are present
         body.append(text(42, y + 12, f"P{number}", "small"))
-        body.append(text(104, y + 12, signed(explanation.figure(term)), "small end"))
-        for words in wrapped(f"{state}{term.side}: {words_of(explanation, term.program)}", _LETTERS):
+        body.append(text(104, y + 12, figure(explanation, term), "small end"))
+        for words in wrapped(f"{state}{term.side}: {term_words(explanation, term)}", _LETTERS):
             body.append(text(112, y + 12, words, "small"))
             y += 14
         y += 3
-    notes = [line for line in (baseline_line(explanation), subgraph_line(explanation)) if line]
+    notes = [baseline_line(explanation), *further_lines(explanation), subgraph_line(explanation)]
+    notes = [line for line in notes if line]
     for words in (line for note in notes for line in wrapped(note, _LETTERS + 16)):
         body.append(text(8, y + 12, words, "small soft"))
         y += 14
@@ -175,7 +177,7 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "technique": explanation.method.technique,
         "quality": explanation.method.quality,
         "baseline": spaced(baseline_line(explanation)) or None,
-        "further": further_lines(explanation, signed),
+        "further": further_lines(explanation),
         "subgraph": subgraph_line(explanation),
         "programs": [
             _shown_term(explanation, term, number, lines.get(number, 0))
@@ -185,15 +187,13 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
 
 
 def _shown_term(explanation: Explanation, term: Term, number: int, line: int) -> dict[str, Any]:
-    score = explanation.place_score(term)
     return {
         "number": number,
         "line": line,
         "side": term.side,
         "absent": not term.places,
-        "weight": signed(term.weight),
-        "place": "" if score is None else signed(score),
-        "words": words_of(explanation, term.program),
+        "weight": figure(explanation, term),
+        "words": term_words(explanation, term),
         "class_name": explanation.class_name(term.label),
         "gdl": str(term.program),
     }

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.explain.explainer import important, threshold_of
-from gdlnn.explain.explanation import LEAST_REASON, log_odds
+from gdlnn.explain.explanation import LEAST_REASON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def moves(chance: float, whole: float, baseline: float | None, threshold: float 
     """Return whether a subgraph moves the prediction, if the baseline alone gives the class.
 
     In that case every subgraph gets the prediction of the whole graph. A sufficient one must also move the
-    log odds beyond the baseline by `LEAST_REASON`, and by half of what the whole graph does.
+    probability beyond the baseline by `LEAST_REASON`, and by half of what the whole graph does.
 
     Parameters
     ----------
@@ -44,8 +44,7 @@ def moves(chance: float, whole: float, baseline: float | None, threshold: float 
     """
     if baseline is None or baseline <= threshold:
         return True
-    start = log_odds(baseline)
-    return log_odds(chance) - start >= max(LEAST_REASON, (log_odds(whole) - start) / 2)
+    return chance - baseline >= min(max(LEAST_REASON, (whole - baseline) / 2), whole - baseline)
 
 
 def explain_smallest(
@@ -68,7 +67,7 @@ def explain_smallest(
     attribution = explainer.technique.attribute(context)
     baselines, scored = None, None
     if attribution.baseline is not None:
-        baselines = 1 / (1 + np.exp(-attribution.baseline))
+        baselines = attribution.baseline
         scored = explainer.scored(representation, attribution)
     tried = _candidates(attribution.weights, representation)
     # Algorithm 2 must remove nodes in the order in which `assemble` does, which goes by their scores.
@@ -80,7 +79,7 @@ def explain_smallest(
             enough[row] = together
     chosen = [enough.get(row, programs[:MOST_NAMED]) for row, programs in enumerate(tried)]
     named = [np.array(columns, dtype=np.int64) for columns in chosen]
-    return explainer.assemble(representation, targets, attribution, named, scored, sufficient=enough.keys())
+    return explainer.assemble(representation, targets, attribution, named, scored)
 
 
 def _candidates(weights: FloatArray, representation: Representation) -> list[list[int]]:

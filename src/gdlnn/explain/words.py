@@ -6,13 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gdlnn.explain.explanation import Explanation
+    from gdlnn.explain.explanation import Explanation, Term
     from gdlnn.gdl.program import Program
 
 SHORT_NAME = 24
 """Most letters of a name that is written into a picture."""
+MOST_NODES = 8
+"""Most nodes of a place that a text lists."""
+MOST_POOLED = 3
+"""Most pooled features that a text names."""
+LEAST_LINE = 0.005
+"""Changes of a probability that round to zero points have no line."""
 
 
 def words_of(explanation: Explanation, program: Program) -> str:
@@ -44,21 +48,44 @@ def nodes_word(explanation: Explanation) -> str:
 
 
 def describe(explanation: Explanation) -> str:
-    """Say in a few lines what was predicted, and which programs speak for and against it."""
+    """Say in a few lines what was predicted, and what speaks for and against it."""
     lines = [headline(explanation)]
     if explanation.contributions is None:
         for number, term in enumerate(explanation.listed, start=1):
             state = "present" if term.places else "absent"
             words = term.program.describe(explanation.schema, directed=explanation.graph.directed)
             lines.append(f"  P{number} {term.weight:+.4f} {state}: {words}")
-    else:
-        lines.append(f"  {baseline_line(explanation)}{' In log odds:' if explanation.listed else ''}")
-        for number, term in enumerate(explanation.listed, start=1):
-            figures = f"{term.weight:+.2f}, its {nodes_word(explanation)} {explanation.figure(term):+.2f}"
-            words = words_of(explanation, term.program)
-            lines.append(f"  P{number} {term.side} {figures}: {words}")
-        lines += [f"  {line}" for line in further_lines(explanation)]
-    return "\n".join([*lines, subgraph_line(explanation)])
+        return "\n".join([*lines, subgraph_line(explanation)])
+    lines.append(f"  {baseline_line(explanation)}")
+    for term in explanation.listed:
+        lines.append(
+            f"  {points(term.weight)} {term_words(explanation, term)} ({nodes_text(explanation, term)})"
+        )
+    return "\n".join([*lines, *(f"  {line}" for line in further_lines(explanation))])
+
+
+def points(value: float) -> str:
+    """Return a change of a probability in percentage points, with its sign."""
+    return f"{'−' if round(100 * value) < 0 else '+'}{abs(100 * value):.0f}"
+
+
+def figure(explanation: Explanation, term: Term) -> str:
+    """Return the weight of a term as it is shown: in points, or as a number without a baseline."""
+    return points(term.weight) if explanation.contributions is not None else f"{term.weight:+.3g}"
+
+
+def term_words(explanation: Explanation, term: Term) -> str:
+    """Return what a term is: the name of a place, or a program in words."""
+    return term.name or words_of(explanation, term.program).rstrip(".")
+
+
+def nodes_text(explanation: Explanation, term: Term) -> str:
+    """Return the nodes of a term as people count them, from 1."""
+    nodes = sorted({node for place in term.places for node in place})
+    word = nodes_word(explanation)
+    shown = ", ".join(str(node + 1) for node in nodes[:MOST_NODES])
+    more = f" and {len(nodes) - MOST_NODES} more" if len(nodes) > MOST_NODES else ""
+    return f"{word if len(nodes) > 1 else word[:-1]} {shown}{more}"
 
 
 def headline(explanation: Explanation) -> str:
@@ -80,20 +107,20 @@ def chance_text(explanation: Explanation) -> str:
 
 
 def baseline_line(explanation: Explanation) -> str:
-    """Say what the model predicts without any pattern, and whether a pattern is the reason; "" if unknown."""
+    """Say what the model predicts without any pattern, and whether there is a reason; "" if unknown."""
     found = explanation.contributions
     if found is None:
         return ""
-    shares = f"{found.baseline:.0%}, and {found.prior:.0%} of the training graphs are of this class."
+    prior = f"{found.prior:.0%} of the training graphs are of this class"
     if explanation.has_reason:
-        return f"Without any pattern the model says {shares}"
-    return f"No pattern speaks strongly for it: without any pattern the model says {shares}"
+        return f"starts at {found.baseline:.0%} ({prior}); points for it (+) and against it (−):"
+    return f"nothing here speaks for it: starts at {found.baseline:.0%} ({prior})"
 
 
 def subgraph_line(explanation: Explanation) -> str:
-    """Say how large the subgraph is, or why there is none."""
-    if explanation.contributions is not None and not explanation.nodes:
-        return "Nothing is highlighted: no listed program speaks strongly for the class."
+    """Say how large the subgraph of a technique without a baseline is, or why there is none."""
+    if explanation.contributions is not None:
+        return ""
     if not explanation.terms:
         return "No program matters here, so there is no subgraph."
     if not any(term.places for term in explanation.terms):
@@ -108,25 +135,19 @@ def spaced(text: str) -> str:
     return re.sub(r"(?<=\d)%", "\u00a0%", text)
 
 
-def further_lines(explanation: Explanation, shown: Callable[[float], str] = "{:+.2f}".format) -> list[str]:
-    """Say what absent programs and pooled features add, and what the contributions miss.
-
-    Parameters
-    ----------
-    explanation
-        The explanation.
-    shown
-        How numbers are written.
-    """
+def further_lines(explanation: Explanation) -> list[str]:
+    """Say what the rest of the graph and pooled features add, so that all lines give the probability."""
     found = explanation.contributions
     if found is None:
         return []
     lines = []
-    for item in found.absent:
-        words = words_of(explanation, item.program)
-        lines.append(f"absent, which speaks {item.side} it ({shown(item.weight)}): {words}")
-    if abs(found.others) >= 0.005:
-        lines.append(f"pooled features {shown(found.others)}")
-    if explanation.missed is not None:
-        lines.append(f"The contributions miss what the model says by {shown(explanation.missed)} log odds.")
+    rest = found.added - sum(term.weight for term in explanation.listed)
+    if abs(rest) >= LEAST_LINE:
+        lines.append(f"{points(rest)} everything else in the graph")
+    if abs(found.others) >= LEAST_LINE:
+        largest = [f"{text} {points(value)}" for text, value in found.pooled[:MOST_POOLED]]
+        whole = "molecule" if nodes_word(explanation) == "atoms" else "graph"
+        lines.append(f"{points(found.others)} the {whole} as a whole: {', '.join(largest)}")
+    if abs(found.left) >= LEAST_LINE:
+        lines.append(f"{points(found.left)} not divided")
     return lines

@@ -67,8 +67,8 @@ def neighborhoods(
     For every node and every radius from 0 to `radius`, the nodes within that distance and the edges between
     them become a program: on the level "full" with exactly their values, on the level "coarse" with one
     nominal feature of the nodes and nothing else. Equal programs are merged, and of those that match the
-    same graphs the one that is easiest to read is kept: the smaller, then the coarser. Labels are not used, so the columns of a model do not leak the labels of
-    its training graphs.
+    same graphs the one that is easiest to read is kept: the smaller, then the coarser. Labels are not used,
+    so the columns of a model do not leak the labels of its training graphs.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _checked_levels(levels: Sequence[str]) -> list[str]:
 
 
 def _coarse_column(data: GraphDataset, name: str | None, hidden: tuple[int, ...]) -> int:
-    """Return the node feature of the coarse level: a named one, else the first nominal one, else the first."""
+    """Return the node feature of the coarse level: a named one, else the first nominal one or the first."""
     features = data.schema.node if data.schema else ()
     if name is not None:
         known = [feature.name for feature in features]

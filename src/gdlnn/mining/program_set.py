@@ -443,8 +443,9 @@ def smallest_of_equals(programs: Sequence[Program], supports: csc_array) -> list
     """
 
     def size(i: int) -> tuple[int, int, int]:
-        parts = (*programs[i].nodes, *programs[i].edges)
-        n_conditions = sum(interval != ANY for part in parts for interval in part.intervals or ())
+        given = [part.intervals or () for part in programs[i].nodes]
+        given += [part.intervals or () for part in programs[i].edges]
+        n_conditions = sum(interval != ANY for intervals in given for interval in intervals)
         return len(programs[i].nodes), len(programs[i].edges), n_conditions
 
     chosen: dict[bytes, int] = {}

@@ -258,7 +258,9 @@ class GDLNNClassifier(GraphClassifier):
         programs: ProgramSet | Sequence[ProgramSet] | None,
     ) -> ProgramSet:
         if programs is None:
-            run = RunOptions(self.random_state, self.n_jobs, self.verbose, self.checkpoint, tuple(self.ignore))
+            run = RunOptions(
+                self.random_state, self.n_jobs, self.verbose, self.checkpoint, tuple(self.ignore)
+            )
             return union([source.columns(source.find(train, run)) for source in sources])
         given = [programs] if isinstance(programs, ProgramSet) else list(programs)
         for one in given:
@@ -276,7 +278,9 @@ class GDLNNClassifier(GraphClassifier):
         programs = csr_array(self.programs_.supports, dtype=np.float64)
         rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
         self.medians_ = np.median(rest[:, : self._n_pooled()], axis=0)
-        if isinstance(self.head_, MLPHead) and not any(isinstance(s, Neighborhoods) for s in make_sources(self.vocabulary)):
+        if isinstance(self.head_, MLPHead) and not any(
+            isinstance(s, Neighborhoods) for s in make_sources(self.vocabulary)
+        ):
             return np.hstack([programs.toarray(), rest])
         table = csr_array(hstack([programs, csr_array(rest)]))
         # scikit-learn's trees take indices of 32 bits only
@@ -300,7 +304,9 @@ class GDLNNClassifier(GraphClassifier):
             name = "row_weights" if isinstance(self.head_, Head) else "sample_weight"
             if not has_fit_parameter(self.head_, name):
                 kind = type(self.head_).__name__
-                raise ModelError(f"fit: sample_weight: expected a head that takes weights of rows, got {kind}")
+                raise ModelError(
+                    f"fit: sample_weight: expected a head that takes weights of rows, got {kind}"
+                )
             fitting[name] = weights
         if isinstance(self.head_, MixtureHead) and self.layer_.quantities_ is not None:
             fitting["n_forest_only"] = len(self.layer_.quantities_)
@@ -345,7 +351,9 @@ class GDLNNClassifier(GraphClassifier):
             held_out = self._cross_fitted(table, codes, weights)
         self.decision_ = choose_threshold(rule, held_out, codes, rare, baseline)
 
-    def _cross_fitted(self, table: Any, codes: npt.NDArray[np.int64], weights: FloatArray | None) -> FloatArray:
+    def _cross_fitted(
+        self, table: Any, codes: npt.NDArray[np.int64], weights: FloatArray | None
+    ) -> FloatArray:
         """Return probabilities of the training graphs, each by a head that was not trained on it."""
         found = np.zeros((len(codes), len(self.classes_)))
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state)
@@ -385,7 +393,9 @@ class GDLNNClassifier(GraphClassifier):
         training = type(self.head_).__name__
         if isinstance(self.head_, MLPHead):
             stops = val is not None and self.head_.stops_early(len(val))
-            training = f"early stopping on {len(val or ())} graphs" if stops else f"{self.head_.epochs} epochs"
+            training = (
+                f"early stopping on {len(val or ())} graphs" if stops else f"{self.head_.epochs} epochs"
+            )
         found: dict[str, Any] = {
             "vocabulary": " and programs ".join(map(_described, sources)),
             "programs": len(self.programs_),

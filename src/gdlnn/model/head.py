@@ -248,7 +248,11 @@ class MLPHead(Head):
                 "balanced, weights by label or None",
                 self.class_weight in (None, "balanced") or isinstance(self.class_weight, Mapping),
             ),
-            ("random_state", "a whole number of at least 0", self.random_state is None or is_whole(self.random_state, 0)),
+            (
+                "random_state",
+                "a whole number of at least 0",
+                self.random_state is None or is_whole(self.random_state, 0),
+            ),
         ):
             if not fine:
                 raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")

@@ -83,7 +83,9 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
             raise ModelError("programs: expected a ProgramSet or a list of programs, got None")
         as_graphs(X)
         self.programs_ = [_program(item, i) for i, item in enumerate(self.programs)]
-        self.pooled_ = PooledFeatures(properties=self.properties, ignore=self.ignore).fit(X) if self.pooled else None
+        self.pooled_ = (
+            PooledFeatures(properties=self.properties, ignore=self.ignore).fit(X) if self.pooled else None
+        )
         self.quantities_ = None
         if self.quantities and isinstance(X, GraphDataset):
             self.quantities_ = Quantities.of(X, self.ignore)

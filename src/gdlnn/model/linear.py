@@ -42,7 +42,7 @@ class AdditiveHead(Head):
 
     def members(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of the one member."""
-        return softmax(csr_array(X) @ self.coef_.T + self.intercept_, axis=1)[None]
+        return np.asarray(softmax(csr_array(X) @ self.coef_.T + self.intercept_, axis=1))[None]
 
     def contributions(
         self, X: FloatArray, baseline: FloatArray, wanted: IntArray

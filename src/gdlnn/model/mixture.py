@@ -29,7 +29,9 @@ FEWEST_PER_CLASS = 8
 """With fewer held-out rows of some class, nothing is calibrated."""
 MOST_DENSE = 100_000_000
 """A table of more values is given to the forest as a sparse one, which takes longer and less memory."""
-_NARROW = 0.5  # standard deviation of the prior over the logarithm of the sharpness: little data changes little
+_NARROW = (
+    0.5  # standard deviation of the prior over the logarithm of the sharpness: little data changes little
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -92,7 +94,9 @@ class MixtureHead(Head):
         """
         for name in ("n_perceptrons", "n_trees"):
             if not is_whole(getattr(self, name), 0):
-                raise ModelError(f"{name}: expected a whole number of at least 0, got {getattr(self, name)!r}")
+                raise ModelError(
+                    f"{name}: expected a whole number of at least 0, got {getattr(self, name)!r}"
+                )
         if not self.n_perceptrons + self.n_trees:
             raise ModelError("n_trees: expected at least one tree or perceptron, got none")
         X, codes = self.checked(X, y)
@@ -101,8 +105,9 @@ class MixtureHead(Head):
         self.forest_: Forest | None = None
         weights = row_weights
         n_columns = rows.shape[1] - n_forest_only
-        of_forest = self._grow(rows, codes, weights) if self.n_trees else None
+        of_forest = held_out = self._grow(rows, codes, weights) if self.n_trees else None
         if self.n_perceptrons:
+            held_out = None
             with stage("training the perceptrons"):
                 self.perceptrons_ = self._trained(rows[:, :n_columns], codes, weights)
             if validation is not None:
@@ -113,8 +118,8 @@ class MixtureHead(Head):
             elif self.calibrate and np.bincount(codes).min() >= FEWEST_PER_CLASS:
                 logits = self._held_out_logits(rows[:, :n_columns], codes, weights)
                 self._sharpen(logits, of_forest, codes, weights)
-                of_forest = self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
-        self.held_out_: FloatArray | None = of_forest
+                held_out = self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
+        self.held_out_: FloatArray | None = held_out
         return self
 
     def _codes(self, y: npt.ArrayLike) -> IntArray:
@@ -189,7 +194,7 @@ class MixtureHead(Head):
     @staticmethod
     def _mean(perceptrons: FloatArray, forest: FloatArray | None) -> FloatArray:
         mean = perceptrons.mean(axis=0)
-        return mean if forest is None else (1 - FOREST_SHARE) * mean + FOREST_SHARE * forest
+        return np.asarray(mean if forest is None else (1 - FOREST_SHARE) * mean + FOREST_SHARE * forest)
 
     # --- predictions ----------------------------------------------------------------------------------------
 

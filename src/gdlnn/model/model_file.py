@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -22,11 +20,14 @@ from gdlnn.graphs.schema import label_array, label_codes
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, read_members, write_members
 from gdlnn.mining import program_text
-from gdlnn.model.calibration import Calibration, Decision
 from gdlnn.model.domain import Domain
-from gdlnn.model.head import MLPHead
-from gdlnn.model.layer import Activation
+from gdlnn.model.head import Head, MLPHead
+from gdlnn.model.layer import Activation, GDLTransformer
+from gdlnn.model.linear import LinearHead
+from gdlnn.model.mixture import MixtureHead
+from gdlnn.model.quantities import Quantities
 from gdlnn.model.scorecard import ScorecardHead
+from gdlnn.model.threshold import Decision
 from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
 from gdlnn.model.vocabulary import Mined, Neighborhoods
 from gdlnn.version import package_version
@@ -37,15 +38,13 @@ if TYPE_CHECKING:
     from gdlnn.model.classifier import GDLNNClassifier
 
 FORMAT = "gdlnn-model"
-VERSION = 3
+VERSION = 4
 MODEL, PROGRAMS, WEIGHTS = "model.json", "programs.json", "head.safetensors"
 MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 """Maximum size of an unpacked member, in bytes."""
-MAX_LAYERS = 4096
-"""Maximum number of layers of all members of a head: each takes memory besides its weights."""
 # Settings of the machine on which a model was made are not stored.
-_LEFT_OUT = ("checkpoint", "n_jobs", "progress", "device")
-_PARTS = (Mined, Neighborhoods, MLPHead, ScorecardHead)
+_LEFT_OUT = ("checkpoint", "n_jobs", "verbose", "device")
+_PARTS = (Mined, Neighborhoods, MixtureHead, MLPHead, LinearHead, ScorecardHead)
 """Parameters of a classifier that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
 
@@ -56,27 +55,23 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model, "head_")
-    if not isinstance(model.head_, MLPHead | ScorecardHead):
+    if not isinstance(model.head_, Head):
         kind = type(model.head_).__name__
         raise ModelError(
-            f"save: head: expected mlp, linear, scorecard or MLPHead, got {kind}, which a model file without "
-            "code cannot hold; joblib.dump(model, path) keeps it"
+            f"save: head: expected auto, mlp, forest, linear, scorecard or MLPHead, got {kind}, which a model "
+            "file without code cannot hold; joblib.dump(model, path) keeps it"
         )
-    tensors = {
-        name: np.ascontiguousarray(value.cpu().numpy())
-        for name, value in model.head_.network_.state_dict().items()
-    }
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
         PROGRAMS: json.dumps(program_text.to_json(model.programs_), ensure_ascii=False).encode(),
-        WEIGHTS: save(tensors),
+        WEIGHTS: save(dict(model.head_.tensors())),
     }
     write_members(Path(path), members.items())
 
 
 def _description(model: GDLNNClassifier) -> dict[str, Any]:
     """Return all but programs and weights as plain JSON values."""
-    pooled = model.layer_.pooled_
+    pooled, quantities = model.layer_.pooled_, model.layer_.quantities_
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -93,9 +88,10 @@ def _description(model: GDLNNClassifier) -> dict[str, Any]:
         "seen": model.training_graphs_.to_json(),
         "domain": model.domain_.to_json(),
         "pooled": None if pooled is None else pooled.to_json(),
+        "quantities": None if quantities is None else quantities.to_json(),
+        "medians": model.medians_.tolist(),
         "dataset": model.programs_.info.dataset,
         "fingerprint": model.programs_.info.fingerprint,
-        "calibration": asdict(model.calibration_),
         "decision": None if model.decision_ is None else model.decision_.to_json(),
         "metrics": _as_json(model.metrics_),
         "history": _as_json(model.history_),
@@ -204,7 +200,6 @@ def _read_description(data: bytes, name: str) -> dict[str, Any]:
 
 def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: str) -> GDLNNClassifier:
     from gdlnn.model.classifier import GDLNNClassifier
-    from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.pooling import PooledFeatures
 
     model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, description["parameters"], name))
@@ -222,27 +217,31 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
         description["domain"], model.programs_, model.training_values_, model.schema_
     )
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
-    model.calibration_ = _read_calibration(description["calibration"])
     decision = description["decision"]
     model.decision_ = None if decision is None else Decision.from_json(decision)
     pooled = description["pooled"]
     if model.activation not in get_args(Activation):  # refused here, not at the first prediction
         raise _damaged(name, f"activation {model.activation!r:.60}")
-    layer = GDLTransformer(model.programs_, model.activation, pooled is not None, model.n_jobs)
+    layer = GDLTransformer(model.programs_, model.activation, pooled is not None, n_jobs=model.n_jobs)
     layer.programs_ = model.programs_.programs
     layer.n_programs_ = len(layer.programs_)
     layer.pooled_ = None if pooled is None else PooledFeatures.from_json(pooled)
+    given = description["quantities"]
+    of_widths = dict(zip(("node", "edge"), widths, strict=True))
+    layer.quantities_ = None if given is None else Quantities.from_json(given, of_widths)
+    model.medians_ = _read_medians(description["medians"], layer)
     model.layer_ = layer
     model.history_ = list(description["history"])
     _read_head(model, members[WEIGHTS], name)
     return model
 
 
-def _read_calibration(data: Mapping[str, Any]) -> Calibration:
-    found = Calibration(**{name: float(value) for name, value in data.items()})
-    if not (0 < found.scale < np.inf and np.isfinite(found.offset)):
-        raise ModelError(f"calibration: expected a scale above 0 and a finite offset, got {dict(data)}")
-    return found
+def _read_medians(values: Any, layer: GDLTransformer) -> npt.NDArray[np.float64]:
+    medians = np.array(values, dtype=np.float64)
+    expected = 0 if layer.pooled_ is None else len(layer.pooled_.names_)
+    if medians.shape != (expected,) or not np.isfinite(medians).all():
+        raise ModelError(f"medians: expected {expected} finite numbers")
+    return medians
 
 
 def _read_parameters(kind: type[Any], given: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -287,69 +286,19 @@ def _read_classes(data: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 
 def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
-    """Build the head and give it its weights, which must fit programs, classes and parameters."""
-    import torch
+    """Build the head and give it its arrays, which must fit programs, classes and parameters."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
-
-    from gdlnn.model.network import HeadNetwork, Perceptron, choose_device
 
     try:
         tensors = load(data)
     except SafetensorError as error:
         raise _damaged(name, f"{WEIGHTS}: {error}") from error
     head = model._make_head()
-    n_features = len(model.layer_.get_feature_names_out())
-    widths = (n_features, *head.hidden, len(model.classes_))
-    expected = head.ensemble_size * sum((a + 1) * b for a, b in pairwise(widths)) + 2 * n_features
-    if head.share_of_linear:
-        expected += (n_features + 1) * len(model.classes_)
-    got = sum(tensor.size for tensor in tensors.values())
-    if got != expected:  # before memory is allocated for sizes that the file claims
-        raise _damaged(name, f"{WEIGHTS}: expected {expected:,} weights, got {got:,}")
-    if len(widths) * head.ensemble_size > MAX_LAYERS:
-        raise _damaged(name, f"expected at most {MAX_LAYERS:,} layers in the head, got more")
-    if isinstance(head, MLPHead):
-        head._check_parameters()
-    _check_tensors(head, tensors, widths, name)
-    members = [
-        Perceptron(n_features, head.hidden, len(model.classes_), head.dropout)
-        for _ in range(head.ensemble_size)
-    ]
-    linear = Perceptron(n_features, (), len(model.classes_)) if head.share_of_linear else None
-    network = HeadNetwork(
-        torch.zeros(n_features), torch.ones(n_features), members, linear, head.share_of_linear
-    )
-    network.load_state_dict({key: torch.from_numpy(value) for key, value in tensors.items()})
-    head.network_ = network.to(choose_device(head.device)).eval()
-    head.classes_ = np.arange(len(model.classes_))
-    head.n_features_in_, head.history_ = n_features, model.history_
-    if isinstance(head, ScorecardHead):
-        head.restore()
+    if not isinstance(head, Head):
+        raise _damaged(name, f"head: expected one that a file can hold, got {type(head).__name__}")
+    try:
+        head.restore(tensors, len(model.layer_.get_feature_names_out()), np.arange(len(model.classes_)))
+    except (ValueError, KeyError) as error:
+        raise _damaged(name, f"{WEIGHTS}: {error}") from error
     model.head_ = head
-
-
-def _check_tensors(
-    head: MLPHead, tensors: Mapping[str, npt.NDArray[Any]], widths: tuple[int, ...], name: str
-) -> None:
-    """Compare the weights with what the head declares, one by one, before a network is made of them."""
-    shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
-    parts = {f"members.{member}": widths for member in range(head.ensemble_size)}
-    if head.share_of_linear:
-        parts["linear"] = (widths[0], widths[-1])
-    for part, of_part in parts.items():
-        for level, (inputs, outputs) in enumerate(pairwise(of_part)):
-            place = f"{part}.layers.{3 * level}"  # behind each but the last are ReLU and dropout
-            shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
-    if shapes.keys() != tensors.keys():
-        strange = min(shapes.keys() ^ tensors.keys())
-        raise _damaged(name, f"{WEIGHTS}: unexpected weights: {strange!r:.60}")
-    for key, tensor in tensors.items():
-        if tensor.shape != shapes[key] or tensor.dtype != np.float32:
-            raise _damaged(
-                name, f"{WEIGHTS}: {key}: expected 32-bit numbers of shape {shapes[key]}, got {tensor.shape}"
-            )
-        if not np.isfinite(tensor).all():
-            raise _damaged(name, f"{WEIGHTS}: {key}: expected finite numbers, got NaN or infinity")
-    if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
-        raise _damaged(name, f"{WEIGHTS}: scale: expected numbers above 0")

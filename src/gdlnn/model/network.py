@@ -203,8 +203,8 @@ def train_network(
             generator = generator_of((seed * MEMBER_SEEDS + member) % 2**63, device)
             members.append(perceptron.initialize(generator))
         history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
-    scaling = (torch.from_numpy(values.astype(np.float32)) for values in (mean, scale))
-    return HeadNetwork(*scaling, members).to(device).eval(), history
+    center, width = (torch.from_numpy(values.astype(np.float32)) for values in (mean, scale))
+    return HeadNetwork(center, width, members).to(device).eval(), history
 
 
 def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch.Tensor:
@@ -245,7 +245,8 @@ class Stack:
                 places, first, starts, mode="sum", per_sample_weights=torch.from_numpy(X.data),
                 include_last_offset=True,
             )  # fmt: skip
-        values = values.unflatten(1, self.weights[0].shape[1:]).transpose(0, 1) + self.biases[0].transpose(0, 1)
+        members = values.view(len(values), *self.weights[0].shape[1:]).transpose(0, 1)
+        values = members + self.biases[0].transpose(0, 1)
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
             values = relu(values) if generator is None else _dropout(relu(values), dropout, generator)
             values = torch.matmul(values, weight.transpose(0, 1)) + bias.transpose(0, 1)

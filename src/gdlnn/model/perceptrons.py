@@ -48,7 +48,7 @@ class Perceptrons:
     def of(cls, network: HeadNetwork) -> Self:
         """Take the layers of a trained network."""
         levels: list[list[tuple[FloatArray, FloatArray]]] = []
-        for member in network.members:
+        for member in list(network.members):  # type: ignore[arg-type]
             layers = [(_array(layer.weight), _array(layer.bias)) for layer in member.linear_layers]
             first, bias = layers[0]
             first = first / _array(network.scale)
@@ -91,7 +91,7 @@ class Perceptrons:
 
     def probabilities(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of every member, members × rows × classes."""
-        return softmax(self.sharpness * self.logits(X), axis=2)
+        return np.asarray(softmax(self.sharpness * self.logits(X), axis=2))
 
     def logits(self, X: Any) -> FloatArray:
         """Return members × rows × classes, before calibration."""
@@ -127,7 +127,10 @@ class Perceptrons:
         for row, target in enumerate(wanted.tolist()):
             columns = np.flatnonzero(steps[row])
             change = changes[:, row]
-            ends = softmax(self.sharpness * self._rest((start + np.stack([0 * change, change])).swapaxes(0, 1))[-1], axis=2)
+            ends = softmax(
+                self.sharpness * self._rest((start + np.stack([0 * change, change])).swapaxes(0, 1))[-1],
+                axis=2,
+            )
             whole = float(np.diff(ends[:, :, target].mean(axis=0))[0])
             cuts = self._kinks(start, change)
             for _ in range(MOST_HALVINGS + 1):
@@ -158,7 +161,9 @@ class Perceptrons:
             cuts = np.unique(np.concatenate([cuts, places[crossed]]))
         return cuts
 
-    def _mean_gradient(self, start: FloatArray, change: FloatArray, target: int, cuts: FloatArray) -> FloatArray:
+    def _mean_gradient(
+        self, start: FloatArray, change: FloatArray, target: int, cuts: FloatArray
+    ) -> FloatArray:
         """Return the gradient of a probability by the first outputs, members × outputs, as a mean over a line."""
         points, shares = np.polynomial.legendre.leggauss(GAUSS_POINTS)
         middles, halves = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2

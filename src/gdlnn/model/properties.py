@@ -50,7 +50,9 @@ def molecule_properties(graphs: Sequence[Graph]) -> FloatArray:
         name: require(f"rdkit.Chem.{name}", "chem", "Properties of molecules")
         for name in ("Descriptors", "Crippen", "rdMolDescriptors", "rdmolops")
     }
-    functions = [getattr(modules[module], name) for module, name in (p.function.split(".") for p in PROPERTIES)]
+    functions = [
+        getattr(modules[module], name) for module, name in (p.function.split(".") for p in PROPERTIES)
+    ]
     with without_messages("Properties of molecules"):
         for row, graph in enumerate(graphs):
             molecule = _sanitized(rd, graph)

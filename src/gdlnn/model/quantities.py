@@ -154,7 +154,9 @@ class Quantities:
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns as plain JSON values."""
-        columns = [[one.of, one.feature, [list(pair) for pair in one.values], one.sign] for one in self.columns]
+        columns = [
+            [one.of, one.feature, [list(pair) for pair in one.values], one.sign] for one in self.columns
+        ]
         return {"columns": columns, "left_out": self.n_left_out}
 
     @classmethod

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, issparse
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from scipy.sparse import csc_array
 
 from gdlnn.errors import ModelError, printable
-from gdlnn.model.base import BaseEstimator, ClassifierMixin
-from gdlnn.model.inputs import check_probabilities, is_whole
+from gdlnn.model.head import Tensors
+from gdlnn.model.inputs import is_whole
+from gdlnn.model.linear import AdditiveHead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +33,7 @@ MOST_POINTS = 10
 
 
 @dataclass(eq=False, repr=False)
-class ScorecardHead(ClassifierMixin, BaseEstimator):
+class ScorecardHead(AdditiveHead):
     """A logistic regression on a few features, chosen one by one by the largest gradient.
 
     Cross-validation decides how many. With several classes, each has a card against the rest.
@@ -45,7 +44,7 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
         Maximum number of programs, over all classes.
     points
         Round coefficients to whole points, at most ten for the strongest.
-    seed
+    random_state
         Seed of the folds. None: that of the classifier that the head belongs to, or 0.
 
     Attributes
@@ -60,13 +59,7 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
 
     max_programs: int = 30
     points: bool = False
-    seed: int | None = None
-    # What a network of one linear layer has, for the model file.
-    hidden: ClassVar[tuple[int, ...]] = ()
-    ensemble_size: ClassVar[int] = 1
-    dropout: ClassVar[float] = 0.0
-    device: ClassVar[str] = "cpu"
-    share_of_linear: ClassVar[float] = 0.0
+    random_state: int | None = None
 
     def fit(self, X: Any, y: npt.ArrayLike) -> Self:
         """Choose features and fit their coefficients."""
@@ -74,9 +67,7 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
             raise ModelError(
                 f"max_programs: expected a whole number of at least 1, got {self.max_programs!r}"
             )
-        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        X, codes = self.checked(X, y)
         table = csc_array(X)
         wanted = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         most = max(1, self.max_programs // len(wanted))
@@ -87,10 +78,10 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
             card = self._card(table, (codes == code).astype(np.float64), most)
             coef[code, card.columns], intercept[code] = card.coefficients, card.constant
             chosen += [column for column in card.columns if column not in chosen]
-        if len(self.classes_) == 2:  # the odds of the second class, shared out evenly
-            coef, intercept = np.stack([-coef[1], coef[1]]) / 2, np.array([-intercept[1], intercept[1]]) / 2
+        if len(self.classes_) == 2:
+            coef, intercept = coef[1:], intercept[1:]
         self.selected_: IntArray = np.array(chosen, dtype=np.int64)
-        self._set(coef, intercept)
+        self.set_odds(coef, intercept)
         return self
 
     def _card(self, table: csc_array, y: FloatArray, most: int) -> _Card:
@@ -101,7 +92,7 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
 
     def _n_steps(self, table: csc_array, y: FloatArray, most: int) -> int:
         """Return the number of features with the least mean loss on rows left out."""
-        rng = np.random.default_rng(self.seed or 0)
+        rng = np.random.default_rng(self.random_state or 0)
         order = rng.permutation(len(y))
         order = order[np.argsort(y[order], kind="stable")]
         fold = np.empty(len(y), dtype=np.int64)
@@ -118,21 +109,6 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
             losses += [_loss(held_out, y[outside], card) for card in cards]
         return int(np.argmin(losses))
 
-    def _set(self, coef: FloatArray, intercept: FloatArray) -> None:
-        import torch
-
-        from gdlnn.model.network import HeadNetwork, Perceptron
-
-        self.coef_, self.intercept_ = coef, intercept
-        n_features = coef.shape[1]
-        perceptron = Perceptron(n_features, (), len(self.classes_))
-        (layer,) = perceptron.linear_layers
-        with torch.no_grad():
-            layer.weight.copy_(torch.from_numpy(coef))
-            layer.bias.copy_(torch.from_numpy(intercept))
-        self.network_ = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), [perceptron]).eval()
-        self.n_features_in_ = n_features
-
     def drop_unselected(self) -> IntArray:
         """Drop the features that were not chosen; return the previous indices of the others.
 
@@ -140,34 +116,14 @@ class ScorecardHead(ClassifierMixin, BaseEstimator):
         """
         chosen = self.selected_
         columns = chosen if len(chosen) else np.zeros(1, dtype=np.int64)
-        self._set(self.coef_[:, columns], self.intercept_)
+        self.set_odds(self.coef_[:, columns], self.intercept_)
         self.selected_ = np.arange(len(chosen))
         return columns
 
-    def restore(self) -> None:
-        """Take the coefficients from a network that was read from a file."""
-        state = self.network_.state_dict()
-        self.coef_ = state["members.0.layers.0.weight"].double().numpy()
-        self.intercept_ = state["members.0.layers.0.bias"].double().numpy()
+    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+        """Set coefficients and constants."""
+        super().restore(tensors, n_features, classes)
         self.selected_ = np.flatnonzero(self.coef_.any(axis=0))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of every class."""
-        check_is_fitted(self, "coef_")
-        X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
-        scores = np.asarray((X.toarray() if issparse(X) else X) @ self.coef_.T + self.intercept_)
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return check_probabilities(np.asarray(powers / powers.sum(axis=1, keepdims=True)))
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 # --- growing a card ---------------------------------------------------------------------------------------

@@ -111,5 +111,3 @@ def _cut_scores(rule: str, right: IntArray, wrong: IntArray, n_positive: int, n_
         return np.asarray((recall + kept) / 2)
     wanted = float(rule.partition("=")[2])
     return np.asarray(np.where(recall >= wanted, kept, recall - 2))  # of those that reach it the most exact
-
-

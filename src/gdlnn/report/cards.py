@@ -13,7 +13,15 @@ from gdlnn.drawing.marks import signed
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.pictures import explanation_outlines, explanation_picture, largest_score, program_outline
-from gdlnn.explain.words import baseline_line, chance_text, further_lines, nodes_word, spaced, words_of
+from gdlnn.explain.words import (
+    baseline_line,
+    chance_text,
+    further_lines,
+    nodes_word,
+    spaced,
+    term_words,
+    words_of,
+)
 from gdlnn.report.performance import Counts
 
 if TYPE_CHECKING:
@@ -239,7 +247,7 @@ def graph_card(
         "baseline": None if explanation.contributions is None else explanation.contributions.baseline,
         "baseline_line": spaced(baseline_line(explanation)) or None,
         "has_reason": explanation.has_reason,
-        "further": further_lines(explanation, signed),
+        "further": further_lines(explanation),
         "programs": term_cards(explanation),
         "nodes": list(explanation.nodes),
         "nodes_word": nodes_word(explanation),
@@ -268,9 +276,8 @@ def term_cards(explanation: Explanation) -> list[dict[str, Any]]:
             "number": number,
             "line": drawn.get(number, 0),
             "index": term.column,
-            "words": words_of(explanation, term.program),
+            "words": term_words(explanation, term),
             "weight": term.weight,
-            "place": explanation.place_score(term),
             "witness": list(term.places[0]) if term.places else None,
             "edges": None
             if term.witness is None
