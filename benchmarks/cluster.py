@@ -34,7 +34,7 @@ def run(
     options: Any = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
     with Client(n_workers=workers, **options):  # type: ignore[no-untyped-call]
         kinds: dict[str, Callable[[], ProgramSet]] = {
-            "threads": lambda: mine(train, n_jobs=workers, progress=False),
+            "threads": lambda: mine(train, n_jobs=workers, verbose=False),
             "Dask": lambda: _mine_on_dask(train),
         }
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in kinds}
@@ -54,7 +54,7 @@ def run(
 
 def _mine_on_dask(train: GraphDataset) -> ProgramSet:
     with joblib.parallel_config("dask"):
-        return mine(train, progress=False)
+        return mine(train, verbose=False)
 
 
 def _cpu_seconds() -> float:

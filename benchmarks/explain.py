@@ -17,9 +17,9 @@ from gdlnn import GDLNNClassifier, load_dataset
 SINGLE_AIM, BATCH_AIM = 20.0, 2.0
 BATCH, REPEATS = 200, 40
 CASES: tuple[tuple[str, GDLNNClassifier, dict[str, Any]], ...] = (
-    ("default", GDLNNClassifier(progress=False), {}),
-    ("scorecard", GDLNNClassifier(head="scorecard", progress=False), {}),
-    ("default, LIME", GDLNNClassifier(progress=False), {"technique": "lime"}),
+    ("default", GDLNNClassifier(verbose=False), {}),
+    ("scorecard", GDLNNClassifier(head="scorecard", verbose=False), {}),
+    ("default, LIME", GDLNNClassifier(verbose=False), {"technique": "lime"}),
 )
 
 

@@ -91,7 +91,7 @@ def measure(name: str, targets: int | None, jobs: int) -> Cost:
     train = load_dataset(name, download=False).split("paper")[0]
     rows = some_rows(len(train), targets)
     start = time.process_time()
-    programs = mine(train, EPSILON, targets=rows, n_jobs=jobs, progress=False)
+    programs = mine(train, EPSILON, targets=rows, n_jobs=jobs, verbose=False)
     cpu = time.process_time() - start
     n_targets = len(train) if rows is None else len(rows)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -107,7 +107,7 @@ def growth(jobs: int) -> str:
     points = []
     for part in parts:
         rows = order[: len(train) // part]
-        found = mine(train[rows], EPSILON, targets=np.arange(n_targets), n_jobs=jobs, progress=False)
+        found = mine(train[rows], EPSILON, targets=np.arange(n_targets), n_jobs=jobs, verbose=False)
         points.append((len(rows), found.stats.descent_seconds, found.stats.tests))
     exponent = np.polyfit(np.log([n for n, _, _ in points]), np.log([s for _, s, _ in points]), 1)[0]
     lines = [

@@ -19,7 +19,7 @@ def run() -> None:
     graphs = [fresh(dataset.graphs[i % len(dataset)]) for i in range(N_GRAPHS)]
     print(f"{dataset.name}: {N_GRAPHS} graphs, {N_PROGRAMS} programs; graphs per CPU second, aim ≥ {AIM:,}")
     for pooled in (False, True):
-        model = GDLNNClassifier(Mined(k=N_PROGRAMS), MLPHead(epochs=10), pooled=pooled, progress=False)
+        model = GDLNNClassifier(Mined(k=N_PROGRAMS), MLPHead(epochs=10), pooled=pooled, verbose=False)
         model.fit(dataset)
         for step in (model.predict, model.transform):
             rate = N_GRAPHS / least(partial(step, graphs))

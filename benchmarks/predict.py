@@ -48,7 +48,7 @@ def run(
 def measure(name: str, aims: Aims) -> None:
     """Fit a default model and print what it costs to ask it."""
     data = load_dataset(name, download=False)
-    model = GDLNNClassifier(progress=False)
+    model = GDLNNClassifier(verbose=False)
     spent = least(lambda: model.fit(data), 1)
     print(f"{name}: {len(model.programs_)} programs; fitted in {spent:.0f} CPU seconds")
     rows = some_rows(len(data), N_ONE)

@@ -71,9 +71,9 @@ def trained(name: str, path: Path) -> Path:
     """Train a model of the dataset with the default settings, and save it."""
     if name == "BBBP":
         train, validation, _ = load_dataset(name, download=False).split("auto")
-        model = GDLNNClassifier(progress=False).fit(train, validation=validation)
+        model = GDLNNClassifier(verbose=False).fit(train, validation=validation)
     else:
-        model = GDLNNClassifier(progress=False).fit(load_smiles(TABLE, label="active"))
+        model = GDLNNClassifier(verbose=False).fit(load_smiles(TABLE, label="active"))
     model.save(path)
     return path
 

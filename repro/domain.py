@@ -53,7 +53,7 @@ def domain(
 def predicted(name: str, seed: int) -> dict[str, list[Any]]:
     """Fit a model on one split and predict its test set."""
     train, val, test = load_table(name).split("scaffold", seed)
-    model = GDLNNClassifier(seed=seed, progress=False).fit(train, validation=val)
+    model = GDLNNClassifier(random_state=seed, verbose=False).fit(train, validation=val)
     found = model.represent(test)
     return {
         "classes": model.classes_.tolist(),

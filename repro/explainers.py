@@ -216,7 +216,7 @@ def explain_graphs(
     if explainer.way == "deciding":
         return [explain(model, graphs) for _ in settings], {}
     numbers: list[Any] = ["smallest" if explainer.way == "smallest" else int(n) for n in settings]
-    return [explain(model, graphs, explainer.technique, wanted, seed=seed) for wanted in numbers], {}
+    return [explain(model, graphs, explainer.technique, wanted, random_state=seed) for wanted in numbers], {}
 
 
 def _explain_network(
@@ -224,10 +224,12 @@ def _explain_network(
 ) -> tuple[list[Any], Result]:
     """Explain one graph for a graph network with several sizes; what they can share is computed once."""
     if name == "subgraphx":
-        search = SubgraphX(model, seed=seed).search(graph)
+        search = SubgraphX(model, random_state=seed).search(graph)
         counts = {"n_parts": len(search.rewards), "n_drawn": search.n_drawn, "n_asked": search.n_asked}
         return [search.best(size) for size in sizes], counts
-    made = GNNExplainer(model, seed=seed) if name == "gnnexplainer" else NodeIntegratedGradients(model)
+    made = (
+        GNNExplainer(model, random_state=seed) if name == "gnnexplainer" else NodeIntegratedGradients(model)
+    )
     return made.explain_sizes(graph, sizes), {}
 
 

@@ -59,13 +59,14 @@ def measured(name: str, seed: int) -> dict[str, Found]:
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     data = with_rare_class(load_table("BBBP"), seed) if name == "rare" else load_table(name)
     train, val, test = data.split("stratified", seed)
-    methods: dict[str, Any] = {"GDLNN": GDLNNClassifier(seed=seed, progress=False)}
+    methods: dict[str, Any] = {"GDLNN": GDLNNClassifier(random_state=seed, verbose=False)}
     if name == "rare":
-        weighted = GDLNNClassifier(class_weight="balanced", decide=0.5, seed=seed, progress=False)
-        methods["GDLNN, decided at 0.5"] = GDLNNClassifier(decide=0.5, seed=seed, progress=False)
-        methods["GDLNN, balanced weights, 0.5"] = weighted
+        weighted = GDLNNClassifier(class_weight="balanced", random_state=seed, verbose=False)
+        chosen = GDLNNClassifier(threshold="balanced-accuracy", random_state=seed, verbose=False)
+        methods["GDLNN, threshold by balanced accuracy"] = chosen
+        methods["GDLNN, balanced weights"] = weighted
     weight = "balanced" if name == "rare" else None
-    methods["ECFP4 + forest"] = FingerprintForestClassifier(class_weight=weight, seed=seed)
+    methods["ECFP4 + forest"] = FingerprintForestClassifier(class_weight=weight, random_state=seed)
     return {title: scored(model.fit(train, validation=val), test) for title, model in methods.items()}
 
 

@@ -56,12 +56,12 @@ def plan_splits(protocol: Protocol, n_runs: int = 5) -> list[SplitPlan]:
 def make_split(data: GraphDataset, protocol: Protocol, name: str) -> Split:
     """Split a dataset as a protocol says; the number at the end of the name is a seed or a fold."""
     if protocol in ("paper", "scaffold"):
-        return data.split(protocol, seed=0)
+        return data.split(protocol, random_state=0)
     number = int(name.rpartition("-")[2])
     if protocol == "repeated":
-        return data.split("random", seed=number)
-    rest, test = list(data.folds(N_FOLDS, seed=0))[number]
-    train, val = next(iter(rest.folds(N_FOLDS - 1, seed=number)))
+        return data.split("random", random_state=number)
+    rest, test = list(data.folds(N_FOLDS, random_state=0))[number]
+    train, val = next(iter(rest.folds(N_FOLDS - 1, random_state=number)))
     for part in (train, val, test):
         part.split_source = f"stratified fold {number} of {N_FOLDS}, seed 0"
     return Split(train, val, test)
@@ -106,7 +106,7 @@ atexit.register(forget)  # graphs that are still alive when the interpreter ends
 
 def mined_programs(train: GraphDataset, epsilon: float | str, strategy: Strategy) -> ProgramSet:
     """Mine programs as the paper does: with intervals of nominal features."""
-    programs = mine(train, epsilon=epsilon, strategy=strategy, nominal="interval", progress=False)
+    programs = mine(train, epsilon=epsilon, strategy=strategy, nominal="interval", verbose=False)
     if programs.stopped_by == "interrupt":
         raise KeyboardInterrupt
     return programs

@@ -103,16 +103,12 @@ EPSILONS = (0.1, 0.01, 1, "1%")
 """The union of the values in the paper's text and in its table."""
 
 
-def gdlnn_classifier(head: str = "mlp", **flat: Any) -> Any:
-    """Return GDLNN with a head by name, with options of the head and of the classifier side by side.
+def gdlnn_classifier(head: str = "auto", **flat: Any) -> Any:
+    """Return GDLNN with a head by name, with options of the head and of the classifier side by side."""
+    from gdlnn.model import GDLNNClassifier, MixtureHead
 
-    Studies compare accuracies, so the most probable class is predicted even if one is rare.
-    """
-    from gdlnn.model import GDLNNClassifier, MLPHead
-    from gdlnn.model.head import linear_head
-
-    made: Any = {"mlp": MLPHead(), "linear": linear_head()}.get(head, head)
-    return _with_options(GDLNNClassifier(head=made, decide=0.5), flat)
+    made: Any = MixtureHead() if head == "auto" else head
+    return _with_options(GDLNNClassifier(head=made), flat)
 
 
 def paper_classifier(**flat: Any) -> Any:
@@ -216,26 +212,22 @@ def _variant(name: str, title: str, **changes: Any) -> Method:
 VARIANTS: dict[str, Method] = {
     method.name: method
     for method in (
-        _variant(BASE, "base: neighborhoods and programs mined in bags"),
-        _variant("ablation-neighborhoods", "neighborhoods only", sources=["neighborhoods"]),
+        _variant(BASE, "base: the default"),
+        _variant("ablation-no-coarse", "without the coarse level", levels=["full"]),
+        _variant("ablation-no-forest", "without the forest", head={"n_trees": 0}),
+        _variant("ablation-no-perceptrons", "without perceptrons", head={"n_perceptrons": 0}),
+        _variant("ablation-one-perceptron", "one perceptron", head={"n_perceptrons": 1}),
+        _variant("ablation-not-pooled", "without pooled features", pooled=False),
+        _variant("ablation-no-properties", "without properties of molecules", properties=False),
+        _variant("ablation-not-calibrated", "not calibrated", head={"calibrate": False}),
+        _variant("ablation-with-mined", "with mined programs", sources=["neighborhoods", "mined"]),
         _variant("ablation-mined", "mined programs only", sources=["mined"]),
         _variant("ablation-no-structure", "without degree and ring", structure=False),
-        _variant("ablation-intervals", "intervals of nominal features, not values", nominal="interval"),
-        _variant("ablation-no-bags", "mined from all graphs at once, not in bags", bags=None),
-        _variant("ablation-not-pooled", "without pooled features", pooled=False),
-        _variant("ablation-not-calibrated", "not calibrated", calibrate=False),
-        _variant("ablation-no-linear", "perceptrons without the linear model", linear_share=0),
-        _variant("ablation-one-perceptron", "one perceptron", linear_share=0, ensemble_size=1),
         _variant("ablation-linear", "linear head", head="linear"),
         _variant("ablation-scorecard", "scorecard", head="scorecard"),
-        _variant("ablation-forest", "random forest as the head", head="forest"),
     )
 }
-"""The default with one choice changed at a time; the first one is the base of comparison.
-
-The base mines programs on datasets of any size. Below 1,000 training graphs it is the default; above, the
-default is the variant with neighborhoods only.
-"""
+"""The default with one choice changed at a time; the first one is the base of comparison."""
 
 
 def find_method(name: str) -> Method:

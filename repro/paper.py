@@ -37,7 +37,7 @@ def paper(
     if data.y is None:
         raise GDLNNError(f"{dataset} has no labels; name their column with --label")
     train, val, test = data.split(split, seed)
-    found = tune(train, val, GDLNNClassifier.paper(seed=seed, n_jobs=jobs), report=opt.report)
+    found = tune(train, val, GDLNNClassifier.paper(random_state=seed, n_jobs=jobs), report=opt.report)
     chosen = ", ".join(f"{name} {value}" for name, value in found.best_params.items())
     typer.echo(f"chosen among {len(found.table)}: {chosen}")
     if len(test):

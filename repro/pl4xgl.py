@@ -73,9 +73,9 @@ class PL4XGLClassifier(GraphClassifier):
     min_support: int = 2
     min_lift: float = 1.2
     validation_fraction: float = 0.1
-    seed: int = 0
+    random_state: int = 0
     n_jobs: int | None = 1
-    progress: bool = True
+    verbose: bool = True
 
     def fit(
         self,
@@ -93,7 +93,7 @@ class PL4XGLClassifier(GraphClassifier):
         data = as_labeled(X, y)
         self.reading_ = data.reading
         fraction = 0.0 if programs is not None else self.validation_fraction
-        train, val = training_and_validation(data, validation, fraction, self.seed)
+        train, val = training_and_validation(data, validation, fraction, self.random_state)
         assert train.y is not None
         self.classes_, counts = np.unique(train.y, return_counts=True)
         if len(self.classes_) < 2:
@@ -106,7 +106,7 @@ class PL4XGLClassifier(GraphClassifier):
                 nominal="interval",
                 min_support=self.min_support,
                 n_jobs=self.n_jobs,
-                progress=self.progress,
+                verbose=self.verbose,
             )
         programs = filtered(programs, self.min_support, self.min_lift)
         setting = _Setting(0, int(counts.argmax()), 0, 1.0)

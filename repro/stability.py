@@ -48,7 +48,7 @@ def explained(name: str, seed: int, n_graphs: int) -> dict[str, Any]:
     """Fit a model and explain test graphs; "enough": the nodes alone get the same class."""
     logging.getLogger("gdlnn").setLevel(logging.ERROR)
     train, val, test = load_dataset(name, download=False).split("auto")
-    model = GDLNNClassifier(seed=seed, progress=False).fit(train, validation=val)
+    model = GDLNNClassifier(random_state=seed, verbose=False).fit(train, validation=val)
     explanations = model.explain(test.graphs[:n_graphs])
     alone = model.predict([e.subgraph for e in explanations]).tolist()
     found = [

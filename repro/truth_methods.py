@@ -63,7 +63,7 @@ def fit_model(name: str, train: GraphDataset, val: GraphDataset, seed: int) -> A
 
 
 def _programs(model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], seed: int) -> Found:
-    found = model.explain(list(graphs), seed=seed)
+    found = model.explain(list(graphs), random_state=seed)
     return Found([e.node_mask for e in found], [e.node_scores for e in found])
 
 
@@ -95,8 +95,8 @@ def _heteroatoms(_model: Any, graphs: Sequence[Graph], _sizes: Sequence[int], _s
 
 
 _gradients = _network(lambda model, _seed: NodeIntegratedGradients(model))
-_gnnexplainer = _network(lambda model, seed: GNNExplainer(model, seed=seed))
-_subgraphx = _network(lambda model, seed: SubgraphX(model, seed=seed, min_nodes=3))
+_gnnexplainer = _network(lambda model, seed: GNNExplainer(model, random_state=seed))
+_subgraphx = _network(lambda model, seed: SubgraphX(model, random_state=seed, min_nodes=3))
 
 METHODS: dict[str, TruthMethod] = {
     "gdlnn": TruthMethod("GDLNN", "gdlnn", _programs),

@@ -62,13 +62,15 @@ def tune(
     if not len(val):
         raise ModelError("tune: val: expected at least one graph, got none")
     base: GDLNNClassifier = GDLNNClassifier.paper() if estimator is None else clone(estimator)
-    base.set_params(progress=False)
+    base.set_params(verbose=False)
     rows: list[dict[str, Any]] = []
     sets: dict[Epsilon, ProgramSet] = {}
     for epsilon in listed_epsilons(epsilons, len(train)):
         source: Any = clone(base.vocabulary)
         source.set_params(epsilon=epsilon)
-        (sets[epsilon],) = source.find(train, RunOptions(base.seed, base.n_jobs, False, base.checkpoint))
+        (sets[epsilon],) = source.find(
+            train, RunOptions(base.random_state, base.n_jobs, False, base.checkpoint)
+        )
         for k, rate in product(ks, learning_rates):
             parameters = {"epsilon": epsilon, "k": k, "learning_rate": rate}
             rows.append(_scored(_fitted(base, parameters, train, val, sets[epsilon]), parameters, val))

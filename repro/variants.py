@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from gdlnn.model import GDLNNClassifier, Mined, MLPHead, Neighborhoods
-from gdlnn.model.head import linear_head
-from gdlnn.model.scorecard import ScorecardHead
-from gdlnn.model.vocabulary import GENERAL_EPSILONS
+from gdlnn.model import GDLNNClassifier, Mined, Neighborhoods
+from gdlnn.model.mixture import MixtureHead
 from repro.inputs import data_fingerprint
 
 if TYPE_CHECKING:
@@ -16,11 +14,8 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining import ProgramSet
-    from gdlnn.mining.bags import Bags
-    from gdlnn.mining.settings import Nominal
     from gdlnn.model.vocabulary import RunOptions, Source
 
-N_TREES = 500
 N_KEPT = 4
 """How many sets of mined programs a process keeps: the variants of a split differ in how they mine."""
 _kept: dict[tuple[str, str], list[ProgramSet]] = {}
@@ -32,7 +27,7 @@ class KeptMined(Mined):
 
     def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
         """Mine once for each ε, or return what was mined from the same graphs before."""
-        key = (data_fingerprint(train), repr((self.get_params(deep=False), run.seed)))
+        key = (data_fingerprint(train), repr((self.get_params(deep=False), run.random_state)))
         if key not in _kept:
             while len(_kept) >= N_KEPT:
                 del _kept[next(iter(_kept))]
@@ -42,34 +37,16 @@ class KeptMined(Mined):
 
 def ablated_classifier(
     *,
-    sources: Sequence[str] = ("neighborhoods", "mined"),
-    nominal: Nominal = "value",
-    bags: Bags = "auto",
-    head: Literal["mlp", "linear", "scorecard", "forest"] = "mlp",
-    device: str = "auto",
+    sources: Sequence[str] = ("neighborhoods",),
+    levels: Sequence[str] = ("full", "coarse"),
+    head: Any = None,
     **others: Any,
 ) -> GDLNNClassifier:
-    """Return the classifier of a variant; without changes, the default for small datasets.
+    """Return the classifier of a variant; without changes, the default.
 
-    `nominal` and `bags` are those of the mined programs, `others` parameters of `MLPHead` and of
-    `GDLNNClassifier`.
+    `levels` are those of neighborhoods, `head` the parameters of a `MixtureHead` or the name of a head,
+    `others` parameters of `GDLNNClassifier`.
     """
-    known: dict[str, Source] = {
-        "neighborhoods": Neighborhoods(),
-        "mined": KeptMined(GENERAL_EPSILONS, targets="auto", bags=bags, nominal=nominal),
-    }
-    of_head = {name: others.pop(name) for name in MLPHead().get_params() if name in others and name != "seed"}
-    made = _head(head, others.get("seed", 0), {**of_head, "device": device})
-    return GDLNNClassifier([known[name] for name in sources], made, decide=0.5, **others)
-
-
-def _head(kind: str, seed: int, options: dict[str, Any]) -> Any:
-    if kind == "scorecard":
-        return ScorecardHead()
-    if kind == "forest":
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(N_TREES, random_state=seed)
-    if kind == "linear":
-        return linear_head(**options)
-    return MLPHead(**options)
+    known: dict[str, Source] = {"neighborhoods": Neighborhoods(levels=tuple(levels)), "mined": KeptMined()}
+    made = head if isinstance(head, str) else MixtureHead(**(head or {}))
+    return GDLNNClassifier([known[name] for name in sources], made, **others)

@@ -319,4 +319,4 @@ def test_weights_are_checked_in_python() -> None:
         (["x"] * 36, "numbers"),
     ):
         with pytest.raises(ModelError, match=message):
-            GDLNNClassifier(progress=False).fit(CHAINS, has("O"), sample_weight=weights)
+            GDLNNClassifier(verbose=False).fit(CHAINS, has("O"), sample_weight=weights)

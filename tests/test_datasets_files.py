@@ -78,8 +78,8 @@ def assert_same(first: GraphDataset, second: GraphDataset) -> None:
     "make",
     [
         full,
-        lambda: make_ba_2motifs(20, seed=1),
-        lambda: make_ba_2motifs(20, seed=1).split("random").val,
+        lambda: make_ba_2motifs(20, random_state=1),
+        lambda: make_ba_2motifs(20, random_state=1).split("random").val,
         lambda: GraphDataset([]),
         lambda: GraphDataset([Graph([[0.5]], [])]),
     ],
@@ -226,7 +226,7 @@ def test_bad_json_lines(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = make_ba_2motifs(12, seed=2)
+    dataset = make_ba_2motifs(12, random_state=2)
     dataset.save(tmp_path / "x.gdlds")
     save_jsonl(dataset, tmp_path / "x.jsonl")
     write_tu(dataset, tmp_path / "TOY")

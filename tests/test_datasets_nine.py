@@ -99,7 +99,7 @@ def test_molecules_equal_the_reference_arrays(
     ("name", "sizes"), [("MUTAG", (150, 18, 20)), ("BBBP", (1631, 203, 205)), ("BACE", (1210, 151, 152))]
 )
 def test_published_splits(nine: dict[str, GraphDataset], name: str, sizes: tuple[int, int, int]) -> None:
-    split = nine[name].split("paper", seed=5)
+    split = nine[name].split("paper", random_state=5)
     assert tuple(len(part) for part in split) == sizes
     assert {part.split_source for part in split} == {"published"}
     published = nine[name].published_splits
@@ -110,7 +110,7 @@ def test_published_splits(nine: dict[str, GraphDataset], name: str, sizes: tuple
 def test_without_a_published_split_the_paper_split_is_random_and_says_so(
     nine: dict[str, GraphDataset],
 ) -> None:
-    split = nine["NCI1"].split("paper", seed=3)
+    split = nine["NCI1"].split("paper", random_state=3)
     assert [len(part) for part in split] == [3288, 411, 411]
     assert split.train.split_source == "random, seed 3"
 

@@ -36,7 +36,7 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
     out = tmp_path / "out.json"
     run("explain", *files, "-i", 2, "-o", out)
     found = Explanation.from_json(out.read_text())
-    expected = motif_model().explain(motif_data()[1].graphs[2], seed=4)
+    expected = motif_model().explain(motif_data()[1].graphs[2], random_state=4)
     assert found.nodes == expected.nodes
     assert [term.column for term in found.terms] == [term.column for term in expected.terms]
     weights = [term.weight for term in expected.terms]

@@ -28,7 +28,7 @@ def log_odds(chance: float) -> float:
 
 @cache
 def model_with(head: str) -> GDLNNClassifier:
-    model = GDLNNClassifier(Neighborhoods(radius=2), HEADS[head], pooled=False, progress=False)
+    model = GDLNNClassifier(Neighborhoods(radius=2), HEADS[head], pooled=False, verbose=False)
     return model.fit(TRAIN)
 
 
@@ -70,7 +70,7 @@ def test_scores_of_nodes_and_edges_add_up() -> None:
 
 
 def test_pooled_features_are_an_entry_of_their_own() -> None:
-    model = GDLNNClassifier(Neighborhoods(radius=1), MLPHead(epochs=20), pooled=True, progress=False).fit(
+    model = GDLNNClassifier(Neighborhoods(radius=1), MLPHead(epochs=20), pooled=True, verbose=False).fit(
         TRAIN
     )
     for e in model.explain(TEST.graphs):
@@ -109,7 +109,7 @@ def test_two_parts_that_decide_together_are_both_shown() -> None:
         graphs.append(Graph(colours, [[j, j + 1] for j in range(11)], schema=schema))
         labels.append(int(red and green))
     data = GraphDataset(graphs, labels, schema)
-    model = GDLNNClassifier(Neighborhoods(radius=0), progress=False, structure=False).fit(data[:120])
+    model = GDLNNClassifier(Neighborhoods(radius=0), verbose=False, structure=False).fit(data[:120])
     assert model.score(data[120:]) == 1
     e = model.explain(data.graphs[120])
     marked = np.flatnonzero(data.graphs[120].node_features[:, 0])
@@ -155,7 +155,7 @@ def test_absent_programs_are_told_apart_where_they_weigh_as_much() -> None:
     # A program that half of the training graphs have, and that decides, is told in words where it is missing.
     ring = [Graph([[1.0]] * 6, [(i, (i + 1) % 6) for i in range(6)]) for _ in range(30)]
     chain = [Graph([[1.0]] * 6, [(i, i + 1) for i in range(5)]) for _ in range(30)]
-    model = GDLNNClassifier("neighborhoods", "linear", structure=True, pooled=False, progress=False)
+    model = GDLNNClassifier("neighborhoods", "linear", structure=True, pooled=False, verbose=False)
     model.fit(GraphDataset([*ring, *chain], [0] * 30 + [1] * 30))
     e = model.explain(Graph([[1.0]] * 2, []), target=1)
     assert "absent, which speaks for it" in e.describe()

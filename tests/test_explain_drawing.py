@@ -340,7 +340,7 @@ def test_examples_are_found_and_kept(tmp_path: Path) -> None:
     texts = ["CCO", "CCCCO", "c1ccccc1O", "CCN", "CCCN", "c1ccccc1N", "C[N+](C)(C)C", "CC(=O)[O-]"]
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in texts]
     data = GraphDataset(graphs, [1, 1, 1, 0, 0, 0, 0, 1], MOLECULE_SCHEMA)
-    mined = mine(data, progress=False)
+    mined = mine(data, verbose=False)
     assert all(item.example is None for item in mined)
     shown = mined.with_examples(data)
     for item in shown:
@@ -358,5 +358,5 @@ def test_examples_are_found_and_kept(tmp_path: Path) -> None:
     with pytest.raises(MiningError, match="expected the 8 graphs"):
         mined.with_examples(data.take([0, 1]))
     plain, _ = motif_data()
-    motifs = mine(plain, targets=range(4), progress=False)
+    motifs = mine(plain, targets=range(4), verbose=False)
     assert motifs.with_examples(plain) == motifs

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gdlnn.model.calibration import Decision
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset
 from gdlnn.errors import ExplanationError, ModelError
@@ -21,7 +22,6 @@ from gdlnn.explain import (
 )
 from gdlnn.explain.cover import greedy_cover
 from gdlnn.explain.words import subgraph_line
-from gdlnn.model.calibration import Decision
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs
 
 TRAIN, TEST = motif_data()
@@ -58,15 +58,15 @@ def test_the_subgraph_keeps_every_important_program_and_no_node_too_many(
 
 def test_one_graph_and_a_list_and_again() -> None:
     model = motif_model()
-    together = model.explain(TEST.graphs[:4], seed=1)
+    together = model.explain(TEST.graphs[:4], random_state=1)
     assert isinstance(together, list)
-    alone = model.explain(TEST.graphs[2], seed=1)
+    alone = model.explain(TEST.graphs[2], random_state=1)
     assert isinstance(alone, Explanation)
     assert alone.nodes == together[2].nodes
     assert [term.column for term in alone.terms] == [term.column for term in together[2].terms]
     weights = [term.weight for term in together[2].terms]
     assert [term.weight for term in alone.terms] == pytest.approx(weights, rel=1e-9)
-    assert model.explain(TEST.graphs[:4], seed=1) == together
+    assert model.explain(TEST.graphs[:4], random_state=1) == together
     assert model.explain([]) == []
     assert explain(model, TEST[:2]) == explain(model, TEST.graphs[:2])
 
@@ -74,7 +74,7 @@ def test_one_graph_and_a_list_and_again() -> None:
 def test_a_model_that_is_fitted_again_is_explained_anew() -> None:
     model = pickle.loads(pickle.dumps(motif_model()))
     before = model.explain(TEST.graphs[0])
-    model.set_params(seed=5)
+    model.set_params(random_state=5)
     model.fit(TRAIN, programs=motif_programs())
     assert model.explain(TEST.graphs[0]).terms != before.terms
 
@@ -126,7 +126,7 @@ def test_counterfactuals_where_the_model_adds_structure_features() -> None:
     """Degrees and rings stay those of the whole graph when nodes are removed."""
     ring = [Graph([[1.0]] * 6, [(i, (i + 1) % 6) for i in range(6)]) for _ in range(30)]
     chain = [Graph([[1.0]] * 6, [(i, i + 1) for i in range(5)]) for _ in range(30)]
-    model = GDLNNClassifier("neighborhoods", "linear", structure=True, pooled=False, progress=False)
+    model = GDLNNClassifier("neighborhoods", "linear", structure=True, pooled=False, verbose=False)
     model.fit(GraphDataset([*ring, *chain], [0] * 30 + [1] * 30))
     found = [counterfactual(model, graph) for graph in (ring[0], chain[0])]
     assert any(found)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TREES = random_trees(60, nodes=14)
-MOTIFS = make_ba_2motifs(16, seed=8)
+MOTIFS = make_ba_2motifs(16, random_state=8)
 START = [sys.executable, "-c", "from gdlnn.cli import main; main()"]
 
 
@@ -242,7 +242,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     quick().fit(MOTIFS).save(folder / "m.gdlnn")
     MOTIFS.save(folder / "d.gdlds")
-    make_ba_2motifs(n=16, seed=99).save(folder / "new.gdlds")  # a report is of graphs not trained on
+    make_ba_2motifs(n=16, random_state=99).save(folder / "new.gdlds")  # a report is of graphs not trained on
     quick().fit(load_smiles(MOLECULES, label="active")).save(folder / "t.gdlnn")
     (folder / "null.csv").symlink_to(os.devnull)
     return folder
@@ -388,7 +388,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_training_goes_on_to_the_same_bytes(tmp_path: Path, number: int) -> None:
     """Stopped when its checkpoint has something to go on from."""
-    make_ba_2motifs(60, seed=8).save(tmp_path / "d.gdlds")
+    make_ba_2motifs(60, random_state=8).save(tmp_path / "d.gdlds")
     start = [*START, *["train", "d.gdlds", "--split", "random", "-o", "out.gdlnn", "--checkpoint"]]
     out = tmp_path / "out.gdlnn"
     subprocess.run([*start, "whole"], cwd=tmp_path, check=True, capture_output=True)

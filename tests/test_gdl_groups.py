@@ -189,14 +189,14 @@ def test_names_are_true_of_molecules(name: str, data_dir: Path) -> None:
 def test_names_are_true_of_all_molecules(name: str, data_dir: Path) -> None:
     data = default_features(name, data_dir, 1)
     assert data.smiles is not None
-    programs = mine(data, "1%", targets=range(150), progress=False).programs + balls(data, 1500, 2)
+    programs = mine(data, "1%", targets=range(150), verbose=False).programs + balls(data, 1500, 2)
     assert len(check_names(programs, data.smiles, data.graphs)) >= 25
 
 
 @pytest.mark.data
 def test_words_are_few_and_distinguish_programs(data_dir: Path) -> None:
     data = default_features("BBBP", data_dir, 3)
-    mined = mine(data, targets=range(60), progress=False).programs
+    mined = mine(data, targets=range(60), verbose=False).programs
     around = neighborhoods(data).programs
     for programs, median in ((mined, 35), (around, 30)):
         described = [program.describe(MOLECULE_SCHEMA) for program in programs]

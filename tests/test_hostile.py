@@ -67,7 +67,7 @@ def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: f
 
 
 def test_files_cut_anywhere_are_refused(tmp_path: Path) -> None:
-    make_ba_2motifs(4, seed=0).save(tmp_path / "d")
+    make_ba_2motifs(4, random_state=0).save(tmp_path / "d")
     for source, load, error in (
         (MODEL, load_model, ModelError),
         (tmp_path / "d", GraphDataset.load, DatasetError),
@@ -193,7 +193,7 @@ def test_arrays_come_back_and_claims_are_not_believed() -> None:
 
 
 def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
-    make_ba_2motifs(4, seed=0).save(tmp_path / "d")
+    make_ba_2motifs(4, random_state=0).save(tmp_path / "d")
     content = read_members(tmp_path / "d", MB)
     header = json.loads(content["dataset.json"])
     for changes, words in (

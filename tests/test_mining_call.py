@@ -196,7 +196,7 @@ def test_the_bar_shows_in_terminals_alone(
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120, _environ={"TERM": "xterm"})
     monkeypatch.setattr(progress, "_console", lambda: console)
-    mine(TREES, progress=False)
+    mine(TREES, verbose=False)
     assert screen.getvalue() == ""
     found = mine(TREES)
     shown = screen.getvalue()
@@ -217,13 +217,13 @@ def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as
         for _ in range(30)
     ]
     data = GraphDataset(graphs, [i % 2 for i in range(30)], schema)
-    found = mine(data, ignore=("noise", "stereo"), progress=False)
+    found = mine(data, ignore=("noise", "stereo"), verbose=False)
     assert {i.intervals[1] for p in found.programs for i in p.nodes if i.intervals} <= {(-np.inf, np.inf)}
     assert {i.intervals[1] for p in found.programs for i in p.edges if i.intervals} <= {(-np.inf, np.inf)}
     assert np.array_equal(match(found.programs, data), found.supports.toarray())
     assert all(found.programs[i] == found.programs[i].canonical() for i in range(len(found)))
-    assert found.info.fingerprint == mine(data, progress=False).info.fingerprint
+    assert found.info.fingerprint == mine(data, verbose=False).info.fingerprint
     with pytest.raises(MiningError, match=r"ignore: expected features out of kind, noise, .*, got 'colour'"):
-        mine(data, ignore=("colour",), progress=False)
+        mine(data, ignore=("colour",), verbose=False)
     with pytest.raises(MiningError, match="ignore: needs a dataset with a schema"):
         mine(GraphDataset([Graph([[1.0]], []), Graph([[2.0]], [])], [0, 1]), ignore=("noise",))

@@ -45,7 +45,7 @@ def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
     run("mine", data, "-o", tmp_path / "p.gdl", "--split", "stratified", "--seed", 3, "-q")
     train = TREES.split("stratified", 3)[0]
-    assert ProgramSet.load(tmp_path / "p.gdl") == mine(train, seed=3)
+    assert ProgramSet.load(tmp_path / "p.gdl") == mine(train, random_state=3)
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ def test_mining_through_the_death_of_a_worker(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_predictions_through_the_death_of_a_worker(tmp_path: Path) -> None:
-    model = quick().fit(make_ba_2motifs(24, seed=8))
-    make_ba_2motifs(400, seed=9).save(tmp_path / "d.gdlds")
+    model = quick().fit(make_ba_2motifs(24, random_state=8))
+    make_ba_2motifs(400, random_state=9).save(tmp_path / "d.gdlds")
 
     def batches() -> Any:
         return batched_dataset(str(tmp_path / "d.gdlds"), 10).batches

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from gdlnn.model.calibration import Calibration, choose_threshold, cross_fitted, rule_for
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, ModelError, Neighborhoods, load_model
-from gdlnn.model.calibration import Calibration, choose_threshold, cross_fitted, rule_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +89,7 @@ def test_auto_is_the_middle_unless_a_class_is_rare() -> None:
 @pytest.mark.parametrize("decide", ["often", "f1", "recall=2", 1.5, True, None, "recall="])
 def test_other_rules_are_refused(decide: object) -> None:
     with pytest.raises(ModelError, match=r"decide: expected auto, balanced-accuracy, recall=0\.9"):
-        GDLNNClassifier("neighborhoods", decide=decide, progress=False).fit(ring_or_chain(40))  # type: ignore[arg-type]
+        GDLNNClassifier("neighborhoods", threshold=decide, verbose=False).fit(ring_or_chain(40))  # type: ignore[arg-type]
 
 
 def test_each_row_is_predicted_by_a_head_that_did_not_see_it() -> None:
@@ -111,8 +111,8 @@ def test_each_row_is_predicted_by_a_head_that_did_not_see_it() -> None:
 def test_a_rare_class_gets_a_threshold_that_the_file_keeps(tmp_path: Path) -> None:
     data = ring_or_chain(300, rings=0.1)
     head = MLPHead(epochs=15, ensemble_size=2)
-    model = GDLNNClassifier(Neighborhoods(radius=1), head, progress=False).fit(data)
-    plain = GDLNNClassifier(Neighborhoods(radius=1), head, decide=0.5, calibrate=False, progress=False)
+    model = GDLNNClassifier(Neighborhoods(radius=1), head, verbose=False).fit(data)
+    plain = GDLNNClassifier(Neighborhoods(radius=1), head, threshold=0.5, calibrate=False, verbose=False)
     plain.fit(data)
     assert model.decision_ is not None
     assert not model.calibration_.is_identity

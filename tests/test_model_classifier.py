@@ -47,7 +47,7 @@ def fit_with(graphs: Any, y: Any, validation: Any) -> GDLNNClassifier:
 
 @pytest.fixture(scope="module")
 def motifs() -> GraphDataset:
-    return make_ba_2motifs(60, seed=5)
+    return make_ba_2motifs(60, random_state=5)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_any_scikit_learn_head(motifs: GraphDataset) -> None:
 
 def test_given_programs_are_not_mined_again(motifs: GraphDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     train = motifs[:24]
-    sets = [mine(train, epsilon=epsilon, progress=False) for epsilon in (0.1, 1)]
+    sets = [mine(train, epsilon=epsilon, verbose=False) for epsilon in (0.1, 1)]
     expected = quick(epsilon=(0.1, 1), epochs=5).fit(train)
     monkeypatch.setattr("gdlnn.model.vocabulary.mine", None)
     model = quick(epochs=5).fit(train, programs=sets)
@@ -133,7 +133,7 @@ def test_checkpoints_are_kept_by_epsilon(motifs: GraphDataset, tmp_path: Any) ->
 
 def test_k_keeps_the_best(motifs: GraphDataset) -> None:
     train = motifs[:24]
-    programs = mine(train, progress=False)
+    programs = mine(train, verbose=False)
     for k in (1, 3, 0.25):
         model = quick(k=k, epochs=2).fit(train, programs=programs)
         assert model.programs_.programs == programs.top(k).programs
@@ -169,7 +169,7 @@ def test_validation_parts(motifs: GraphDataset) -> None:
     assert val.y is not None
     assert (len(train), len(val), val.y.sum()) == (48, 12, 6)
     assert not set(train.indices.tolist()) & set(val.indices.tolist())
-    big = make_ba_2motifs(1000, seed=0)
+    big = make_ba_2motifs(1000, random_state=0)
     train, val = training_and_validation(big, None, 0.1, 0)
     assert (len(train), len(val or [])) == (900, 100)
     with pytest.raises(ModelError, match="validation: expected a fraction between 0 and 1"):
@@ -276,7 +276,7 @@ def test_structure_stays_out_of_measured_features_and_of_the_paper() -> None:
     model = quick().fit(sizes)
     assert model.schema_ == measured
     assert quick(structure=True).fit(sizes).schema_ is not None
-    paper = GDLNNClassifier.paper(epochs=1, progress=False).fit(data)
+    paper = GDLNNClassifier.paper(epochs=1, verbose=False).fit(data)
     assert paper.schema_ == data.schema
 
 

@@ -29,7 +29,7 @@ def data() -> GraphDataset:
 @pytest.fixture(scope="module")
 def model(data: GraphDataset) -> GDLNNClassifier:
     head = MLPHead(epochs=3, ensemble_size=1)
-    return GDLNNClassifier("neighborhoods", head, progress=False).fit(data[:60])
+    return GDLNNClassifier("neighborhoods", head, verbose=False).fit(data[:60])
 
 
 def surroundings(graph: Graph) -> list[Any]:
@@ -134,7 +134,7 @@ def test_features_that_are_quantities_are_left_open() -> None:
 
 
 def test_a_scorecard_need_not_match_everything(data: GraphDataset) -> None:
-    model = GDLNNClassifier(head="scorecard", progress=False).fit(data[:60])
+    model = GDLNNClassifier(head="scorecard", verbose=False).fit(data[:60])
     answers = model.domain(data[:60])
     unmatched = ~model.represent(data[:60]).matches.any(axis=1)
     if unmatched.mean() > 0.05:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def motifs() -> GraphDataset:
-    return make_ba_2motifs(24, seed=8)
+    return make_ba_2motifs(24, random_state=8)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def model(motifs: GraphDataset) -> GDLNNClassifier:
         ensemble_size=2,
         hidden=(8,),
         pooled=True,
-        progress=False,
+        verbose=False,
         class_weight={0: 1.0, 1: 2.0},
     ).fit(motifs)
 
@@ -89,7 +89,7 @@ def test_nothing_in_it_is_code(file: Path) -> None:
 
 def test_string_labels_and_a_linear_head(motifs: GraphDataset, tmp_path: Path) -> None:
     y = np.where(np.asarray(motifs.y) == 1, "house", "cycle")
-    model = classifier(epsilon=0.1, head="linear", epochs=5, pooled=False, progress=False)
+    model = classifier(epsilon=0.1, head="linear", epochs=5, pooled=False, verbose=False)
     model.fit(motifs.graphs, y).save(tmp_path / "m.gdlnn")
     loaded = load_model(tmp_path / "m.gdlnn")
     assert loaded.predict(motifs).tolist() == model.predict(motifs).tolist()
@@ -97,7 +97,7 @@ def test_string_labels_and_a_linear_head(motifs: GraphDataset, tmp_path: Path) -
 
 
 def test_a_head_that_is_not_ours_is_refused(motifs: GraphDataset, tmp_path: Path) -> None:
-    model = classifier(epsilon=0.1, head=DecisionTreeClassifier(), progress=False).fit(motifs)
+    model = classifier(epsilon=0.1, head=DecisionTreeClassifier(), verbose=False).fit(motifs)
     with pytest.raises(ModelError, match=r"got DecisionTreeClassifier.*joblib\.dump"):
         model.save(tmp_path / "m.gdlnn")
     assert not list(tmp_path.iterdir())
@@ -185,7 +185,7 @@ def test_truncated_corrupted_foreign_and_missing_files(file: Path, n_cases: floa
 
 def test_several_sources_of_programs_are_stored(motifs: GraphDataset, tmp_path: Path) -> None:
     sources: list[Mined | Neighborhoods] = [Mined(epsilon=1.0), Neighborhoods(radius=1)]
-    GDLNNClassifier(sources, "linear", progress=False).fit(motifs).save(tmp_path / "m.gdlnn")
+    GDLNNClassifier(sources, "linear", verbose=False).fit(motifs).save(tmp_path / "m.gdlnn")
     assert repr(load_model(tmp_path / "m.gdlnn").vocabulary) == repr(sources)
 
 

@@ -45,13 +45,13 @@ def test_equal_seeds_give_equal_bits_whatever_the_threads(
     heads = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        heads.append(single(epochs=5, ensemble_size=3, input_dropout=0.3, seed=4).fit(*data))
+        heads.append(single(epochs=5, ensemble_size=3, input_dropout=0.3, random_state=4).fit(*data))
         assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
     assert torch.equal(torch.random.get_rng_state(), state)
     one, two = (head.predict_proba(data[0]) for head in heads)
     np.testing.assert_array_equal(one, two)
-    other = single(epochs=5, ensemble_size=3, input_dropout=0.3, seed=5).fit(*data)
+    other = single(epochs=5, ensemble_size=3, input_dropout=0.3, random_state=5).fit(*data)
     assert not np.array_equal(other.predict_proba(data[0]), one)
 
 
@@ -73,12 +73,14 @@ def test_sparse_features_are_trained_on_as_they_are() -> None:
     rng = np.random.default_rng(5)
     X = (rng.random((240, 60)) < 0.1).astype(float)
     y = ((X[:, :5].sum(axis=1) > 0) ^ (rng.random(240) < 0.05)).astype(int)
-    dense = MLPHead(epochs=40, input_dropout=0, dropout=0, seed=1).fit(X, y)
-    sparse = MLPHead(epochs=40, input_dropout=0, dropout=0, seed=1).fit(csr_array(X), y)
+    dense = MLPHead(epochs=40, input_dropout=0, dropout=0, random_state=1).fit(X, y)
+    sparse = MLPHead(epochs=40, input_dropout=0, dropout=0, random_state=1).fit(csr_array(X), y)
     np.testing.assert_allclose(sparse.predict_proba(csr_array(X)), dense.predict_proba(X), atol=0.02)
-    again = MLPHead(epochs=40, input_dropout=0, dropout=0, seed=1).fit(csr_array(X), y)
+    again = MLPHead(epochs=40, input_dropout=0, dropout=0, random_state=1).fit(csr_array(X), y)
     assert np.array_equal(again.predict_proba(X), sparse.predict_proba(X))
-    dropped = MLPHead(epochs=40, seed=1).fit(csr_array(X[:200]), y[:200], (csr_array(X[200:]), y[200:]))
+    dropped = MLPHead(epochs=40, random_state=1).fit(
+        csr_array(X[:200]), y[:200], (csr_array(X[200:]), y[200:])
+    )
     assert dropped.score(X[200:], y[200:]) > 0.8
 
 
@@ -151,6 +153,6 @@ def test_weights_of_rows_decide_where_labels_disagree() -> None:
     for heavy in (0, 1):
         weights = np.where(y == heavy, 5.0, 1.0)
         for linear_share in (0.0, 0.5):
-            head = MLPHead(epochs=40, linear_share=linear_share, seed=1)
+            head = MLPHead(epochs=40, linear_share=linear_share, random_state=1)
             said = head.fit(X, y, row_weights=weights).predict_proba(X[:1])[0]
             assert said[heavy] == pytest.approx(5 / 6, abs=0.08)

@@ -28,7 +28,7 @@ LABELS = [int("O" in text) for text in SMILES]
 
 @pytest.fixture(scope="module")
 def model() -> GDLNNClassifier:
-    return GDLNNClassifier(head="linear", progress=False).fit(SMILES, LABELS)
+    return GDLNNClassifier(head="linear", verbose=False).fit(SMILES, LABELS)
 
 
 def test_fitting_takes_smiles_and_remembers_how_it_read_them(model: GDLNNClassifier, tmp_path: Any) -> None:
@@ -66,7 +66,7 @@ def test_graphs_of_other_libraries() -> None:
     y = [i % 2 for i in range(30)]
     pyg, net = [interop.to_pyg(graph) for graph in graphs], [interop.to_networkx(graph) for graph in graphs]
     for given in (graphs, pyg, net):
-        model = GDLNNClassifier("neighborhoods", "linear", structure=False, progress=False).fit(given, y)
+        model = GDLNNClassifier("neighborhoods", "linear", structure=False, verbose=False).fit(given, y)
         expected = model.predict(given)
         assert expected.tolist() == y
         alone = given[0]
@@ -86,7 +86,7 @@ def test_networkx_attributes_are_taken_by_name() -> None:
         return made
 
     y = [0, 1] * 12
-    model = GDLNNClassifier("neighborhoods", "linear", structure=False, pooled=False, progress=False)
+    model = GDLNNClassifier("neighborhoods", "linear", structure=False, pooled=False, verbose=False)
     model.fit([graph(kind, turned=False) for kind in y], y)
     assert model.predict([graph(kind, turned=True) for kind in y]).tolist() == y
 
@@ -109,7 +109,7 @@ def test_errors_name_the_type_and_the_way_out(model: GDLNNClassifier, given: Any
 
 def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None:
     words = pandas.Series(["oxygen" if label else "none" for label in LABELS])
-    fitted = GDLNNClassifier(head="linear", progress=False).fit(pandas.Series(SMILES), words)
+    fitted = GDLNNClassifier(head="linear", verbose=False).fit(pandas.Series(SMILES), words)
     assert fitted.predict("CCCO").tolist() == ["oxygen"]
     assert fitted.explain("CCCN").prediction == "none"
     words[3] = None

@@ -22,7 +22,7 @@ PATH = Graph([[1.0], [2.0], [1.0]], [(0, 1), (1, 2)])
 
 @pytest.fixture(scope="module")
 def motifs() -> GraphDataset:
-    return make_ba_2motifs(20, seed=3)
+    return make_ba_2motifs(20, random_state=3)
 
 
 def test_activations_are_those_of_the_programs(motifs: GraphDataset) -> None:

@@ -59,7 +59,7 @@ def test_columns_that_tell_nothing_are_left_out() -> None:
 
 
 def test_a_model_is_its_table(tmp_path: Path) -> None:
-    model = GDLNNClassifier(head="scorecard", progress=False).fit(TRAIN)
+    model = GDLNNClassifier(head="scorecard", verbose=False).fit(TRAIN)
     assert 1 <= len(model.programs_) <= 30
     assert model.score(TEST) >= 0.9
     assert model.transform(TEST).shape[1] == len(model.programs_)
@@ -86,8 +86,8 @@ def test_a_model_is_its_table(tmp_path: Path) -> None:
 
 def test_a_card_without_programs_predicts_the_shares(tmp_path: Path) -> None:
     y = np.random.default_rng(4).integers(0, 2, 60)  # labels that no program can predict
-    graphs = make_ba_2motifs(n=60, seed=1).graphs
-    model = GDLNNClassifier(head="scorecard", progress=False).fit(graphs, y)
+    graphs = make_ba_2motifs(n=60, random_state=1).graphs
+    model = GDLNNClassifier(head="scorecard", verbose=False).fit(graphs, y)
     assert scorecard_rows(model) == []
     assert "0 programs" in scorecard_text(model)
     shares = np.tile(np.bincount(y) / 60, (3, 1))
@@ -101,7 +101,7 @@ def test_a_card_without_programs_predicts_the_shares(tmp_path: Path) -> None:
 
 def test_several_classes_have_a_card_each() -> None:
     _, data = three_classes()
-    model = GDLNNClassifier(head=ScorecardHead(max_programs=9), progress=False).fit(data)
+    model = GDLNNClassifier(head=ScorecardHead(max_programs=9), verbose=False).fit(data)
     assert len(model.programs_) <= 9
     assert model.head_.coef_.shape == (3, len(model.programs_))
     assert model.predict_proba(data).shape == (len(data), 3)
@@ -109,4 +109,4 @@ def test_several_classes_have_a_card_each() -> None:
 
 def test_bad_options() -> None:
     with pytest.raises(ModelError, match="max_programs: expected a whole number of at least 1, got 0"):
-        GDLNNClassifier(head=ScorecardHead(max_programs=0), progress=False).fit(TRAIN)
+        GDLNNClassifier(head=ScorecardHead(max_programs=0), verbose=False).fit(TRAIN)

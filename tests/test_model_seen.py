@@ -79,7 +79,7 @@ def test_a_molecule_is_seen_however_it_is_written() -> None:
 def molecules() -> tuple[GDLNNClassifier, GraphDataset]:
     data = load_smiles(MOLECULES, label="active", id="id")
     head = MLPHead(epochs=3, ensemble_size=1)
-    model = GDLNNClassifier("neighborhoods", head, progress=False)
+    model = GDLNNClassifier("neighborhoods", head, verbose=False)
     return model.fit(data[:60], validation=data[60:70]), data
 
 

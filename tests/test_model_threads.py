@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-MOTIFS = make_ba_2motifs(24, seed=0)
+MOTIFS = make_ba_2motifs(24, random_state=0)
 SEEDS = (0, 1, 0, 1)
 
 
@@ -28,7 +28,7 @@ def bytes_of_fit(folder: Path, seed: int, name: str) -> bytes:
     """Return the model file of a fit with dropout and an ensemble."""
     head = MLPHead(epochs=3, ensemble_size=2)
     file = folder / f"{name}-{seed}.gdlnn"
-    GDLNNClassifier(Neighborhoods(), head, seed=seed, n_jobs=1, progress=False).fit(MOTIFS).save(file)
+    GDLNNClassifier(Neighborhoods(), head, random_state=seed, n_jobs=1, verbose=False).fit(MOTIFS).save(file)
     return file.read_bytes()
 
 
@@ -79,7 +79,7 @@ def test_random_numbers_drawn_beside_a_fit_change_neither(tmp_path: Path) -> Non
 
 def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> None:
     """Predicting on threads, which share torch with the caller."""
-    model = GDLNNClassifier(Neighborhoods(), MLPHead(epochs=2), n_jobs=1, progress=False).fit(MOTIFS)
+    model = GDLNNClassifier(Neighborhoods(), MLPHead(epochs=2), n_jobs=1, verbose=False).fit(MOTIFS)
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:

@@ -72,8 +72,8 @@ def test_epsilons_that_come_to_the_same_are_mined_once() -> None:
 
 
 def test_columns_of_mined_sets_keep_their_supports() -> None:
-    data = make_ba_2motifs(16, seed=1)
-    sets = [mine(data, epsilon=epsilon, progress=False) for epsilon in (0.1, 1)]
+    data = make_ba_2motifs(16, random_state=1)
+    sets = [mine(data, epsilon=epsilon, verbose=False) for epsilon in (0.1, 1)]
     merged = merged_columns(sets)
     assert len(set(merged.programs)) == len(merged)
     assert set(merged.programs) == {program for programs in sets for program in programs.programs}

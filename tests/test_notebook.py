@@ -50,7 +50,7 @@ def test_a_program_is_drawn_with_its_text() -> None:
 
 
 def test_a_model_shows_its_parameters() -> None:
-    assert "GDLNNClassifier" in GDLNNClassifier(seed=7)._repr_html_()
+    assert "GDLNNClassifier" in GDLNNClassifier(random_state=7)._repr_html_()
 
 
 @pytest.mark.parametrize("make", [motif_model, motif_pl4xgl])

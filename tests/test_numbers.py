@@ -122,7 +122,7 @@ def test_labels_of_a_data_set_are_finite() -> None:
     with pytest.raises(GraphError, match="y: expected finite labels"):
         GraphDataset(graphs, [1.0, math.inf] * 2)
     unknown = GraphDataset(graphs, [1.0, math.nan, 0.0, 1.0])  # NaN stands for a label that is not known
-    for use in (mine, GDLNNClassifier(progress=False).fit):
+    for use in (mine, GDLNNClassifier(verbose=False).fit):
         with pytest.raises(GDLNNError, match="label"):
             use(unknown)
 
@@ -255,7 +255,7 @@ def test_features_at_the_edge_of_the_range_have_probabilities() -> None:
     rng = np.random.default_rng(0)
     graphs = [Graph([[float(value)]], []) for value in rng.choice([1e30, -1e30, 0.5, 3.0, 1e-30], 60)]
     y = [int(graph.node_features[0, 0] > 1) for graph in graphs]
-    model = GDLNNClassifier(Neighborhoods(), MLPHead(epochs=3), progress=False, pooled=True).fit(graphs, y)
+    model = GDLNNClassifier(Neighborhoods(), MLPHead(epochs=3), verbose=False, pooled=True).fit(graphs, y)
     for value in (1e30, -1e30, 0.0):
         assert np.isfinite(model.predict_proba([Graph([[value]], [])])).all()
 

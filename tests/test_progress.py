@@ -73,9 +73,9 @@ def test_stages_remain_and_what_is_inside_them_goes(screen: io.StringIO) -> None
 
 
 def test_training_shows_its_stages(screen: io.StringIO) -> None:
-    motifs = make_ba_2motifs(40, seed=5)
+    motifs = make_ba_2motifs(40, random_state=5)
     vocabulary = (Neighborhoods(), Mined((0.1, 1), bags=2))
-    GDLNNClassifier(vocabulary, QUICK, progress=False).fit(motifs)
+    GDLNNClassifier(vocabulary, QUICK, verbose=False).fit(motifs)
     assert screen.getvalue() == ""
     GDLNNClassifier(vocabulary, QUICK).fit(motifs)
     expected = ["finding", "mining,", "mining,", "training", "calibrating", "recording"]

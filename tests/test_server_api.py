@@ -431,7 +431,7 @@ def test_molecules_are_read_as_in_training_and_structure_is_computed() -> None:
     answers = Answers({"": model}, Limits())
     salt = answers.predict(b'{"smiles": ["Nc1ccccc1.[Na+].[Cl-]", "Nc1ccccc1"]}')["rows"]
     assert salt[0]["probabilities"] == salt[1]["probabilities"]
-    motifs = make_ba_2motifs(20, seed=1)
+    motifs = make_ba_2motifs(20, random_state=1)
     plain = [Graph(np.zeros((graph.n_nodes, 1)), graph.edges) for graph in motifs.graphs]
     schema = Schema(node=(Feature("colour", "nominal"),))
     model = quick().fit(GraphDataset(plain, motifs.y, schema))

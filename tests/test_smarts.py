@@ -197,7 +197,7 @@ def share_said_exactly(mined: ProgramSet, data: GraphDataset) -> float:
 def test_programs_of_bbbp(data_dir: Path) -> None:
     data = load_dataset("BBBP", data_dir, download=False)
     train = data.split("paper").train
-    mined = mine(train.take(np.arange(0, len(train), 4)), targets=range(40), progress=False)
+    mined = mine(train.take(np.arange(0, len(train), 4)), targets=range(40), verbose=False)
     # The others have conditions on chirality, radicals, stereo or conjugation.
     assert share_said_exactly(mined, data) > 0.2
 
@@ -207,7 +207,7 @@ def test_programs_of_bbbp_without_what_smarts_has_no_words_for(data_dir: Path) -
     data = load_dataset("BBBP", data_dir, download=False)
     train = data.split("paper").train
     train = train.take(np.arange(0, len(train), 4))
-    mined = mine(train, targets=range(40), ignore=NOT_IN_SMARTS, progress=False)
+    mined = mine(train, targets=range(40), ignore=NOT_IN_SMARTS, verbose=False)
     assert share_said_exactly(mined, data) >= 0.8
     # What was hidden while mining makes no difference to what the programs match.
     assert np.array_equal(match(mined.programs, train), mined.supports.toarray())
@@ -270,7 +270,7 @@ def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
 @pytest.mark.parametrize("name", ["BBBP", "BACE"])
 def test_every_program_over_default_features_has_an_exact_smarts(name: str, data_dir: Path) -> None:
     data = default_features(name, data_dir, 8)
-    lengths = check_exact(mine(data, targets=range(30), progress=False).programs, data)
+    lengths = check_exact(mine(data, targets=range(30), verbose=False).programs, data)
     assert np.median(lengths) <= 60
     assert max(lengths) <= 300
     found = neighborhoods(data).programs
@@ -283,7 +283,7 @@ def test_every_program_over_default_features_has_an_exact_smarts(name: str, data
 @pytest.mark.parametrize("name", ["BBBP", "BACE"])
 def test_every_smarts_is_exact_on_all_molecules(name: str, data_dir: Path) -> None:
     data = default_features(name, data_dir, 1)
-    lengths = check_exact(mine(data, targets=range(300), progress=False).programs, data)
+    lengths = check_exact(mine(data, targets=range(300), verbose=False).programs, data)
     assert np.median(lengths) <= 60
     assert max(lengths) <= 300
     check_exact(neighborhoods(data).programs, data)

@@ -77,7 +77,7 @@ def spellings(smiles: str, seed: int) -> Iterator[Any]:
 def test_spellings_of_molecules(data_dir: Path, n_molecules: int) -> None:
     data = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")
     rows = np.random.default_rng(1).permutation(len(data))
-    model = GDLNNClassifier(progress=False, seed=4).fit(data.take(rows[:120]))
+    model = GDLNNClassifier(verbose=False, random_state=4).fit(data.take(rows[:120]))
     asked = data.take(rows[-n_molecules:])
     reader = MoleculeReader()
     assert asked.smiles is not None
@@ -113,6 +113,6 @@ def test_numberings_of_graphs(data_dir: Path, name: str, n_graphs: int) -> None:
     data: GraphDataset = load_dataset(name, root=data_dir)
     rows = rng.permutation(len(data))
     head = MLPHead(epochs=5, ensemble_size=2)
-    model = GDLNNClassifier(head=head, progress=False).fit(data.take(rows[:80]))
+    model = GDLNNClassifier(head=head, verbose=False).fit(data.take(rows[:80]))
     asked = [data.graphs[row] for row in rows[-n_graphs:]]
     assert_same_answers(model, [[graph, *(renumbered(rng, graph) for _ in range(3))] for graph in asked])

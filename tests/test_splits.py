@@ -31,7 +31,7 @@ def make(n: int, classes: int = 3, *, smiles: list[str] | None = None) -> GraphD
 @pytest.mark.parametrize("n", [10, 19, 188, 1009])
 def test_sizes_are_the_int_of_the_fractions_and_the_rest(kind: SplitKind, n: int) -> None:
     dataset = make(n)
-    split = dataset.split(kind, seed=1)
+    split = dataset.split(kind, random_state=1)
     assert [len(part) for part in split] == [int(0.8 * n), int(0.1 * n), n - int(0.8 * n) - int(0.1 * n)]
     rows = np.concatenate([part.indices for part in split])
     assert sorted(rows) == list(range(n))
@@ -43,7 +43,7 @@ def test_sizes_are_the_int_of_the_fractions_and_the_rest(kind: SplitKind, n: int
 def test_stratified_keeps_the_proportions() -> None:
     dataset = make(1000, 7)
     whole = np.bincount(classes(dataset), minlength=7) / 1000
-    for part in dataset.split("stratified", seed=2):
+    for part in dataset.split("stratified", random_state=2):
         assert (
             np.abs(np.bincount(classes(part), minlength=7) / len(part) - whole).max() <= 1.01 / len(part) * 2
         )
@@ -72,15 +72,15 @@ def test_what_a_split_needs() -> None:
 def test_auto_is_the_published_split_or_a_stratified_one() -> None:
     dataset = make(20)
     for kind, as_kind in (("auto", "stratified"), ("paper", "random")):
-        expected = dataset.split(as_kind, seed=3)
-        for part, same in zip(dataset.split(kind, seed=3), expected, strict=True):
+        expected = dataset.split(as_kind, random_state=3)
+        for part, same in zip(dataset.split(kind, random_state=3), expected, strict=True):
             assert part.indices.tolist() == same.indices.tolist()
             assert part.split_source == f"{as_kind}, seed 3"
     unlabelled = GraphDataset(dataset.graphs)
     assert unlabelled.split("auto").test.split_source == "random, seed 0"
     rows = {"train": np.arange(4, 20), "val": np.arange(2), "test": np.arange(2, 4)}
     dataset.published_splits = rows
-    for split in (dataset.split(seed=3), dataset.split("auto"), dataset.split("paper")):
+    for split in (dataset.split(random_state=3), dataset.split("auto"), dataset.split("paper")):
         assert [part.indices.tolist() for part in split] == [part.tolist() for part in rows.values()]
         assert {part.split_source for part in split} == {"published"}
 
@@ -99,7 +99,7 @@ def test_scaffolds_stay_together() -> None:
     rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1", "c1ccoc1"]
     smiles = [ring + tail for ring in rings for tail in ("C", "CC", "CCC", "O", "N", "CO", "CN", "F")]
     dataset = make(len(smiles), smiles=smiles)
-    split = dataset.split("scaffold", seed=1)
+    split = dataset.split("scaffold", random_state=1)
     seen = [{row // 8 for row in part.indices} for part in split]
     assert not seen[0] & seen[1]
     assert not seen[0] & seen[2]
@@ -121,7 +121,7 @@ def test_a_scaffold_split_keeps_rdkit_quiet(capfd: pytest.CaptureFixture[str]) -
 def test_folds_are_even_and_stratified() -> None:
     dataset = make(103, 3)
     tested: list[int] = []
-    for train, test in dataset.folds(k=10, seed=4):
+    for train, test in dataset.folds(k=10, random_state=4):
         assert len(train) + len(test) == 103
         assert len(test) in (10, 11)
         assert not set(train.indices) & set(test.indices)
@@ -138,7 +138,7 @@ def test_a_split_that_leaks_warns_once(caplog: pytest.LogCaptureFixture) -> None
     dataset = GraphDataset(graphs, np.arange(50) % 5 % 2, name="twins")
     with caplog.at_level(logging.INFO, "gdlnn.graphs.dataset"):
         split = dataset.split("paper")
-        dataset.split("paper", seed=1)
+        dataset.split("paper", random_state=1)
     warnings = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert len(warnings) == 1
     assert "leaks: 50 graphs have an isomorphic twin in another part (5 groups)" in warnings[0]
@@ -160,7 +160,7 @@ def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptur
     if not labelled:
         dataset = GraphDataset(dataset.graphs)
     for seed in range(3):
-        split = dataset.split(kind, seed=seed)
+        split = dataset.split(kind, random_state=seed)
         assert not dataset.duplicates().across(*split)
         assert sorted(np.concatenate([part.indices for part in split])) == list(range(200))
         assert [abs(len(part) - size) <= 2 for part, size in zip(split, (160, 20, 20), strict=True)]
@@ -240,10 +240,10 @@ def test_dropped_twins_are_listed() -> None:
 
 
 def test_synthetic_motifs_differ_with_the_seed_and_are_what_they_say() -> None:
-    dataset = make_ba_2motifs(40, seed=3)
+    dataset = make_ba_2motifs(40, random_state=3)
     assert dataset.name == "synthetic:ba-2motifs"
-    assert make_ba_2motifs(40, seed=3).graphs == dataset.graphs
-    assert make_ba_2motifs(40, seed=4).graphs != dataset.graphs
+    assert make_ba_2motifs(40, random_state=3).graphs == dataset.graphs
+    assert make_ba_2motifs(40, random_state=4).graphs != dataset.graphs
     masks = list(zip(dataset.node_masks or [], dataset.edge_masks or [], strict=True))
     for graph, label, (nodes, edges) in zip(dataset, classes(dataset), masks, strict=True):
         assert nodes is not None

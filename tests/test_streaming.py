@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gdlnn.datasets.tables import Row
     from gdlnn.model.representation import PredictedRow
 
-MOTIFS = make_ba_2motifs(24, seed=8)
+MOTIFS = make_ba_2motifs(24, random_state=8)
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ class Baseline(GraphEstimator):
 
     validation_fraction: float = 0.0
     """Share to hold out if `fit` is given no validation set; 0 for baselines that need none."""
-    seed: int
+    random_state: int
 
     def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None, *, validation: Validation = None) -> Self:
         """Train on graphs and labels; without `y` those of the dataset.
@@ -50,7 +50,7 @@ class Baseline(GraphEstimator):
         data = as_labeled(X, y)
         if not len(data):
             raise ModelError("fit: expected at least one graph, got none")
-        train, val = training_and_validation(data, validation, self.validation_fraction, self.seed)
+        train, val = training_and_validation(data, validation, self.validation_fraction, self.random_state)
         assert train.y is not None
         self.classes_, codes = np.unique(train.y, return_inverse=True)
         self.n_node_features_, self.n_edge_features_ = train.n_node_features, train.n_edge_features
@@ -88,7 +88,7 @@ class Baseline(GraphEstimator):
 class MajorityClassifier(Baseline):
     """Predict the most frequent label of the training graphs, with the shares of labels as probabilities."""
 
-    seed: int = 0
+    random_state: int = 0
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
         self.shares_: FloatArray = np.bincount(codes, minlength=len(self.classes_)) / len(codes)
@@ -111,7 +111,7 @@ class FingerprintForestClassifier(Baseline):
     n_bits: int = 2048
     n_trees: int = 500
     class_weight: str | None = None
-    seed: int = 0
+    random_state: int = 0
     n_jobs: int | None = 1
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
@@ -128,7 +128,7 @@ class PooledForestClassifier(Baseline):
     """A random forest on pooled node and edge features: what a graph is made of, without its structure."""
 
     n_trees: int = 500
-    seed: int = 0
+    random_state: int = 0
     n_jobs: int | None = 1
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
@@ -145,7 +145,7 @@ def _forest(
     """Return the unfitted forest of a baseline."""
     from sklearn.ensemble import RandomForestClassifier
 
-    options = {"random_state": baseline.seed, "n_jobs": baseline.n_jobs}
+    options = {"random_state": baseline.random_state, "n_jobs": baseline.n_jobs}
     return RandomForestClassifier(baseline.n_trees, class_weight=class_weight, **options)
 
 

@@ -129,7 +129,9 @@ def train_network(
         optimiser, factor=0.5, patience=PLATEAU, min_lr=min(LEAST_RATE, model.learning_rate)
     )
     size = min(MAX_BATCH, max(32, -(-len(train) // 8)))  # about eight steps an epoch
-    batches = DataLoader(train, size, shuffle=True, generator=torch.Generator().manual_seed(model.seed))
+    batches = DataLoader(
+        train, size, shuffle=True, generator=torch.Generator().manual_seed(model.random_state)
+    )
     history: list[dict[str, Any]] = []
     best, best_loss, best_state, since = (-1.0, 0.0), float("inf"), None, 0
     for epoch in range(1, model.epochs + 1):
@@ -197,7 +199,7 @@ class GNNClassifier(Baseline):
 
     Nominal features are one-hot, quantities standardised (see `FeatureEncoder`). Nodes are embedded, pass
     through `n_layers` layers with batch normalisation, are pooled, and a perceptron classifies what was
-    pooled. On a CPU the result depends on data, parameters and seed alone; on CUDA sums are taken in no fixed
+    pooled. On a CPU the result depends on data, parameters and random_state alone; on CUDA sums are taken in no fixed
     order, so last digits may differ.
 
     With a validation set, the learning rate of Adam is halved whenever its loss has not fallen for 20 epochs,
@@ -216,7 +218,7 @@ class GNNClassifier(Baseline):
     epochs: int = 500
     patience: int = 100
     validation_fraction: float = 0.1
-    seed: int = 0
+    random_state: int = 0
     device: str = "auto"
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:
@@ -231,7 +233,7 @@ class GNNClassifier(Baseline):
         if val is not None and len(val):
             assert val.y is not None
             held_out = self.data(val.graphs, self._codes(val.y))
-        with one_thread(), seeded(self.seed, device):
+        with one_thread(), seeded(self.random_state, device):
             self.network_ = GraphNetwork(self, len(self.classes_)).to(device)
             self.history_ = train_network(self, self.network_, graphs, held_out)
         self.network_.eval()

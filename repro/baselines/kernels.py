@@ -37,7 +37,7 @@ class WLClassifier(Baseline):
     n_iter: int = 4
     C: float = 10.0
     edge_labels: bool = True
-    seed: int = 0
+    random_state: int = 0
 
     def _fit(self, train: GraphDataset, codes: IntArray, val: GraphDataset | None) -> None:  # noqa: ARG002
         from sklearn.svm import SVC

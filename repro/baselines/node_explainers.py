@@ -166,7 +166,7 @@ class _NodeScores(NodeExplainer):
             NodeExplanation(*about, tuple(np.sort(order[:size]).tolist()), None, scores) for size in sizes
         ]
 
-    def _masked(self, graph: Graph, algorithm: Any, mask_type: str, seed: int) -> FloatArray:
+    def _masked(self, graph: Graph, algorithm: Any, mask_type: str, random_state: int) -> FloatArray:
         """Return what an algorithm of PyTorch Geometric finds about nodes: nodes × 1, or × columns."""
         data = self.model.data([graph])[0].to(next(self.model.network_.parameters()).device)
         explainer = pyg.Explainer(
@@ -176,7 +176,7 @@ class _NodeScores(NodeExplainer):
             node_mask_type=mask_type,
             model_config={"mode": "multiclass_classification", "task_level": "graph", "return_type": "probs"},
         )
-        with one_thread(), seeded(seed, data.x.device), warnings.catch_warnings():
+        with one_thread(), seeded(random_state, data.x.device), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = explainer(data.x, data.edge_index, edge_attr=data.edge_attr)
         return np.asarray(found.node_mask.detach().cpu().numpy(), dtype=np.float64)
@@ -198,15 +198,17 @@ class _Probabilities(torch.nn.Module):
 
 @dataclass(eq=False)
 class GNNExplainer(_NodeScores):
-    """GNNExplainer of Ying et al. with a mask over nodes; `seed` is that of the mask's initial values."""
+    """GNNExplainer of Ying et al. with a mask over nodes; `random_state` is that of the mask's initial values."""
 
     model: GNNClassifier
     epochs: int = 100
-    seed: int = 0
+    random_state: int = 0
 
     def scores(self, graph: Graph) -> FloatArray:
         """Return the mask over nodes after `epochs` steps."""
-        return self._masked(graph, pyg.GNNExplainer(epochs=self.epochs, lr=0.01), "object", self.seed)[:, 0]
+        return self._masked(
+            graph, pyg.GNNExplainer(epochs=self.epochs, lr=0.01), "object", self.random_state
+        )[:, 0]
 
 
 @dataclass(eq=False)

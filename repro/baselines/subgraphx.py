@@ -279,12 +279,12 @@ class SubgraphX(NodeExplainer):
     min_nodes: int = 5
     exploration: float = 10.0
     n_samples: int = 100
-    seed: int = 0
+    random_state: int = 0
 
     def search(self, graph: Graph) -> Search:
         """Search one graph; the result gives explanations of all sizes."""
         values = CoalitionValues(self.model, graph)
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.random_state)
         neighbours = Neighbours.of(graph)
         tree = SubgraphTree(
             neighbours,

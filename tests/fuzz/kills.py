@@ -33,10 +33,10 @@ MOST_KILLS = 11
 def prepare(folder: Path) -> None:
     """Write a model and data: enough graphs that each checkpoint gets more than one record."""
     folder.mkdir()
-    motifs = make_ba_2motifs(40, seed=8)
+    motifs = make_ba_2motifs(40, random_state=8)
     motifs.save(folder / "d.gdlds")
-    make_ba_2motifs(160, seed=9).save(folder / "some.gdlds")
-    make_ba_2motifs(3000, seed=9).save(folder / "many.gdlds")
+    make_ba_2motifs(160, random_state=9).save(folder / "some.gdlds")
+    make_ba_2motifs(3000, random_state=9).save(folder / "many.gdlds")
     quick().fit(motifs[:30]).save(folder / "m.gdlnn")
 
 

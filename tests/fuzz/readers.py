@@ -37,7 +37,7 @@ TU_GRAPHS = (b"1, 2\n2, 1\n3, 4\n4, 3\n", b"1\n1\n2\n2\n", b"1\n-1\n", b"0\n1\n0
 PROGRAM = b'program p {label: 1, score: 0.5, name: "a"}\nnode x <[1, 2.5], [-inf, inf]>\nnode y // words\n'
 MODEL = Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn"
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
-MOTIFS = gdlnn.make_ba_2motifs(6, seed=0)
+MOTIFS = gdlnn.make_ba_2motifs(6, random_state=0)
 
 
 PIECES = (

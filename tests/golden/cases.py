@@ -20,12 +20,12 @@ from gdlnn import (
     GDLNNClassifier,
     Graph,
     GraphDataset,
-    MLPHead,
     Schema,
     load_dataset,
     load_smiles,
 )
 from gdlnn.explain import counterfactual, explain, explain_model
+from gdlnn.model import MixtureHead
 from gdlnn.report.alerts import alerts_json, find_alerts
 from gdlnn.report.build import ReportOptions, build_report
 from repro.pl4xgl import PL4XGLClassifier
@@ -130,16 +130,16 @@ def payments(_: Path) -> Data:
 
 
 def _default() -> GDLNNClassifier:
-    """Return the default with small perceptrons."""
-    return GDLNNClassifier(head=MLPHead(hidden=(6,), ensemble_size=2, epochs=15), progress=False)
+    """Return the default with fewer members."""
+    return GDLNNClassifier(head=MixtureHead(n_perceptrons=1, n_trees=20), verbose=False)
 
 
 def _paper() -> GDLNNClassifier:
-    return GDLNNClassifier.paper(hidden=(8,), epochs=40, progress=False)
+    return GDLNNClassifier.paper(hidden=(8,), epochs=40, verbose=False)
 
 
 def _headed(head: str) -> Callable[[], GDLNNClassifier]:
-    return lambda: GDLNNClassifier(head=head, progress=False)
+    return lambda: GDLNNClassifier(head=head, verbose=False)
 
 
 _THE_PAPERS = ("lime", "kernel_shap")
@@ -173,7 +173,7 @@ def trained_on_mutag(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for seed in range(3):
         for name, model in (("paper", GDLNNClassifier.paper), ("pl4xgl", PL4XGLClassifier)):
-            fitted = model(seed=seed, progress=False).fit(train, validation=val)
+            fitted = model(random_state=seed, verbose=False).fit(train, validation=val)
             labels, chances = fitted.predict(test), fitted.predict_proba(test)
             found[f"{name}-{seed}"] = {"labels": labels.tolist(), "probabilities": chances.tolist()}
     return found
@@ -198,7 +198,8 @@ def answers(case: Case, model: Any, inputs: GraphDataset) -> dict[str, Any]:
         "explanations": [_explained(one) for one in explained],
         "smallest": [_explained(one) for one in explain(model, few, n_features="smallest")],
         "techniques": {
-            name: [_explained(one) for one in explain(model, few, name, seed=1)] for name in case.techniques
+            name: [_explained(one) for one in explain(model, few, name, random_state=1)]
+            for name in case.techniques
         },
         "other class": [_explained(one) for one in explain(model, few, target=model.classes_.tolist()[0])],
         "counterfactuals": [_changed(counterfactual(model, one.graph)) for one in explained[:4]],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1)
 def motif_data() -> tuple[GraphDataset, GraphDataset]:
     """Return 60 graphs to train on and 20 to explain, all renumbered at random by their maker."""
-    data = make_ba_2motifs(80, seed=3)
+    data = make_ba_2motifs(80, random_state=3)
     return data[:60], data[60:]
 
 
@@ -25,7 +25,7 @@ def motif_programs() -> ProgramSet:
     """Return the programs of the training graphs."""
     from gdlnn import mine
 
-    return mine(motif_data()[0], 0.1, progress=False)
+    return mine(motif_data()[0], 0.1, verbose=False)
 
 
 @lru_cache(maxsize=8)
@@ -37,7 +37,7 @@ def motif_model(head: str = "mlp", pooled: bool = False, activation: Any = "exis
         hidden=(64,) if head == "mlp" else (),
         pooled=pooled,
         activation=activation,
-        progress=False,
+        verbose=False,
     )
     model.set_params(head__ensemble_size=2 if pooled and head == "mlp" else 1)
     return model.fit(motif_data()[0], programs=motif_programs())
@@ -47,6 +47,6 @@ def motif_model(head: str = "mlp", pooled: bool = False, activation: Any = "exis
 def motif_pl4xgl() -> PL4XGLClassifier:
     """Return the classifier whose programs decide alone."""
     train, test = motif_data()
-    return PL4XGLClassifier(strategy="greedy", progress=False).fit(
+    return PL4XGLClassifier(strategy="greedy", verbose=False).fit(
         train, validation=test[:10], programs=motif_programs()
     )

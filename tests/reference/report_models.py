@@ -49,10 +49,10 @@ def molecules(head: Any = None) -> tuple[GDLNNClassifier, GraphDataset]:
     """Return a model of the examples' table and molecules it was not trained on, two with hostile names."""
     table = Path(__file__).parents[2] / "examples" / "molecules.csv"
     train, _, test = load_smiles(table, label="active", id="id").split(
-        "stratified", seed=0, sizes=(0.75, 0, 0.25)
+        "stratified", random_state=0, sizes=(0.75, 0, 0.25)
     )
     head = head or MLPHead(hidden=(), ensemble_size=1, epochs=60)
-    model = GDLNNClassifier(head=head, decide=0.3, progress=False).fit(train)
+    model = GDLNNClassifier(head=head, threshold=0.3, verbose=False).fit(train)
     for row, name in enumerate(HOSTILE):
         test.graphs[row] = test.graphs[row]._renamed(test.graphs[row].schema, name)
     return model, test

@@ -134,7 +134,7 @@ def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("protocol", ["paper", "repeated", "cv"])
 def test_protocols_cover_the_data_once(protocol: Any) -> None:
-    data = make_ba_2motifs(n=50, seed=1)
+    data = make_ba_2motifs(n=50, random_state=1)
     plans = plan_splits(protocol)
     assert sum(len(plan.seeds) for plan in plans) == (10 if protocol == "cv" else 5)
     tested: list[int] = []
@@ -149,8 +149,8 @@ def test_protocols_cover_the_data_once(protocol: Any) -> None:
 
 
 def test_fingerprints_are_of_data_and_split() -> None:
-    data, other = make_ba_2motifs(n=20, seed=1), make_ba_2motifs(n=20, seed=2)
-    assert data_fingerprint(data) == data_fingerprint(make_ba_2motifs(n=20, seed=1))
+    data, other = make_ba_2motifs(n=20, random_state=1), make_ba_2motifs(n=20, random_state=2)
+    assert data_fingerprint(data) == data_fingerprint(make_ba_2motifs(n=20, random_state=1))
     assert data_fingerprint(data) != data_fingerprint(other)
     marks = {load_split(SMALL, "repeated", name, None)[1] for name in ("random-11", "random-12")}
     assert len(marks) == 2
@@ -229,9 +229,9 @@ def test_ablation_on_the_command_line(
 
 
 def test_every_variant_of_the_ablation_changes_one_thing() -> None:
-    data = make_ba_2motifs(n=40, seed=1)
+    data = make_ba_2motifs(n=40, random_state=1)
     base = VARIANTS[BASE].make({}, 0, "cpu")
-    default = methods_module.gdlnn_classifier(seed=0, n_jobs=1, progress=False, device="cpu")
+    default = methods_module.gdlnn_classifier(random_state=0, n_jobs=1, verbose=False, device="cpu")
     for part in ("head", "structure", "pooled", "calibrate", "decide"):
         assert repr(getattr(base, part)) == repr(getattr(default, part))
     sources = make_sources("auto", data)
@@ -241,7 +241,7 @@ def test_every_variant_of_the_ablation_changes_one_thing() -> None:
 
 
 def test_variants_of_a_split_mine_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = make_ba_2motifs(n=24, seed=1)
+    data = make_ba_2motifs(n=24, random_state=1)
     calls: list[Any] = []
     found = Mined.find
 
@@ -268,7 +268,7 @@ def test_documents_without_marks(tmp_path: Path) -> None:
 def test_a_folder_of_saved_data_sets_is_found_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_ba_2motifs(n=20, seed=4).save(tmp_path / "data" / "BA-2Motifs.gdlds")
+    make_ba_2motifs(n=20, random_state=4).save(tmp_path / "data" / "BA-2Motifs.gdlds")
     monkeypatch.delenv("GDLNN_DATA", raising=False)
     monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
     words = ["accuracy", "--datasets", "ba-2motifs", "--methods", "majority", "--out", str(tmp_path / "out")]

@@ -90,7 +90,7 @@ def test_the_rare_class_makes_seven_percent(motifs: GraphDataset) -> None:
 def motifs() -> GraphDataset:
     from gdlnn import make_ba_2motifs
 
-    return make_ba_2motifs(200, seed=0)
+    return make_ba_2motifs(200, random_state=0)
 
 
 def test_domains_take_the_test_graphs_of_all_splits_together() -> None:

@@ -69,8 +69,8 @@ def test_data_hold_each_graph_as_it_is(directed: bool) -> None:
 
 @pytest.mark.parametrize("model", ALL)
 def test_learns_and_repeats_itself(model: type[GNNClassifier]) -> None:
-    train, val, test = make_ba_2motifs(n=120, seed=1).split("stratified", seed=1)
-    short = model(epochs=12, hidden=16, learning_rate=0.01, seed=3, device="cpu")
+    train, val, test = make_ba_2motifs(n=120, random_state=1).split("stratified", random_state=1)
+    short = model(epochs=12, hidden=16, learning_rate=0.01, random_state=3, device="cpu")
     fitted = clone(short).fit(train, validation=val)
     proba = fitted.predict_proba(test)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
@@ -88,7 +88,7 @@ def test_edge_features_are_used(model: type[GNNClassifier]) -> None:
 
 
 def test_early_stopping_keeps_the_best_state() -> None:
-    train, val, _ = make_ba_2motifs(n=100, seed=5).split("stratified")
+    train, val, _ = make_ba_2motifs(n=100, random_state=5).split("stratified")
     model = GINClassifier(epochs=60, patience=3, hidden=8, learning_rate=0.01, device="cpu")
     model.fit(train, validation=val)
     assert len(model.history_) < 60

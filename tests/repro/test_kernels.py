@@ -72,7 +72,7 @@ def test_kernels_equal_those_of_grakel(kind: str, model: type[WLClassifier]) -> 
 
 @pytest.mark.parametrize("model", [WLClassifier(), WLOAClassifier(n_iter=2)])
 def test_kernels_tell_motifs_apart_and_can_be_fitted_again(model: WLClassifier) -> None:
-    train, _, test = make_ba_2motifs(n=80, seed=3).split("stratified", seed=1)
+    train, _, test = make_ba_2motifs(n=80, random_state=3).split("stratified", random_state=1)
     model = clone(model).fit(train)
     assert model.score(test) == 1.0
     proba = model.predict_proba(test)
@@ -119,7 +119,7 @@ def test_fingerprints_from_graphs_equal_those_from_smiles() -> None:
 
 def test_forest_on_fingerprints() -> None:
     data = molecules()
-    model = FingerprintForestClassifier(n_trees=20, seed=1).fit(data)
+    model = FingerprintForestClassifier(n_trees=20, random_state=1).fit(data)
     assert model.score(data) > 0.8
     np.testing.assert_array_equal(model.predict(data), clone(model).fit(data).predict(data))
     with pytest.raises(ModelError, match="expected molecules"):
@@ -128,7 +128,7 @@ def test_forest_on_fingerprints() -> None:
 
 def test_forest_on_pooled_features() -> None:
     data = molecules()
-    model = PooledForestClassifier(n_trees=20, seed=1).fit(data)
+    model = PooledForestClassifier(n_trees=20, random_state=1).fit(data)
     assert model.score(data) > 0.8
     np.testing.assert_array_equal(model.predict(data), clone(model).fit(data).predict(data))
 

@@ -50,7 +50,7 @@ def programs(*rows: tuple[int, float, str]) -> ProgramSet:
 
 
 def classifier(epsilon: float = 1.0) -> PL4XGLClassifier:
-    return PL4XGLClassifier(epsilon=epsilon, min_support=0, min_lift=0, progress=False)
+    return PL4XGLClassifier(epsilon=epsilon, min_support=0, min_lift=0, verbose=False)
 
 
 def test_the_best_matching_program_decides() -> None:
@@ -100,8 +100,8 @@ def test_programs_that_match_too_few_validation_graphs_go() -> None:
 
 
 def test_it_mines_for_itself_and_learns() -> None:
-    data = make_ba_2motifs(60, seed=4)
-    model = PL4XGLClassifier(progress=False).fit(data[:40], validation=data[40:50])
+    data = make_ba_2motifs(60, random_state=4)
+    model = PL4XGLClassifier(verbose=False).fit(data[:40], validation=data[40:50])
     assert model.score(data[:40]) >= 0.8
     assert model.predict([]).shape == (0,)
     assert all(item.n_matched >= 2 for item in model.programs_)
@@ -112,7 +112,7 @@ def test_it_mines_for_itself_and_learns() -> None:
 @pytest.mark.data
 def test_mutag_as_published(data_dir: Path) -> None:
     train, val, test = load_dataset("MUTAG", data_dir, download=False).split("paper")
-    model = PL4XGLClassifier(progress=False).fit(train, validation=val)
+    model = PL4XGLClassifier(verbose=False).fit(train, validation=val)
     assert isinstance(test, GraphDataset)
     assert (model.predict(test) == test.y).sum() >= 19
 
@@ -123,19 +123,19 @@ def test_sequential_programs_have_no_self_loops() -> None:
         Graph(np.ones((4, 1)), [*ring, (2, 3), (3, 3)]),
         Graph(np.ones((4, 1)), [(0, 1), (1, 2), (2, 3)]),
     ]
-    mined = mine(GraphDataset(graphs, [0, 1]), strategy="sequential", progress=False)
+    mined = mine(GraphDataset(graphs, [0, 1]), strategy="sequential", verbose=False)
     assert len(mined)
     assert all(edge.source != edge.target for item in mined for edge in item.program.edges)
     # A self-loop that is the only edge of a component stays.
     alone = GraphDataset([Graph([[1.0]], [(0, 0)]), Graph([[1.0]], [])], [0, 1])
-    (program,) = mine(alone, strategy="sequential", targets=[0], progress=False)
+    (program,) = mine(alone, strategy="sequential", targets=[0], verbose=False)
     assert len(program.program.edges) == 1
 
 
 def test_motifs_are_found_as_by_the_public_program(data_dir: Path) -> None:
     data = load_dataset("BA-2Motifs", root=data_dir)
     data = data[np.random.default_rng(0).permutation(len(data))]
-    model = PL4XGLClassifier(progress=False).fit(data[:120], validation=data[120:220])
+    model = PL4XGLClassifier(verbose=False).fit(data[:120], validation=data[120:220])
     # 99.0 % by the rules of the public program too: `python -m benchmarks public_rules`.
     assert model.score(data[220:]) > 0.98
 

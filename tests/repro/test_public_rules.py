@@ -37,11 +37,11 @@ def test_our_programs_classify_as_well_as_those_of_the_public_rules(data_dir: Pa
     data = load_dataset("BA-2Motifs", data_dir)
     data = data[np.random.default_rng(0).permutation(len(data))]
     train, val, test = data[:40], data[40:140], data[140:440]
-    ours = mine(train, EPSILON, "sequential", nominal="interval", progress=False)
+    ours = mine(train, EPSILON, "sequential", nominal="interval", verbose=False)
     theirs = public_programs(train, EPSILON)
     scores = []
     for programs in (ours, theirs):
-        model = PL4XGLClassifier(epsilon=EPSILON, progress=False)
+        model = PL4XGLClassifier(epsilon=EPSILON, verbose=False)
         scores.append(model.fit(train, validation=val, programs=programs).score(test))
     assert scores[0] >= scores[1] - 0.03
     assert len(set(ours.programs) & set(theirs.programs)) >= len(theirs) / 4
@@ -175,7 +175,7 @@ def as_program(edges: Edges, bounds: Bounds) -> Program:
 def public_programs(train: GraphDataset, epsilon: float) -> ProgramSet:
     """Return the programs that the public rules find from all training graphs."""
     assert train.y is not None
-    frame = mine(train, epsilon, "sequential", targets=[0], nominal="interval", progress=False)
+    frame = mine(train, epsilon, "sequential", targets=[0], nominal="interval", verbose=False)
     items: dict[tuple[Program, int], tuple[MinedProgram, npt.NDArray[np.intp]]] = {}
     for label in np.unique(train.y).tolist():
         search = PublicSearch(train, label, epsilon)

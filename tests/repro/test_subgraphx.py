@@ -50,7 +50,7 @@ def without_degrees(data: GraphDataset) -> GraphDataset:
 
 @pytest.fixture(scope="module")
 def parts() -> Parts:
-    train, val, test = without_degrees(make_ba_2motifs(400, seed=1)).split("random", seed=0)
+    train, val, test = without_degrees(make_ba_2motifs(400, random_state=1)).split("random", random_state=0)
     return train, val, test
 
 
@@ -200,7 +200,7 @@ def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, pa
         scores.append(best.score)
     assert scores == sorted(scores)  # type: ignore[type-var]
     assert search.best(1).nodes  # smaller than anything that was met: the smallest there is
-    other = SubgraphX(gin, n_rollouts=3, n_samples=10, seed=7)
+    other = SubgraphX(gin, n_rollouts=3, n_samples=10, random_state=7)
     assert other.search(graph).rewards != search.rewards
 
 

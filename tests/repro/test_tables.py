@@ -128,7 +128,10 @@ def test_metrics_where_they_are_not_defined() -> None:
 
 
 def test_a_method_has_a_row_for_each_number_of_configurations(tmp_path: Path) -> None:
-    cells = [cell("gin", [1, 0]), *(cell("gin", [1, 1 - s], seed=s, n_configurations=12) for s in (0, 1))]
+    cells = [
+        cell("gin", [1, 0]),
+        *(cell("gin", [1, 1 - s], seed=s, n_configurations=12) for s in (0, 1)),
+    ]
     cells.append({**cell("gcn", [1]), "status": "failed", "reason": "ModuleNotFoundError: no PyG"})
     text = write_accuracy(tmp_path, cells, "paper")
     assert text.index("| GIN | 50.0 |") < text.index("| GIN (12 configurations) | **75.0 ± ")
@@ -220,7 +223,11 @@ def test_ablation_shows_no_accuracy_where_differences_are_expected() -> None:
 
 
 def test_figure_is_svg_and_repeats_itself() -> None:
-    cells = [cell("gin", [1, 1], seed=0), cell("gin", [1, 0], seed=1), cell("gcn", [0, 1], dataset="BBBP")]
+    cells = [
+        cell("gin", [1, 1], seed=0),
+        cell("gin", [1, 0], seed=1),
+        cell("gcn", [0, 1], dataset="BBBP"),
+    ]
     entries = frame_of(cells)
     first = draw_accuracy(entries, "accuracy")
     assert first.startswith(b"<?xml")

@@ -22,7 +22,7 @@ GRID: dict[str, Any] = {"epsilons": (0.1, 1, "4.1667%"), "ks": (0.2, 1.0), "lear
 
 @pytest.fixture(scope="module")
 def parts() -> tuple[GraphDataset, GraphDataset]:
-    data = make_ba_2motifs(36, seed=2)
+    data = make_ba_2motifs(36, random_state=2)
     return data[:24], data[24:]
 
 
@@ -69,7 +69,7 @@ def test_the_command_saves_the_tuned_recipe(
         main(["paper", "synthetic:ba-2motifs:40:1", "-o", str(file), "--split", "random", "--jobs", "1"])
     assert ended.value.code == 0
     assert "model.gdlnn: written" in capsys.readouterr().out
-    data = make_ba_2motifs(40, seed=1)
+    data = make_ba_2motifs(40, random_state=1)
     train, val, test = data.split("random", 0)
     expected = tune(train, val, **short).best_estimator
     np.testing.assert_array_equal(load_model(file).predict_proba(test), expected.predict_proba(test))

@@ -30,7 +30,7 @@ def datasets(
     smiles: opt.Smiles = None,
     id_: opt.Id = None,
     missing: opt.Missing = None,
-    threshold: opt.Threshold = None,
+    split_at: opt.SplitAt = None,
     encoding: opt.Encoding = "utf-8",
     standardize: opt.Standardize = "none",
     duplicates: opt.Duplicates = "keep",
@@ -60,7 +60,7 @@ def datasets(
             root=data_dir,
             reading=opt.molecule_reader(standardize),
             encoding=encoding,
-            **opt.label_options(missing, threshold),
+            **opt.label_options(missing, split_at),
         )
     data = opt.without_duplicates(data, duplicates)
     if output is not None:

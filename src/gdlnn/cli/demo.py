@@ -76,7 +76,7 @@ def _fit(train: GraphDataset, val: GraphDataset, jobs: int, say: Callable[[str],
     if len(train) > MOST_TARGETS:
         codes = np.unique(np.asarray(train.y), return_inverse=True)[1]
         rows = stratified_sample(codes, MOST_TARGETS, 0)
-    mined = mine(train, epsilon=1.0, targets=rows, n_jobs=jobs, progress=False)
+    mined = mine(train, epsilon=1.0, targets=rows, n_jobs=jobs, verbose=False)
     say(f"Mined {counted(len(mined), 'program')}")
     head = MLPHead(ensemble_size=3, epochs=60)
     model = GDLNNClassifier(Mined(epsilon=1.0, merge_equal=True), head, pooled=False, n_jobs=jobs)

@@ -78,10 +78,10 @@ def mine(
                 targets=None if targets == "all" else targets,
                 min_support=min_support,
                 n_jobs=jobs,
-                seed=seed,
+                random_state=seed,
                 time_limit=time_limit,
                 checkpoint=checkpoint,
-                progress=not quiet,
+                verbose=not quiet,
             )
     _write(programs, output, as_json=as_json, quiet=quiet)
     if not programs.complete:

@@ -76,7 +76,7 @@ Missing = Annotated[
     str | None,
     option("Data", "More words for a missing label besides NA, nan and ?, separated by commas."),
 ]
-Threshold = Annotated[
+SplitAt = Annotated[
     str | None,
     option("Data", "Split a column of numbers into two classes here.", metavar="NUMBER|median"),
 ]
@@ -178,14 +178,14 @@ def given_input(text: str) -> Iterator[str]:
 
 
 def label_options(missing: str | None, threshold: str | None) -> dict[str, Any]:
-    """Return --missing and --threshold in the form that readers take."""
+    """Return --missing and --split-at in the form that readers take."""
     words = [word.strip() for word in (missing or "").split(",") if word.strip()]
     if threshold is None or threshold == "median":
         return {"missing": words, "threshold": threshold}
     try:
         return {"missing": words, "threshold": float(threshold)}
     except ValueError:
-        raise DatasetError(f"--threshold: expected a number or median, got {threshold!r}") from None
+        raise DatasetError(f"--split-at: expected a number or median, got {threshold!r}") from None
 
 
 def molecule_reader(standardize: str) -> MoleculeReader:

@@ -29,7 +29,7 @@ def train(
     smiles: opt.Smiles = None,
     id_: opt.Id = None,
     missing: opt.Missing = None,
-    threshold: opt.Threshold = None,
+    split_at: opt.SplitAt = None,
     weight_column: Annotated[str | None, opt.option("Data", "The column with sample weights.")] = None,
     duplicates: opt.Duplicates = "keep",
     standardize: opt.Standardize = "none",
@@ -50,15 +50,19 @@ def train(
         Literal["balanced"] | None,
         opt.option("Model", "balanced: give every class the same total weight in training."),
     ] = None,
-    decide: Annotated[
+    threshold: Annotated[
         str,
         opt.option(
             "Model",
-            "Threshold from which the rarer of two classes is predicted: balanced-accuracy, "
-            "recall=0.9 or a number; auto: 0.5, or balanced-accuracy if it has under 30 %.",
+            "Probability from which the rarer of two classes is predicted, or how it is chosen: "
+            "balanced-accuracy, recall=0.9.",
             metavar="RULE",
         ),
-    ] = "auto",
+    ] = "0.5",
+    ignore: Annotated[
+        list[str] | None,
+        opt.option("Model", "A feature of nodes or edges to leave out; may be repeated.", metavar="FEATURE"),
+    ] = None,
     split: Annotated[
         str,
         opt.option(
@@ -108,13 +112,13 @@ def train(
             training.check_folder(output)
         else:
             opt.check_output(output, source, checkpoint=checkpoint)
-        sets = training.labelled_sets(source, labels, columns, opt.label_options(missing, threshold), reading)
+        sets = training.labelled_sets(source, labels, columns, opt.label_options(missing, split_at), reading)
     if weight_column is not None:
         for data in sets.values():
             training.row_weights(data, weight_column)  # refuses them while their rows in the file are known
     sets = {name: training.report_duplicates(data, duplicates, say) for name, data in sets.items()}
-    options: dict[str, Any] = {"seed": seed, "n_jobs": jobs, "progress": not quiet}
-    options |= {"class_weight": class_weight, "decide": checked_rule(decide)}
+    options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "verbose": not quiet}
+    options |= {"class_weight": class_weight, "threshold": checked_rule(threshold), "ignore": ignore or ()}
     source_of_programs = _vocabulary(vocabulary, epsilon)
 
     def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:

@@ -30,7 +30,7 @@ _ARRAY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 # --- BA-2Motifs, generated --------------------------------------------------------------------------------
 
 
-def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
+def make_ba_2motifs(n: int = 1000, random_state: int = 0) -> GraphDataset:
     """Generate random graphs like those of BA-2Motifs.
 
     Each has a Barabási–Albert base of 20 nodes (one edge per new node) and five more nodes, a cycle (label
@@ -42,12 +42,12 @@ def make_ba_2motifs(n: int = 1000, seed: int = 0) -> GraphDataset:
     ----------
     n
         Number of graphs; labels alternate, so that class sizes differ by at most one.
-    seed
-        Seed of the random numbers; the same seed gives the same graphs.
+    random_state
+        Seed of the random numbers; the same random_state gives the same graphs.
     """
     if n < 1:
         raise DatasetError(f"make_ba_2motifs: n: expected at least 1, got {n}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     schema = SCHEMAS["BA-2Motifs"]
     graphs, node_masks, edge_masks = [], [], []
     y = np.arange(n) % 2

@@ -68,7 +68,7 @@ def explain(
     technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Explanation: ...
 @overload
 def explain(
@@ -77,7 +77,7 @@ def explain(
     technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Explanations: ...
 def explain(
     model: Any,
@@ -85,7 +85,7 @@ def explain(
     technique: TechniqueLike = None,
     n_features: NFeatures = 5,
     target: Any = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Explanation | Explanations:
     """Explain predictions: return the programs that decide, and the subgraph that they need.
 
@@ -93,7 +93,7 @@ def explain(
     ----------
     model
         A fitted GDLNNClassifier, or a model that explains itself, see `SelfExplaining`: `technique`,
-        `n_features`, `target` and `seed` are then ignored.
+        `n_features`, `target` and `random_state` are then ignored.
     graphs
         One graph or molecule, or several: a list gives a list, and shares one pass. SMILES, RDKit molecules,
         PyG Data and NetworkX graphs are converted as in training. A `Representation` is not matched again.
@@ -105,12 +105,12 @@ def explain(
         smallest subgraph of a program that alone gets the class, see `explain_smallest`.
     target
         The class to explain; by default the predicted one.
-    seed
-        Seed of the technique; the same seed gives the same explanation.
+    random_state
+        Seed of the technique; the same random_state gives the same explanation.
     """
     started = time.perf_counter()
-    if seed < 0:
-        raise ExplanationError(f"seed: expected a whole number of at least 0, got {seed}")
+    if random_state < 0:
+        raise ExplanationError(f"seed: expected a whole number of at least 0, got {random_state}")
     if not hasattr(model, "represent"):
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier, got a {kind}")
@@ -121,7 +121,7 @@ def explain(
         from gdlnn.explain.sufficient import explain_smallest
 
         wanted = _checked(n_features)
-        explainer = Explainer(model, make_technique(technique), seed)
+        explainer = Explainer(model, make_technique(technique), random_state)
         targets = target_codes(representation, target)
         if wanted == "smallest":
             found = explain_smallest(explainer, representation, targets)
@@ -186,7 +186,7 @@ class Explainer:
 
     model: GDLNNClassifier
     technique: Technique
-    seed: int = 0
+    random_state: int = 0
 
     @property
     def programs(self) -> list[Program]:
@@ -203,7 +203,7 @@ class Explainer:
     ) -> Context:
         """Return the input of the technique."""
         return make_context(
-            self.model, representation, targets, n_features, self.seed, matching_only=matching_only
+            self.model, representation, targets, n_features, self.random_state, matching_only=matching_only
         )
 
     def explain(
@@ -249,7 +249,7 @@ class Explainer:
                 for place in places
             ),
             nodes=tuple(sorted(node for place in places if place.points > 0 for node in place.nodes)),
-            method=Method(self.technique.name, dict(self.technique.options()), self.seed),
+            method=Method(self.technique.name, dict(self.technique.options()), self.random_state),
             contributions=self._contributions(representation, attribution, row, scored, target),
             threshold=threshold_of(representation, target),
         )
@@ -343,7 +343,9 @@ class Explainer:
                     target_probability=float(representation.probabilities[row, target]),
                     terms=tuple(self._term(attribution.weights[row], c).at(found.get(c)) for c in columns),
                     nodes=left[row].nodes,
-                    method=Method(self.technique.name, dict(self.technique.options()), self.seed, quality),
+                    method=Method(
+                        self.technique.name, dict(self.technique.options()), self.random_state, quality
+                    ),
                     contributions=None
                     if scored is None
                     else self._contributions(representation, attribution, row, scored[row], target),

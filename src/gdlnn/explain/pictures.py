@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from gdlnn.drawing import Marks, Outline, Picture, draw_graph, program_picture, score_legend
-from gdlnn.drawing.marks import MOST_OUTLINES, signed
+from gdlnn.drawing.marks import MOST_OUTLINES
 from gdlnn.drawing.pages import render
 from gdlnn.drawing.svg import stacked, text, wrapped
 from gdlnn.explain.words import (

@@ -277,7 +277,7 @@ class GraphDataset:
         return storage.load(path)
 
     def split(
-        self, kind: SplitKind = "auto", seed: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)
+        self, kind: SplitKind = "auto", random_state: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)
     ) -> Split:
         """Split into training, validation and test set: int(.8 n), int(.1 n) and the remaining graphs.
 
@@ -290,7 +290,7 @@ class GraphDataset:
             met only as far as whole groups allow. "paper": the published split; without one, the same as
             "random". "time:COLUMN": the oldest for training, the newest for testing, by numbers or ISO
             dates. "column:COLUMN": a column of the table with train, val or test.
-        seed
+        random_state
             Seed of the random numbers; a published split has none.
         sizes
             The fractions.
@@ -300,7 +300,7 @@ class GraphDataset:
         Split
             Three datasets; ``.split_source`` of each says how they were chosen.
         """
-        rows, source = split_rows(self, kind, seed, sizes)
+        rows, source = split_rows(self, kind, random_state, sizes)
         logger.info(
             "%s: split %r is %s: %s graphs", self._where(), kind, source, [len(part) for part in rows]
         )
@@ -308,7 +308,7 @@ class GraphDataset:
         parts = [self.take(part) for part in rows]
         for part in parts:
             part.split_source = source
-            part.provenance = {**self.provenance, "split": kind, "seed": seed}
+            part.provenance = {**self.provenance, "split": kind, "seed": random_state}
         return Split(*parts)
 
     def _warn_of_twins(self, rows: Sequence[IntArray], what: str) -> None:
@@ -368,13 +368,13 @@ class GraphDataset:
         return html_table(dataset_columns(self), repr(self).strip("<>"))
 
     def folds(
-        self, k: int = 10, seed: int = 0, *, twins_together: bool = False
+        self, k: int = 10, random_state: int = 0, *, twins_together: bool = False
     ) -> Iterator[tuple[GraphDataset, GraphDataset]]:
         """Yield (train, test) for k folds of nearly equal size, stratified if there are labels.
 
         `twins_together` keeps isomorphic graphs in one fold.
         """
-        for train, test in fold_rows(self, k, seed, twins_together=twins_together):
+        for train, test in fold_rows(self, k, random_state, twins_together=twins_together):
             yield self.take(train), self.take(test)
 
     def __len__(self) -> int:

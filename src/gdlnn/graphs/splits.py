@@ -43,7 +43,7 @@ class Split(NamedTuple):
 
 
 def split_rows(
-    dataset: GraphDataset, kind: SplitKind, seed: int, sizes: Sequence[float]
+    dataset: GraphDataset, kind: SplitKind, random_state: int, sizes: Sequence[float]
 ) -> tuple[list[IntArray], str]:
     """Return the sorted rows of train, val and test, and how they were chosen, in words."""
     method, _, column = kind.partition(":")
@@ -51,26 +51,28 @@ def split_rows(
         raise GraphError(
             f"split: kind: expected one of {', '.join(SPLITS)}, got {kind!r}; or time:COLUMN, column:COLUMN"
         )
-    if seed < 0:
-        raise GraphError(f"split: seed: expected a whole number of at least 0, got {seed}")
+    if random_state < 0:
+        raise GraphError(f"split: random_state: expected a whole number of at least 0, got {random_state}")
     counts = part_sizes(len(dataset), sizes)
     if kind in ("auto", "paper") and dataset.published_splits is not None:
         return published_rows(dataset), "published"
     if method == "column":
         return _column_rows(dataset, column), f"by column {column}"
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     if kind == "scaffold":
-        return _scaffold_rows(dataset, counts, rng), f"scaffold, seed {seed}"
+        return _scaffold_rows(dataset, counts, rng), f"scaffold, seed {random_state}"
     if method == "time":
         order, how = _in_time(dataset, column), f"by time in column {column}"
         return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], how
     if kind in ("paper", "random"):
         order = rng.permutation(len(dataset))
-        return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], f"random, seed {seed}"
+        return [
+            np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])
+        ], f"random, seed {random_state}"
     if kind == "stratified" and dataset.y is None:
         raise GraphError("split: a stratified split needs labels; the dataset has none")
     how = "stratified" if dataset.y is not None else "random"
-    return _twins_together(dataset, counts, rng), f"{how}, seed {seed}"
+    return _twins_together(dataset, counts, rng), f"{how}, seed {random_state}"
 
 
 def _twins_together(dataset: GraphDataset, counts: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
@@ -218,7 +220,7 @@ def _connected(scaffolds: Sequence[str], twin: IntArray) -> list[int]:
 
 
 def fold_rows(
-    dataset: GraphDataset, k: int, seed: int, *, twins_together: bool = False
+    dataset: GraphDataset, k: int, random_state: int, *, twins_together: bool = False
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield (train, test) rows of k folds, stratified if there are labels; sizes differ by one at most.
 
@@ -228,14 +230,14 @@ def fold_rows(
     if twins_together:
         twin = dataset.duplicates().twin_of
         firsts = np.unique(twin)
-        for _, test in fold_rows(dataset.take(firsts), k, seed):
+        for _, test in fold_rows(dataset.take(firsts), k, random_state):
             inside = np.isin(twin, firsts[test])
             yield np.flatnonzero(~inside), np.flatnonzero(inside)
         return
     n = len(dataset)
     if not 2 <= k <= n:
         raise GraphError(f"folds: k: expected a whole number from 2 to {n}, the number of graphs, got {k}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     order = rng.permutation(n)
     if dataset.y is not None:
         codes = np.unique(dataset.y, return_inverse=True)[1]
@@ -246,25 +248,25 @@ def fold_rows(
         yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
 
-def stratified_sample(y: npt.NDArray[Any], count: int, seed: int) -> IntArray:
+def stratified_sample(y: npt.NDArray[Any], count: int, random_state: int) -> IntArray:
     """Draw `count` sorted rows, so that classes keep their shares; the largest remainders round up."""
     sizes = np.unique(y, return_counts=True)[1]
     quotas = sizes * (count / len(y))
     shares = np.floor(quotas + 1e-9).astype(np.int64)
     order = sorted(range(len(sizes)), key=lambda i: (shares[i] - quotas[i], i))
     shares[order[: count - int(shares.sum())]] += 1
-    return _draw(y, shares.tolist(), seed)
+    return _draw(y, shares.tolist(), random_state)
 
 
-def held_out_rows(y: npt.NDArray[Any], fraction: float, seed: int) -> IntArray:
+def held_out_rows(y: npt.NDArray[Any], fraction: float, random_state: int) -> IntArray:
     """Draw a share of every class, at least one row and never all of them; rows rise."""
     sizes = np.unique(y, return_counts=True)[1].tolist()
-    return _draw(y, [min(size - 1, max(1, round(fraction * size))) for size in sizes], seed)
+    return _draw(y, [min(size - 1, max(1, round(fraction * size))) for size in sizes], random_state)
 
 
-def _draw(y: npt.NDArray[Any], counts: Sequence[int], seed: int) -> IntArray:
+def _draw(y: npt.NDArray[Any], counts: Sequence[int], random_state: int) -> IntArray:
     """Draw the given number of rows of each class, in the order of the labels."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     drawn = [
         rng.permutation(np.flatnonzero(y == label))[:count]
         for label, count in zip(np.unique(y), counts, strict=True)

@@ -99,14 +99,14 @@ def _induced(graph: Graph, nodes: tuple[int, ...]) -> Graph:
     return graph if len(nodes) == graph.n_nodes else graph.subgraph(nodes)
 
 
-def choose_targets(targets: Targets, codes: Codes, seed: int) -> IntArray:
+def choose_targets(targets: Targets, codes: Codes, random_state: int) -> IntArray:
     """Return the sorted rows to mine: all, given ones, or for "auto" at most `MOST_TARGETS`.
 
-    Those are drawn with the seed so that labels keep their shares.
+    Those are drawn with the random_state so that labels keep their shares.
     """
     n = len(codes)
     if isinstance(targets, str) and targets == "auto":
-        return stratified_sample(codes, MOST_TARGETS, seed) if n > MOST_TARGETS else np.arange(n)
+        return stratified_sample(codes, MOST_TARGETS, random_state) if n > MOST_TARGETS else np.arange(n)
     if targets is None:
         return np.arange(n)
     rows = np.asarray(targets)

@@ -12,7 +12,6 @@ import numpy as np
 
 from gdlnn.graphs.identity import fingerprint
 from gdlnn.matching import n_threads_for
-from gdlnn.mining.bags import Bags, bag_rows, mine_in_bags, n_bags
 from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
 from gdlnn.mining.descents import MiningData, TaskResult, choose_targets, make_plan, run_tasks
 from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo, support_matrix
@@ -55,11 +54,10 @@ def mine(
     nominal: Nominal = "value",
     step_budget: int = STEP_BUDGET,
     n_jobs: int | None = 1,
-    seed: int = 0,
-    bags: Bags = None,
+    random_state: int = 0,
     time_limit: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    verbose: bool = True,
 ) -> ProgramSet:
     """Mine programs from labelled graphs: one descent from every target, by the paper's Algorithm 3.
 
@@ -82,7 +80,7 @@ def mine(
         each. False follows the paper's rules literally.
     targets
         Which graphs to start from: None for all, or row numbers. "auto": all up to 2,000, of more graphs
-        2,000 drawn with the seed, so that the cost of mining in bags stops growing with their number.
+        2,000 drawn with the random_state, so that the cost of mining in bags stops growing with their number.
     min_support
         Drop programs that match fewer graphs.
     ignore
@@ -97,17 +95,13 @@ def mine(
     n_jobs
         Number of threads; -1 for all CPU cores. Within ``joblib.parallel_config("loky", n_jobs=…)`` or
         ``joblib.parallel_config("dask")``, their processes mine instead.
-    seed
-        Seed of the choice of targets and bags.
-    bags
-        Split the graphs into this many bags, mine each separately, and count the programs over all graphs:
-        cheaper by about that factor. Each program then has a `held_out_score`, its score outside its own bag.
-        "auto": four bags, and beyond 1,600 graphs bags of about 400. A percentage for ε refers to a bag.
+    random_state
+        Seed of the choice of targets.
     time_limit
         Seconds after which mining stops; finished programs are returned.
     checkpoint
         A file to which finished descents are appended. The same call resumes from it.
-    progress
+    verbose
         Show a bar in terminals and notebooks.
 
     Returns
@@ -118,27 +112,17 @@ def mine(
     _, codes = checked_labels(dataset)
     least, jobs = whole("min_support", min_support, 0), checked_jobs(n_jobs)
     limit = seconds("time_limit", time_limit)
-    rows = choose_targets(targets, codes, whole("seed", seed, 0))
+    rows = choose_targets(targets, codes, whole("random_state", random_state, 0))
     settings = Settings(
         resolved_epsilon(epsilon, len(dataset)),
         strategy,
         bool(connected),
         whole("step_budget", step_budget, 1),
-        seed=int(seed),
+        random_state=int(random_state),
         nominal=nominal,
     )
-
-    def search(
-        graphs: GraphDataset, start: IntArray, file: Path | None, time_left: float | None
-    ) -> ProgramSet:
-        own = replace(settings, epsilon=resolved_epsilon(epsilon, len(graphs)))
-        found = _mine(graphs, start, own, ignore, jobs, file, _Clock(time_left), progress=progress)
-        return found.filter(least) if least > 1 else found
-
-    if bags is None:
-        return search(dataset, rows, checkpoint, limit)
-    parts = bag_rows(dataset, n_bags(bags, len(dataset)), seed)
-    return mine_in_bags(search, dataset, rows, parts, settings.epsilon, checkpoint, limit)
+    found = _mine(dataset, rows, settings, ignore, jobs, checkpoint, _Clock(limit), verbose=verbose)
+    return found.filter(least) if least > 1 else found
 
 
 class _Clock:
@@ -168,7 +152,7 @@ def _mine(
     checkpoint: Path | None,
     clock: _Clock,
     *,
-    progress: bool,
+    verbose: bool,
 ) -> ProgramSet:
     """Mine from the given rows."""
     labels, codes = checked_labels(dataset)
@@ -182,9 +166,7 @@ def _mine(
             header = checkpoint_header(fingerprint(searched.graphs, codes), labels, settings, plan)
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
-        stopped_by = _run(
-            data, settings, plan, n_threads_for(n_jobs), results, saved, clock, progress=progress
-        )
+        stopped_by = _run(data, settings, plan, n_threads_for(n_jobs), results, saved, clock, verbose=verbose)
     described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
     complete = stopped_by is None
     info = SetInfo.of(dataset, labels, codes, described, n_targets=len(targets), complete=complete)
@@ -204,7 +186,7 @@ def _run(
     saved: Checkpoint | None,
     clock: _Clock,
     *,
-    progress: bool,
+    verbose: bool,
 ) -> str | None:
     """Mine the tasks without a result; return why it stopped early, or None if all are done."""
     left = {number: task for number, task in enumerate(plan.tasks) if number not in results}
@@ -212,7 +194,7 @@ def _run(
     stopped_by = None
     try:
         with (
-            progress_bar("mining", len(plan), completed=len(results), wanted=progress) as update,
+            progress_bar("mining", len(plan), completed=len(results), wanted=verbose) as update,
             closing(run_tasks(data, settings, left, n_threads)) as batches,
         ):
             for batch in batches if left else ():

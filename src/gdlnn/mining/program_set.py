@@ -59,9 +59,6 @@ class MinedProgram:
         Mutations between the first of them and the program.
     complete
         Whether the support is certain: False if a search ran out of budget, which counts as no match.
-    held_out_score
-        Its score over the graphs outside the bag it was mined from, or the mean if several bags found it;
-        None if it was not mined in bags.
     example
         A molecule on which to draw the program, see `ProgramSet.with_examples`.
     """
@@ -73,7 +70,6 @@ class MinedProgram:
     targets: IntArray
     steps: int
     complete: bool = True
-    held_out_score: float | None = None
     example: Example | None = None
 
     def _values(self) -> dict[str, Any]:
@@ -277,14 +273,11 @@ class ProgramSet(Sequence[MinedProgram]):
         return ProgramSet(items, self.supports[:, chosen], self.info, self.stats, self.stopped_by)
 
     def ranked(self) -> ProgramSet:
-        """Return the programs from best to worst: by score, then by support, then in the order of targets.
-
-        The held-out score of a program mined in bags counts before the score itself.
-        """
+        """Return the programs from best to worst: by score, then by support, then in the order of targets."""
 
         def key(i: int) -> tuple[float, int, int]:
             item = self._items[i]
-            score = item.score if item.held_out_score is None else item.held_out_score
+            score = item.score
             return -score, -item.n_matched, i
 
         return self.take(sorted(range(len(self)), key=key))

@@ -124,7 +124,6 @@ def _metadata(programs: ProgramSet) -> Iterator[dict[str, Any]]:
             "targets": item.targets.tolist() if labelled else format_rows(item.targets),
             "steps": item.steps,
             **({} if item.complete else {"complete": False}),
-            **({} if item.held_out_score is None else {"held_out_score": item.held_out_score}),
             **({"example": item.example.smiles, "atoms": list(item.example.atoms)} if item.example else {}),
         }
 
@@ -272,7 +271,6 @@ def _read_item(
         named.program.check_widths(info.n_node_features, info.n_edge_features)
     except ProgramError as error:
         raise MiningError(f"{where}: {error}") from error
-    held_out = metadata.get("held_out_score")
     return MinedProgram(
         named.program,
         label,
@@ -281,7 +279,6 @@ def _read_item(
         np.array(targets, dtype=np.int64),
         _entry(metadata, "steps", where, int),
         _entry(metadata, "complete", where, bool),
-        None if held_out is None else float(_entry(metadata, "held_out_score", where, float, int)),
         _read_example(metadata, len(named.program.nodes), where),
     )
 
@@ -377,8 +374,6 @@ def summary(programs: ProgramSet) -> str:
         )
     for rank, item in enumerate(programs.ranked()[:N_BEST], start=1):
         score = "" if item.label is None else f"{schema.class_name(item.label)}, score {item.score:.4f}, "
-        if item.held_out_score is not None:
-            score += f"held out {item.held_out_score:.4f}, "
         words = "; ".join(str(item.program).splitlines())
         if info.schema is not None:
             words = shortened(item.program.describe(info.schema, directed=info.directed), WORDS)
@@ -393,7 +388,6 @@ def columns(programs: ProgramSet) -> Columns:
         "program": [item.program.describe(schema, directed=directed) for item in programs],
         "label": programs.labels,
         "score": programs.scores.tolist(),
-        "held_out_score": [item.held_out_score for item in programs],
         "n_matched": [item.n_matched for item in programs],
         "n_nodes": [len(item.program.nodes) for item in programs],
     }

@@ -38,7 +38,7 @@ class Settings:
     connected: bool = True
     step_budget: int = STEP_BUDGET
     final_budget: int = FINAL_BUDGET
-    seed: int = 0
+    random_state: int = 0
     nominal: Nominal = "value"
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gdlnn.model.classifier import GDLNNClassifier
     from gdlnn.model.head import MLPHead
+    from gdlnn.model.mixture import MixtureHead
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.model_file import load_model, save_model
     from gdlnn.model.pooling import PooledFeatures
@@ -21,6 +22,7 @@ _HOMES = {
     "GDLNNClassifier": "gdlnn.model.classifier",
     "GDLTransformer": "gdlnn.model.layer",
     "MLPHead": "gdlnn.model.head",
+    "MixtureHead": "gdlnn.model.mixture",
     "Mined": "gdlnn.model.vocabulary",
     "Neighborhoods": "gdlnn.model.vocabulary",
     "PooledFeatures": "gdlnn.model.pooling",
@@ -35,6 +37,7 @@ __all__ = [
     "GDLNNClassifier",
     "GDLTransformer",
     "MLPHead",
+    "MixtureHead",
     "Mined",
     "Neighborhoods",
     "PooledFeatures",

@@ -95,7 +95,8 @@ class GDLNNClassifier(GraphClassifier):
         Whether the head also gets pooled features and the extremes of quantities, see `PooledFeatures` and
         `Quantities`. "auto": yes, but for a scorecard and the paper's head.
     properties
-        Whether pooled features include properties of the whole molecule. "auto": for molecules.
+        Whether pooled features include properties of the whole molecule. "auto": for molecules that were
+        read from SMILES or the like.
     ignore
         Features of nodes and edges that are left out.
     activation
@@ -111,7 +112,7 @@ class GDLNNClassifier(GraphClassifier):
     checkpoint
         A folder for finished parts of the search; the same call resumes from it.
     random_state, n_jobs, verbose
-        Random seed; number of threads for mining, matching and trees; whether to show a progress bar.
+        Random random_state; number of threads for mining, matching and trees; whether to show a progress bar.
 
     Attributes
     ----------
@@ -246,7 +247,7 @@ class GDLNNClassifier(GraphClassifier):
         if pooled == "auto":
             pooled = not isinstance(self.head_, ScorecardHead | MLPHead)
         if properties == "auto":
-            properties = train.schema is not None and train.schema.domain == "molecule" and bool(pooled)
+            properties = bool(pooled) and train.reading is not None
         forest = bool(pooled) and isinstance(self.head_, MixtureHead) and self.head_.n_trees > 0
         layer = GDLTransformer(self.programs_, self.activation, bool(pooled), bool(properties), forest)
         return layer.set_params(n_jobs=self.n_jobs, ignore=tuple(self.ignore)).fit(train)
@@ -501,14 +502,14 @@ class GDLNNClassifier(GraphClassifier):
         technique: Any = None,
         n_features: int | Literal["smallest"] = 5,
         target: Any = None,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> Any:
         """Explain predictions by the programs that decide and the subgraphs they match.
 
         Parameters are those of `gdlnn.explain.explain`.
         """
         check_is_fitted(self, "head_")
-        return self._explain(graphs, technique, n_features, target, seed)
+        return self._explain(graphs, technique, n_features, target, random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file without code, which `load_model` reads."""

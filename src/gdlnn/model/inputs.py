@@ -303,7 +303,7 @@ def _listed(features: Iterable[Feature]) -> str:
 
 
 def training_and_validation(
-    data: GraphDataset, validation: Validation, fraction: float, seed: int
+    data: GraphDataset, validation: Validation, fraction: float, random_state: int
 ) -> tuple[GraphDataset, GraphDataset | None]:
     """Return the training set and the validation set, or None if there is none.
 
@@ -315,7 +315,7 @@ def training_and_validation(
         What the user gave: a fraction to hold out, a validation set, or None.
     fraction
         Share to hold out if nothing was given and it is at least `MIN_VALIDATION` graphs.
-    seed
+    random_state
         Seed of the held-out sample.
     """
     if isinstance(validation, GraphDataset):
@@ -334,7 +334,7 @@ def training_and_validation(
         expected = "a fraction between 0 and 1, (graphs, y) or a GraphDataset"
         raise ModelError(f"fit: validation: expected {expected}, got {validation!r}")
     assert data.y is not None
-    rows = held_out_rows(data.y, validation, seed)
+    rows = held_out_rows(data.y, validation, random_state)
     held_out = np.zeros(len(data), dtype=bool)
     held_out[rows] = True
     return data.take(~held_out), data.take(held_out)

@@ -48,7 +48,8 @@ class Perceptrons:
     def of(cls, network: HeadNetwork) -> Self:
         """Take the layers of a trained network."""
         levels: list[list[tuple[FloatArray, FloatArray]]] = []
-        for member in list(network.members):  # type: ignore[arg-type]
+        members: Any = list(network.members)
+        for member in members:
             layers = [(_array(layer.weight), _array(layer.bias)) for layer in member.linear_layers]
             first, bias = layers[0]
             first = first / _array(network.scale)
@@ -189,4 +190,4 @@ def _array(tensor: Any) -> FloatArray:
 
 def _stored(values: FloatArray) -> FloatArray:
     """Return what a file would hold, so that a model predicts the same before and after it is stored."""
-    return values.astype(np.float32).astype(np.float64)
+    return np.ascontiguousarray(values, dtype=np.float32).astype(np.float64)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
     from gdlnn.io.frames import Columns
     from gdlnn.model.base import GraphClassifier
-    from gdlnn.model.threshold import Decision
     from gdlnn.model.domain import Domain, DomainName
+    from gdlnn.model.threshold import Decision
     from gdlnn.model.training_graphs import TrainingGraphs
 
 FloatArray = npt.NDArray[np.float64]

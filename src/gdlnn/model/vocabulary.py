@@ -50,11 +50,11 @@ logger = logging.getLogger(__name__)
 
 
 class RunOptions(NamedTuple):
-    """How a source runs; only the seed affects the result."""
+    """How a source runs; only the random_state affects the result."""
 
-    seed: int = 0
+    random_state: int = 0
     n_jobs: int | None = 1
-    progress: bool = True
+    verbose: bool = True
     checkpoint: str | os.PathLike[str] | None = None
     ignore: tuple[str, ...] = ()
 
@@ -233,9 +233,9 @@ def mine_epsilons(
                 train,
                 epsilon=value,
                 checkpoint=file,
-                seed=run.seed,
+                random_state=run.random_state,
                 n_jobs=run.n_jobs,
-                progress=run.progress,
+                verbose=run.verbose,
                 **options,
             )
         logger.info("ε = %s: %d programs from %d graphs", value, len(programs), len(train))

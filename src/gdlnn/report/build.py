@@ -162,11 +162,13 @@ def _gallery(
     if isinstance(technique, Contribution):
         technique = Contribution(contributions.predicted)
     say(f"explaining {len(shown)} graphs")
-    explained: list[Explanation] = explain(model, shown, technique, options.n_features, seed=options.seed)
+    explained: list[Explanation] = explain(
+        model, shown, technique, options.n_features, random_state=options.seed
+    )
     if held_out.smiles is not None:
         explained = with_smiles(explained, held_out.smiles[: len(explained)])
     say("looking for the smallest parts that are enough")
-    enough = enough_cards(model, explain(model, shown, technique, "smallest", seed=options.seed))
+    enough = enough_cards(model, explain(model, shown, technique, "smallest", random_state=options.seed))
     say("looking for counterfactuals")
     changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
     say("drawing graphs")

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.drawing import Marks, outline_path, program_picture
-from gdlnn.drawing.marks import signed
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.pictures import explanation_outlines, explanation_picture, largest_score, program_outline

@@ -99,7 +99,7 @@ class Answers:
         (explanation,) = explain(model, found, technique, options["n_programs"], target, seed)
         enough = other = None
         if options["enough"]:
-            (enough,) = enough_cards(model, explain(model, found, technique, "smallest", seed=seed))
+            (enough,) = enough_cards(model, explain(model, found, technique, "smallest", random_state=seed))
         if options["counterfactual"]:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
