@@ -199,7 +199,7 @@ class GNNClassifier(Baseline):
 
     Nominal features are one-hot, quantities standardised (see `FeatureEncoder`). Nodes are embedded, pass
     through `n_layers` layers with batch normalisation, are pooled, and a perceptron classifies what was
-    pooled. On a CPU the result depends on data, parameters and random_state alone; on CUDA sums are taken in no fixed
+    pooled. On a CPU the result depends on data, parameters and seed alone; on CUDA sums are taken in no fixed
     order, so last digits may differ.
 
     With a validation set, the learning rate of Adam is halved whenever its loss has not fallen for 20 epochs,

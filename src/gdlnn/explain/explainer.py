@@ -434,7 +434,7 @@ class Explainer:
             yield first + number, program, extreme_images(graph, extreme, threshold), float(weights[number])
 
     def _threshold(self, column: int, value: float) -> float:
-        """Return the threshold of a quantity that decided: the middle one of the splits that the value passes."""
+        """Return the threshold of a quantity that decided: the middle split that the value passes."""
         cache = model_cache(self.model).setdefault("thresholds", {})
         if column not in cache:
             forest = self.model.head_.forest_

@@ -57,10 +57,10 @@ def describe(explanation: Explanation) -> str:
             lines.append(f"  P{number} {term.weight:+.4f} {state}: {words}")
         return "\n".join([*lines, subgraph_line(explanation)])
     lines.append(f"  {baseline_line(explanation)}")
-    for term in explanation.listed:
-        lines.append(
-            f"  {points(term.weight)} {term_words(explanation, term)} ({nodes_text(explanation, term)})"
-        )
+    lines += [
+        f"  {points(term.weight)} {term_words(explanation, term)} ({nodes_text(explanation, term)})"
+        for term in explanation.listed
+    ]
     return "\n".join([*lines, *(f"  {line}" for line in further_lines(explanation))])
 
 

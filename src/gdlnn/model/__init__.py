@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gdlnn.model.classifier import GDLNNClassifier
     from gdlnn.model.head import MLPHead
-    from gdlnn.model.mixture import MixtureHead
     from gdlnn.model.layer import GDLTransformer
+    from gdlnn.model.mixture import MixtureHead
     from gdlnn.model.model_file import load_model, save_model
     from gdlnn.model.pooling import PooledFeatures
     from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
@@ -37,8 +37,8 @@ __all__ = [
     "GDLNNClassifier",
     "GDLTransformer",
     "MLPHead",
-    "MixtureHead",
     "Mined",
+    "MixtureHead",
     "Neighborhoods",
     "PooledFeatures",
     "ScorecardHead",

@@ -1,7 +1,7 @@
 """Heads: what classifies the rows of the GDL layer, as scikit-learn classifiers.
 
 A head of our own also says what each column adds to a probability, and gives the arrays that a model file
-holds. `MLPHead` is the paper's; `mixture` has the default, `linear` and `scorecard` those that fit in a table.
+holds. `MLPHead` is the paper's, `mixture` has the default, `linear` and `scorecard` fit in a table.
 """
 
 from __future__ import annotations

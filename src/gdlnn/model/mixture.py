@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
+import joblib
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
@@ -107,20 +108,41 @@ class MixtureHead(Head):
         n_columns = rows.shape[1] - n_forest_only
         of_forest = held_out = self._grow(rows, codes, weights) if self.n_trees else None
         if self.n_perceptrons:
-            held_out = None
-            with stage("training the perceptrons"):
-                self.perceptrons_ = self._trained(rows[:, :n_columns], codes, weights)
-            if validation is not None:
-                held, truth = csr_array(validation[0]), self._codes(validation[1])
-                logits = self.perceptrons_.logits(held[:, :n_columns])
-                beside = None if self.forest_ is None else self.forest_.predict(held.toarray())
-                self._sharpen(logits, beside, truth, None)
-            elif self.calibrate and np.bincount(codes).min() >= FEWEST_PER_CLASS:
-                logits = self._held_out_logits(rows[:, :n_columns], codes, weights)
-                self._sharpen(logits, of_forest, codes, weights)
-                held_out = self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
+            held_out = self._train(rows[:, :n_columns], codes, weights, of_forest, validation)
         self.held_out_: FloatArray | None = held_out
         return self
+
+    def _train(
+        self,
+        rows: csr_array,
+        codes: IntArray,
+        weights: FloatArray | None,
+        of_forest: FloatArray | None,
+        validation: tuple[Any, npt.ArrayLike] | None,
+    ) -> FloatArray | None:
+        """Train and calibrate the perceptrons; return the mean's probabilities of held-out training rows."""
+        everything = np.arange(len(codes))
+        folds = [(everything, everything[:0])]
+        if validation is None and self.calibrate and np.bincount(codes).min() >= FEWEST_PER_CLASS:
+            splits = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state or 0)
+            folds += list(splits.split(codes[:, None], codes))
+        with stage("training the perceptrons"):
+            # One perceptron is enough to calibrate by. Threads share nothing, so that the result is the same.
+            self.perceptrons_, *of_folds = joblib.Parallel(n_jobs=self.n_jobs, backend="threading")(
+                joblib.delayed(self._trained)(rows, codes, weights, inside, 1 if len(outside) else None)
+                for inside, outside in folds
+            )
+        if validation is not None:
+            held, truth = csr_array(validation[0]), self._codes(validation[1])
+            beside = None if self.forest_ is None else self.forest_.predict(held.toarray())
+            self._sharpen(self.perceptrons_.logits(held[:, : rows.shape[1]]), beside, truth, None)
+        if not of_folds:
+            return None
+        logits = np.zeros((1, len(codes), len(self.classes_)))
+        for trained, (_, outside) in zip(of_folds, folds[1:], strict=True):
+            logits[:, outside] = trained.logits(rows[outside])
+        self._sharpen(logits, of_forest, codes, weights)
+        return self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
 
     def _codes(self, y: npt.ArrayLike) -> IntArray:
         return np.searchsorted(self.classes_, np.asarray(y)).astype(np.int64)
@@ -152,32 +174,22 @@ class MixtureHead(Head):
         return {int(self._codes([label])[0]): weight for label, weight in self.class_weight.items()}
 
     def _trained(
-        self, rows: csr_array, codes: IntArray, weights: FloatArray | None, *, n: int | None = None
+        self, rows: csr_array, codes: IntArray, weights: FloatArray | None, inside: IntArray, n: int | None
     ) -> Perceptrons:
         head = MLPHead(
             ensemble_size=n or self.n_perceptrons,
             class_weight=self._weights_by_code(),
             random_state=self.random_state or 0,
         )
-        return Perceptrons.of(head.fit(rows, codes, row_weights=weights).network_)
+        of_rows = None if weights is None else weights[inside]
+        return Perceptrons.of(head.fit(rows[inside], codes[inside], row_weights=of_rows).network_)
 
     # --- calibration ----------------------------------------------------------------------------------------
-
-    def _held_out_logits(self, rows: csr_array, codes: IntArray, weights: FloatArray | None) -> FloatArray:
-        """Return the logits of each row by two perceptrons that have not learnt it: enough to calibrate."""
-        logits = np.zeros((min(2, self.n_perceptrons), len(codes), len(self.classes_)))
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state or 0)
-        for number, (inside, outside) in enumerate(folds.split(codes[:, None], codes), start=1):
-            with stage(f"calibrating, fold {number} of {FOLDS}"):
-                of_fold = None if weights is None else weights[inside]
-                trained = self._trained(rows[inside], codes[inside], of_fold, n=len(logits))
-            logits[:, outside] = trained.logits(rows[outside])
-        return logits
 
     def _sharpen(
         self, logits: FloatArray, beside: FloatArray | None, codes: IntArray, weights: FloatArray | None
     ) -> None:
-        """Choose the factor of the logits with the least log loss of the mean, near 1 unless data say more."""
+        """Choose the factor of the logits with the least log loss of the mean; little data changes little."""
         if not self.calibrate or np.bincount(codes, minlength=len(self.classes_)).min() < FEWEST_PER_CLASS:
             return
         of_rows = np.ones(len(codes)) if weights is None else weights * (len(codes) / weights.sum())

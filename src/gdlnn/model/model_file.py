@@ -58,8 +58,8 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     if not isinstance(model.head_, Head):
         kind = type(model.head_).__name__
         raise ModelError(
-            f"save: head: expected auto, mlp, forest, linear, scorecard or MLPHead, got {kind}, which a model "
-            "file without code cannot hold; joblib.dump(model, path) keeps it"
+            f"save: head: expected auto, mlp, forest, linear, scorecard or MLPHead, got {kind}, which a "
+            "model file without code cannot hold; joblib.dump(model, path) keeps it"
         )
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),

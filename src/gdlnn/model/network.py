@@ -10,6 +10,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Perceptron(nn.Module):
         super().__init__()
         widths = [n_features, *hidden, n_classes]
         layers: list[nn.Module] = []
-        for n_inputs, n_outputs in zip(widths, widths[1:], strict=False):
+        for n_inputs, n_outputs in pairwise(widths):
             layer = skip_init(nn.Linear, n_inputs, n_outputs)  # type: ignore[no-untyped-call]
             layers += [layer, nn.ReLU(), nn.Dropout()]  # torch's own generator would draw the weights
         self.layers = nn.Sequential(*layers[:-2])

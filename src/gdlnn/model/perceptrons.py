@@ -165,7 +165,7 @@ class Perceptrons:
     def _mean_gradient(
         self, start: FloatArray, change: FloatArray, target: int, cuts: FloatArray
     ) -> FloatArray:
-        """Return the gradient of a probability by the first outputs, members × outputs, as a mean over a line."""
+        """Return the mean gradient of a probability over a line of first outputs, members × outputs."""
         points, shares = np.polynomial.legendre.leggauss(GAUSS_POINTS)
         middles, halves = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
         at = (middles[:, None] + halves[:, None] * points).reshape(-1)

@@ -43,7 +43,7 @@ PROPERTIES = (
 
 
 def molecule_properties(graphs: Sequence[Graph]) -> FloatArray:
-    """Return graphs × properties; zeros for a graph that is no molecule to RDKit, such as one without atoms."""
+    """Return graphs × properties; zeros for a graph that RDKit does not take for a molecule."""
     found = np.zeros((len(graphs), len(PROPERTIES)))
     rd = chem("Properties of molecules")
     modules = {

@@ -140,7 +140,7 @@ class Quantities:
         return result
 
     def thresholds(self, table: FloatArray) -> Iterator[tuple[int, float]]:
-        """Yield pairs of a column and a threshold, chosen without labels: quantiles of the training graphs."""
+        """Yield pairs of a column and a threshold: quantiles over the training graphs."""
         for number, column in enumerate(table.T):
             values = np.unique(column[column > MISSING])
             if len(values) < 2:

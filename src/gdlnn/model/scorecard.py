@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.sparse import csc_array
 
 from gdlnn.errors import ModelError, printable
-from gdlnn.model.head import Tensors
 from gdlnn.model.inputs import is_whole
 from gdlnn.model.linear import AdditiveHead
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.model.classifier import GDLNNClassifier
+    from gdlnn.model.head import Tensors
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

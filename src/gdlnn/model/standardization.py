@@ -1,4 +1,4 @@
-"""Standardized columns: programs stay zeros and ones, and sparse; other columns get mean 0 and deviation 1."""
+"""Standardized columns: programs stay zeros and ones, others get mean 0 and deviation 1."""
 
 from __future__ import annotations
 

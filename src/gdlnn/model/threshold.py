@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
