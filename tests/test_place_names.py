@@ -32,7 +32,6 @@ LETTERS = Schema((Feature("label", "nominal", {0: "C", 1: "N"}),))
         ("O=[N+]([O-])c1ccccc1", range(9), "nitro on a benzene ring"),
         ("Nc1ccccc1", range(7), "aniline"),
         ("Oc1ccccc1", [0, 1, 2], "phenol"),
-        ("Cc1ccccc1", [2, 3, 4], "part of a benzene ring"),
         ("Clc1cc(Cl)ccc1", range(8), "two chlorines on a benzene ring"),
         ("C[N+](C)(C)CCO", range(5), "quaternary ammonium"),
         ("CC(=O)N1CCCCC1", range(9), "amide on a piperidine ring"),
@@ -61,6 +60,7 @@ RING = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
         (Graph(np.zeros((5, 0)), [*RING, (0, 2)]), "cycle of five nodes with a chord"),
         (Graph(np.zeros((6, 0)), [*RING, (0, 5)]), "cycle of five nodes and more"),
         (Graph(np.zeros((4, 0)), [(0, 1), (0, 2), (0, 3)]), "star of four nodes"),
+        (Graph(np.zeros((2, 0)), [(0, 0)], directed=True), "two nodes"),
         (Graph([[0], [1], [0]], [(0, 1), (1, 2)], schema=LETTERS), "two C joined to one N"),
         (
             Graph([[1], [0], [0]], [(1, 0), (2, 0)], [[0, 950], [0, 900]], directed=True, schema=PAYMENTS),

@@ -64,11 +64,14 @@ def _graph_place_name(place: Graph, schema: Schema | None) -> str:
         labels = [_label(schema.node[at], value) for value in place.node_features[:, at].tolist()]
     if place.n_nodes == 1:
         return _node_name(place, schema, labels[0])
+    near = _near(place)
+    if not any(near.values()):
+        return _counted(labels)
     edges = "" if noun == "atom" else _edge_words(place, schema.edge if schema else ())
     directions = _directions(place, labels) if place.directed else ""
     if directions:
         return f"{edges}, {directions}" if " with " in edges else f"{edges} {directions}"
-    shape = _shape_name(_near(place), labels)
+    shape = _shape_name(near, labels)
     return f"{shape}, {edges}" if edges not in ("", "edge", "edges") else shape
 
 
