@@ -17,6 +17,27 @@ if TYPE_CHECKING:
     from gdlnn.gdl.atoms import Pattern, Range
 
 TABLE = """
+pyrene ring: c1cc2ccc3cccc4ccc(c1)c2c34
+anthracene ring: c1ccc2cc3ccccc3cc2c1
+phenanthrene ring: c1ccc2c(c1)ccc1ccccc12
+carbazole ring: c1ccc2c(c1)[nX3]c1ccccc12
+acridine ring: c1ccc2[nX2]c3ccccc3cc2c1
+benzothiazole ring: [sX2]1c[nX2]c2ccccc21
+benzoxazole ring: o1c[nX2]c2ccccc21
+benzisoxazole ring: o1[nX2]cc2ccccc21
+indazole ring: [nX3]1[nX2]cc2ccccc21
+indazole ring: [nX2]1[nX3]cc2ccccc21
+benzotriazole ring: [nX3]1[nX2][nX2]c2ccccc21
+quinazoline ring: [nX2]1c[nX2]cc2ccccc21
+quinoxaline ring: [nX2]1cc[nX2]c2ccccc21
+quinolone ring: [nX3]1ccc(=O)c2ccccc21
+coumarin ring: o1c(=O)ccc2ccccc21
+chromone ring: o1ccc(=O)c2ccccc21
+xanthine ring: n1c(=O)nc2[nX3]c[nX2]c2c1=O
+xanthine ring: n1c(=O)nc2[nX2]c[nX3]c2c1=O
+uracil ring: n1c(=O)nccc1=O
+pyridone ring: [nX3]1c(=O)cccc1
+pyridone ring: [nX3]1ccc(=O)cc1
 indole ring: [nX3]1ccc2ccccc21
 benzimidazole ring: [nX3]1c[nX2]c2ccccc21
 benzofuran ring: o1ccc2ccccc21
@@ -53,12 +74,12 @@ oxadiazole ring: o1c[nX2][nX2]c1
 1,2,3-triazole ring: [nX3]1[nX2][nX2]cc1
 tetrazole ring: [nX3]1[nX2][nX2][nX2]c1
 tetrazole ring: [nX3]1[nX2][nX2]c[nX2]1
-piperidine ring: [NX3]1[CX4][CX4][CX4][CX4][CX4]1
-piperazine ring: [NX3]1[CX4][CX4][NX3][CX4][CX4]1
-morpholine ring: O1[CX4][CX4][NX3][CX4][CX4]1
-thiomorpholine ring: [SX2]1[CX4][CX4][NX3][CX4][CX4]1
-pyrrolidine ring: [NX3]1[CX4][CX4][CX4][CX4]1
-azetidine ring: [NX3]1[CX4][CX4][CX4]1
+piperidine ring: [NX3,NX4+]1[CX4][CX4][CX4][CX4][CX4]1
+piperazine ring: [NX3,NX4+]1[CX4][CX4][NX3,NX4+][CX4][CX4]1
+morpholine ring: O1[CX4][CX4][NX3,NX4+][CX4][CX4]1
+thiomorpholine ring: [SX2]1[CX4][CX4][NX3,NX4+][CX4][CX4]1
+pyrrolidine ring: [NX3,NX4+]1[CX4][CX4][CX4][CX4]1
+azetidine ring: [NX3,NX4+]1[CX4][CX4][CX4]1
 aziridine ring: [NX3]1[CX4][CX4]1
 tetrahydropyran ring: O1[CX4][CX4][CX4][CX4][CX4]1
 tetrahydrofuran ring: O1[CX4][CX4][CX4][CX4]1
@@ -72,12 +93,48 @@ cyclobutane ring: [CX4]1[CX4][CX4][CX4]1
 cyclopropane ring: [CX4]1[CX4][CX4]1
 cyclohexene ring: [CX3]1=[CX3][CX4][CX4][CX4][CX4]1
 cyclopentene ring: [CX3]1=[CX3][CX4][CX4][CX4]1
+cycloheptane ring: [CX4]1[CX4][CX4][CX4][CX4][CX4][CX4]1
+azepane ring: [NX3,NX4+]1[CX4][CX4][CX4][CX4][CX4][CX4]1
+tetrahydrothiophene ring: [SX2]1[CX4][CX4][CX4][CX4]1
+1,4-dioxane ring: O1[CX4][CX4]O[CX4][CX4]1
+imidazoline ring: [CX3]1=[NX2][CX4][CX4][NX3]1
+steroid skeleton: C1~C~C~C2~C(~C1)~C~C~C1~C~2~C~C~C2~C~C~C~C~1~2
+steroid skeleton: c1ccc2c(c1)CCC1C2CCC2CCCC12
+adamantane: C1C2CC3CC1CC(C2)C3
+fluorene ring: c1ccc2c(c1)Cc1ccccc12
+phenothiazine ring: c1ccc2c(c1)[#7]c1ccccc1[#16]2
+dibenzazepine ring: c1ccc2c(c1)[#6]~[#6]c1ccccc1[NX3]2
+benzodiazepine ring: c1ccc2c(c1)~[#6]~[#7]~[#6]~[#6]~[#7]2
+indoline ring: [NX3]1[CX4][CX4]c2ccccc21
+isoindoline ring: [CX4]1[NX3,NX4+][CX4]c2ccccc21
+tetrahydroquinoline ring: [NX3]1[CX4][CX4][CX4]c2ccccc21
+tetrahydroisoquinoline ring: [CX4]1[NX3,NX4+][CX4][CX4]c2ccccc21
+chromane ring: O1[CX4][CX4][CX4]c2ccccc21
+indane ring: [CX4]1[CX4][CX4]c2ccccc21
+tetralin ring: [CX4]1[CX4][CX4][CX4]c2ccccc21
+benzodioxole ring: O1[CX4]Oc2ccccc21
+phthalimide: C1(=O)[NX3]C(=O)c2ccccc21
+tropane ring: [NX3,NX4+]1[CX4]2[CX4][CX4][CX4]1[CX4][CX4][CX4]2
+quinuclidine ring: [NX3,NX4+]12[CX4][CX4][CX4]([CX4][CX4]1)[CX4][CX4]2
+penicillin core: [NX3]12[CX4][CX4]S[CX4]1[CX4]C2=O
+cephalosporin core: [NX3]12[CX3]=[CX3]CS[CX4]1[CX4]C2=O
+barbiturate ring: [NX3]1C(=[O,SX1])[NX3]C(=O)CC1=O
+hydantoin ring: [NX3]1C(=O)[NX3]CC1=O
+iminohydantoin ring: [N]1~C(~[N])~[N]CC1=O
+oxazolidinone ring: [NX3]1C(=O)OCC1
+glutarimide: [NX3]1C(=O)CCCC1=O
+succinimide: [NX3]1C(=O)CCC1=O
 phosphate group: [PH0](=O)(O)(O)O
+thiophosphate group: [PH0](=[SX1])(O)(O)O
 phosphonate group: [PH0](=O)(O)(O)[#6:1]
 tert-butyl group: C([CH3])([CH3])[CH3]
+trifluoromethoxy group: [OX2]C(F)(F)F
 trifluoromethyl group: C(F)(F)F
 trichloromethyl group: C(Cl)(Cl)Cl
 guanidine group: C(=[NX2])([NX3])[NX3]
+guanidinium group: C(=[NX3+])([NX3])[NX3]
+isothiourea group: C(=[NX2,NX3+])([NX3])[SX2]
+isourea group: C(=[NX2,NX3+])([NX3])[OX2]
 sulfonamide group: [SH0](=O)(=O)[NX3]
 sulfonyl chloride: [SH0](=O)(=O)Cl
 sulfonic acid: [SH0](=O)(=O)[OH]
@@ -87,6 +144,7 @@ urea group: C(=O)([NX3])[NX3]
 thiourea group: C(=[SX1])([NX3])[NX3]
 carbamate group: C(=O)([NX3])[OD2H0]
 carbonate group: C(=O)([OD2H0])[OD2H0]
+cyclic imide: C(=O)@[NX3]@C=O
 imide group: C(=O)[NX3]C=O
 anhydride: C(=O)OC=O
 hydrazide: C(=O)[NX3][NX3]
@@ -95,6 +153,7 @@ sulfone group: [SH0D4](=O)(=O)([#6:1])[#6:1]
 sulfonyl group: [SH0D4](=O)=O
 nitro group: [N+](=O)[O-]
 nitro group: N(=O)=O
+nitro group: [NX3](=O)[OHX2]
 azide group: [NX2]=[N+]=[N-]
 diazo group: [CX3]=[N+]=[N-]
 isocyanate group: [NX2]=C=O
@@ -104,13 +163,16 @@ thiocyanate group: [SX2]C#N
 carboxylic acid: C(=O)[OH]
 carboxylate group: C(=O)[O-]
 acid chloride: C(=O)Cl
+lactam: C(=O)(@[NX3])@[#6:1]
 amide group: C(=O)([NX3])[#6:1]
 formamide group: [CH](=O)[NX3]
+lactone: C(=O)(@[OX2])@[#6:1]
 ester group: C(=O)([OD2H0][C:1])[#6:1]
 ester group: C(=O)([OD2H0][c:1])[#6:1]
 thioester group: C(=O)([SX2])[#6:1]
 thioamide group: C(=[SX1])([NX3])[#6:1]
 amidine group: C(=[NX2])([NX3])[#6:1]
+amidinium group: C(=[NX3+])([NX3])[#6:1]
 hydrazone group: [CX3]=[NX2][NX3]
 oxime group: [CX3]=[NX2][OH]
 oxime ether: [CX3]=[NX2][OD2H0]
@@ -123,12 +185,13 @@ enol ether: [CX3]=[CX3][OD2H0]
 enamine: [CX3]=[CX3][NX3]
 methylenedioxy group: [OR][CH2R][OR]
 aldehyde group: [CH](=O)[#6:1]
-acetyl group: C(=O)([CH3D1])[#6:1]
+acetyl group: C(=O)([CH3X4])[#6:1]
 ketone group: C(=O)([#6:1])[#6:1]
 nitroso group: [NX2]=O
 azo group: [NX2]=[NX2]
 diazonium group: [N+]#N
 hydrazine group: [NX3][NX3]
+hydroxylamine: [NX3][OHX2]
 nitrile group: C#[ND1H0]
 isonitrile group: [N+]#[C-]
 N-oxide: [n+][O-]
@@ -149,26 +212,35 @@ vinyl group: [CH]=[CH2]
 alkene: [CX3]=[CX3]
 terminal alkyne: C#[CH]
 alkyne: C#C
-quaternary ammonium nitrogen: [ND4+]([#6:1])([#6:1])([#6:1])[#6:1]
-tertiary ammonium group: [NHD3+]([#6:1])([#6:1])[#6:1]
-secondary ammonium group: [NH2D2+]([#6:1])[#6:1]
-primary ammonium group: [NH3D1+][#6:1]
-primary aromatic amine: [NH2D1][c:1]
-primary amine: [NH2D1][CX4:1]
-secondary amine: [NHD2]([CX4:1])[CX4:1]
-tertiary amine: [ND3H0]([CX4:1])([CX4:1])[CX4:1]
-phenolic hydroxyl: [OH][c:1]
-hydroxyl group: [OH][CX4:1]
-ether oxygen: [OD2H0]([CX4:1])[CX4:1]
-sulfide sulfur: [SH0X2]([#6:1])[#6:1]
-thiol group: [SHX2]
-methyl group: [CH3D1]
-halogen: [F,Cl,Br,I]
+quaternary ammonium: [NX4H0+]([#6:1])([#6:1])([#6:1])[#6:1]
+tertiary ammonium: [NHX4+]([#6:1])([#6:1])[#6:1]
+secondary ammonium: [NH2X4+]([#6:1])[#6:1]
+primary ammonium: [NH3X4+][#6:1]
+aniline: [NH2X3][c:1]1[c:1][c:1][c:1][c:1][c:1]1
+aromatic amine: [NH2X3][c:1]
+aromatic amine: [NHX3]([c:1])[c,CX4:1]
+aromatic amine: [NX3H0]([c:1])([c,CX4:1])[c,CX4:1]
+primary amine: [NH2X3][CX4:1]
+secondary amine: [NHX3]([CX4:1])[CX4:1]
+tertiary amine: [NX3H0]([CX4:1])([CX4:1])[CX4:1]
+phenol: [OHX2][c:1]1[c:1][c:1][c:1][c:1][c:1]1
+aromatic hydroxyl group: [OHX2][c:1]
+alcohol: [OHX2][CX4:1]
+enol: [OHX2][CX3:1]=[C:1]
+ether: [OX2H0;!r3]([CX4:1])[CX4:1]
+ether: [OX2H0]([c:1])[c,CX4:1]
+thioether: [SH0X2]([#6:1])[#6:1]
+thiol: [SHX2]
+methyl group: [CH3X4]
+fluorine: [F;X1]
+chlorine: [Cl;X1]
+bromine: [Br;X1]
+iodine: [I;X1]
 """
 
 _BOND_NAMES = {SINGLE: "SINGLE", DOUBLE: "DOUBLE", TRIPLE: "TRIPLE", AROMATIC: "AROMATIC"}
 _UNKNOWN = 9  # hydrogens, charge or further neighbours of an atom; no group of the table has so many
-_MOST_PLACES = 10_000  # of one group in a program
+MOST_PLACES = 10_000  # of one group in a program
 _PURPOSE = "naming groups of atoms"
 
 
@@ -193,7 +265,8 @@ def groups() -> tuple[Group, ...]:
         name, _, smarts = line.partition(": ")
         query = rdkit.MolFromSmarts(smarts)
         own = tuple(atom.GetIdx() for atom in query.GetAtoms() if not atom.GetAtomMapNum())
-        found.append(Group(name, query, own, len(rdkit.GetSSSR(query)) > 0))
+        is_ring = any(set(own).issuperset(ring) for ring in rdkit.GetSSSR(query))
+        found.append(Group(name, query, own, is_ring))
     return tuple(found)
 
 
@@ -210,7 +283,7 @@ def find_groups(pattern: Pattern) -> list[tuple[Group, tuple[int, ...]]]:
     for group in groups():
         if len(group.own) < 2 or group.query.GetNumAtoms() > len(pattern.atoms):
             continue
-        for match in molecule.GetSubstructMatches(group.query, maxMatches=_MOST_PLACES):
+        for match in molecule.GetSubstructMatches(group.query, maxMatches=MOST_PLACES):
             own = tuple(match[place] for place in group.own)
             divided = not group.is_ring and not pattern.cyclic.isdisjoint(own)
             if not divided and taken.isdisjoint(own):

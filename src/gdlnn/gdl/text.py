@@ -1,9 +1,10 @@
-"""Faults at positions in GDL text, their errors, and quoting and lists for messages."""
+"""Faults at positions in GDL text, their errors, and quoting, lists and numbers for sentences."""
 
 from __future__ import annotations
 
 from gdlnn.errors import GDLSyntaxError
 
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WINDOW = 100  # the most characters of a source line that an error shows
 
 
@@ -28,6 +29,16 @@ def shortened(text: str, longest: int) -> str:
 def listed(words: list[str], last: str = "or") -> str:
     """Return words as a list in a sentence: ``a, b or c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def number_word(n: int) -> str:
+    """Return a small number as a word, a larger one in digits."""
+    return _NUMBERS[n] if n < len(_NUMBERS) else str(n)
+
+
+def with_article(name: str) -> str:
+    """Return a name with "a" or "an" before it."""
+    return f"{'an' if name[0] in 'aeioN' else 'a'} {name}"
 
 
 def syntax_error(text: str, offset: int, reason: str) -> GDLSyntaxError:

@@ -27,7 +27,7 @@ from gdlnn.gdl.canonical import merged_edges
 from gdlnn.gdl.conditions import check_schema, number_text, without_empty_bound
 from gdlnn.gdl.groups import find_groups
 from gdlnn.gdl.program import ANY, Interval
-from gdlnn.gdl.text import listed
+from gdlnn.gdl.text import listed, with_article
 from gdlnn.graphs.molecules import ELEMENTS
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ class _Component:
 
 
 def _phrase(text: str, many: str) -> Phrase:
-    return Phrase(f"{'an' if text[0] in 'aeioN' else 'a'} {text}", many, text)
+    return Phrase(with_article(text), many, text)
 
 
 # --- features by name -------------------------------------------------------------------------------------

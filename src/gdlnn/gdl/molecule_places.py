@@ -1,0 +1,204 @@
+"""Names for places of molecules: the groups and rings that cover a set of atoms.
+
+The groups of the whole molecule are found first, so that two atoms of an acid are no carbonyl group.
+Everything is chosen by name, never by the number of an atom: a place has the same name however its molecule
+is written.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gdlnn.gdl.groups import MOST_PLACES, groups
+from gdlnn.gdl.text import number_word, with_article
+from gdlnn.graphs.chem import chem
+from gdlnn.graphs.molecules import graph_molecule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gdlnn.graphs import Graph, Schema
+
+MOST_WORDS = 6
+CHAIN = "alkyl chain"
+_PURPOSE = "naming places of molecules"
+# More detail than the name of a place needs; methyl and ethyl are found among the chains.
+_NOT_FOR_PLACES = re.compile("phenyl|^methyl |^ethyl |^aromatic ring carbonyl|^terminal")
+_NOUN = re.compile(r"(?<!o)(?<!yl)(?<!oxy) group$")  # "a nitro group" and "a methoxy group", but "an amide"
+_PARTLY = 0.5  # the weight of an atom next to a group, and of one in a group of which others are missing
+
+
+class Part(NamedTuple):
+    """A group or ring of a molecule; `near` are atoms that it needs but that are no part of it."""
+
+    name: str
+    atoms: frozenset[int]
+    near: frozenset[int]
+    is_ring: bool
+
+
+class Named(NamedTuple):
+    """The parts with one name that are in a place as a whole, or those of which only some atoms are."""
+
+    name: str
+    whole: bool
+    is_ring: bool
+    n: int
+    atoms: frozenset[int]
+    near: frozenset[int]
+
+    def worth(self, left: frozenset[int]) -> float:
+        """Return how much the name says about atoms that are left without one."""
+        if left.isdisjoint(self.atoms):
+            return 0.0
+        worth = len(self.atoms & left) + _PARTLY * len(self.near & left)
+        return worth if self.whole and self.name != CHAIN else _PARTLY * worth
+
+
+def molecule_place_name(graph: Graph, nodes: Iterable[int], schema: Schema) -> str:
+    """Return a name for some connected atoms of a molecule; "" if the table has nothing for them."""
+    molecule, parts = _parts(graph, schema)
+    place = frozenset(v for v in nodes if molecule.GetAtomWithIdx(v).GetAtomicNum() > 1)
+    named = list(_named([*parts, *_chains(molecule, parts, place)], place))
+    left = place
+    chosen: list[Named] = []
+    while len(chosen) < 2 and any(item.worth(left) for item in named):
+        best = max(named, key=lambda item: (item.worth(left), item.whole))  # of equals the first in the table
+        chosen = [item for item in chosen if not item.atoms <= best.near] + [best]  # an aniline has its ring
+        left -= best.atoms | best.near
+    if not chosen:
+        return _atom_name(molecule, place)
+    if len(left) > max(1, len(place) // 5):
+        return f"{', '.join(map(_plain, chosen))} and more"
+    return _one(chosen[0]) if len(chosen) == 1 else _two(molecule, chosen)
+
+
+# --- what is there ----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _parts(graph: Graph, schema: Schema) -> tuple[Any, tuple[Part, ...]]:
+    """Return the molecule of a graph and its groups and rings, in the order of the table.
+
+    Groups that are no rings share no atom, except with others from the same line.
+    """
+    rdkit = chem(_PURPOSE)
+    molecule = graph_molecule(graph, schema)
+    rings = [frozenset(ring) for ring in rdkit.GetSymmSSSR(molecule)]
+    if not any(feature.name == "aromatic" for feature in schema.node):
+        rdkit.SetAromaticity(molecule)  # bonds may be written as alternating single and double ones
+    found: list[Part] = []
+    taken: frozenset[int] = frozenset()
+    for group in groups():
+        if _NOT_FOR_PLACES.search(group.name):
+            continue
+        near: dict[frozenset[int], frozenset[int]] = {}
+        for match in molecule.GetSubstructMatches(group.query, maxMatches=MOST_PLACES):
+            own = frozenset(match[i] for i in group.own)
+            if group.is_ring or taken.isdisjoint(own):
+                near[own] = near.get(own, frozenset()).union(match) - own
+        found += [Part(_NOUN.sub("", group.name), own, near[own], group.is_ring) for own in near]
+        taken = taken if group.is_ring else taken.union(*near)
+    known = [part.atoms for part in found if part.is_ring]
+    for ring in sorted(rings, key=len):
+        if not any(ring <= atoms for atoms in known):
+            found.append(Part(f"{number_word(len(ring))}-membered ring", ring, frozenset(), True))
+    return molecule, tuple(found)
+
+
+def _named(parts: Iterable[Part], place: frozenset[int]) -> Iterator[Named]:
+    there = [part for part in parts if not place.isdisjoint(part.atoms)]
+    rings = [part.atoms for part in there if part.is_ring]
+    by_name: dict[tuple[str, bool], list[Part]] = {}
+    for part in there:
+        larger = (ring for ring in rings if part.is_ring and part.atoms < ring)
+        # A purine of which more than its imidazole is there is named as a purine.
+        if all(ring & place == part.atoms & place for ring in larger):
+            by_name.setdefault((part.name, part.atoms <= place), []).append(part)
+    for (name, whole), some in by_name.items():
+        atoms = frozenset[int]().union(*(part.atoms for part in some))
+        near = frozenset[int]().union(*(part.near for part in some))
+        # Rings may share atoms and be several; a group with three oxygens is no two acetals.
+        several = some[0].is_ring or sum(len(part.atoms) for part in some) == len(atoms)
+        yield Named(name, whole, some[0].is_ring, len(some) if several and whole else 1, atoms, near)
+
+
+def _chains(molecule: Any, parts: Iterable[Part], place: frozenset[int]) -> list[Part]:
+    """Return the chains of saturated carbon in a place. A single CH2 or CH between groups is none."""
+    free = place.difference(*(part.atoms for part in parts))
+    free = frozenset(v for v in free if _is_saturated_carbon(molecule.GetAtomWithIdx(v)))
+    chains = []
+    while free:
+        chain = [min(free)]
+        for v in chain:
+            near = {atom.GetIdx() for atom in molecule.GetAtomWithIdx(v).GetNeighbors()}
+            chain += near & free.difference(chain)
+        free = free.difference(chain)
+        hydrogens = tuple(sorted(_hydrogens(molecule.GetAtomWithIdx(v)) for v in chain))
+        name = {(3,): "methyl group", (2, 3): "ethyl group"}.get(hydrogens, CHAIN)
+        if hydrogens not in ((0,), (1,), (2,)):
+            chains.append(Part(name, frozenset(chain), frozenset(), False))
+    return sorted(chains, key=lambda part: part.name)
+
+
+def _is_saturated_carbon(atom: Any) -> bool:
+    return bool(atom.GetAtomicNum() == 6 and atom.GetTotalDegree() == 4)
+
+
+def _hydrogens(atom: Any) -> int:
+    return int(atom.GetTotalNumHs(includeNeighbors=True))
+
+
+def _atom_name(molecule: Any, place: frozenset[int]) -> str:
+    """Return the name of a single atom; "" for more. A place without one has hydrogens only."""
+    if len(place) != 1:
+        return "" if place else "hydrogen"
+    atom = molecule.GetAtomWithIdx(min(place))
+    if _is_saturated_carbon(atom):
+        return ("quaternary carbon", "CH group", "CH2 group", "methyl group", "methane")[_hydrogens(atom)]
+    name = str(chem(_PURPOSE).GetPeriodicTable().GetElementName(atom.GetAtomicNum())).lower()
+    return f"{name} ion" if atom.GetFormalCharge() and not atom.GetDegree() else name
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+def _plain(item: Named) -> str:
+    """Return a name, in the plural if there are several: "nitro", "nitro groups"."""
+    return f"{item.name}s" if item.n > 1 else item.name.removesuffix(" group")
+
+
+def _one(item: Named) -> str:
+    if not item.whole:
+        return f"part of {with_article(item.name)}"
+    return f"{number_word(item.n)} {item.name}s" if item.n > 1 else item.name
+
+
+def _two(molecule: Any, chosen: list[Named]) -> str:
+    """Return two names as a phrase. A part that is not there as a whole says where the other is."""
+    first, second = sorted(chosen, key=lambda item: (not item.whole, item.is_ring, item.name == CHAIN))
+    joint = _joint(molecule, first, second)
+    if first.whole and joint and second.n == 1:
+        for name in (_one(first) if first.n > 1 else _plain(first), _plain(first)):
+            text = f"{name} {joint} {with_article(second.name)}"
+            if len(text.split()) <= MOST_WORDS:
+                return text
+    both = f"{_plain(first)} and {_plain(second)}"
+    if first.name.endswith(" ring") and second.name.endswith(" ring"):
+        both = f"{first.name.removesuffix(' ring')} and {second.name}s"
+    return both if first.whole else f"parts of {both}"
+
+
+def _joint(molecule: Any, first: Named, second: Named) -> str:
+    """Return how what comes first is joined to the second; "" if it is not."""
+    shared = first.atoms & second.atoms
+    if first.is_ring and second.is_ring and len(shared) > 1:
+        return "fused to"
+    if second.is_ring and 2 * len(shared) >= len(first.atoms):
+        return "in"
+    bonds = (molecule.GetBondBetweenAtoms(u, v) for u in first.atoms for v in second.atoms)
+    if not shared and not any(bonds):
+        return ""
+    return "on" if second.is_ring or second.name == CHAIN else "next to"
