@@ -30,7 +30,7 @@ class Method:
     `name` is the one on the command line, `title` the one in tables; `maker` names the module and the class
     or function that makes the estimator. `quick` is the documented configuration, `space` has the values of
     the paper's grid, `fixed` are parameters that no grid changes. Where seeds do not change the result
-    (`random`), one run on a split is enough. `options` says which of ``device``, ``n_jobs`` and ``progress``
+    (`random`), one run on a split is enough. `options` says which of ``device``, ``n_jobs`` and ``verbose``
     the estimator takes, `strategy` how its programs are mined before it is fitted, and `domain` which graphs
     it needs, as in `Schema.domain`.
     """
@@ -56,9 +56,9 @@ class Method:
         """Return an unfitted estimator."""
         module, _, name = self.maker.rpartition(".")
         maker = getattr(importlib.import_module(f"repro.{module}"), name)
-        given = {"device": device, "n_jobs": 1, "progress": False}
+        given = {"device": device, "n_jobs": 1, "verbose": False}
         options = {name: given[name] for name in self.options}
-        return maker(**{**self.fixed, **configuration, **options, "seed": seed})
+        return maker(**{**self.fixed, **configuration, **options, "random_state": seed})
 
     def configurations(self, grid: Grid, limit: int | None = None) -> list[Configuration]:
         """Return the configurations of a grid; from a larger space the same `limit` are always drawn."""
@@ -141,7 +141,7 @@ def _kernel(name: str, maker: str) -> Method:
 
 
 def _gdlnn(name: str, title: str, maker: str, **more: Any) -> Method:
-    own = {"space": {"learning_rate": RATES}, "options": ("device", "n_jobs", "progress"), **more}
+    own = {"space": {"learning_rate": RATES}, "options": ("n_jobs", "verbose"), **more}
     return Method(name, title, f"methods.{maker}", **own)
 
 
@@ -177,7 +177,7 @@ METHODS: dict[str, Method] = {
             quick={"epsilon": 0.1},
             space={"epsilon": EPSILONS},
             random=False,
-            options=("n_jobs", "progress"),
+            options=("n_jobs", "verbose"),
             strategy="sequential",
         ),
         _gdlnn("gdlnn", "GDLNN", "gdlnn_classifier"),
@@ -187,7 +187,7 @@ METHODS: dict[str, Method] = {
             "GDLNN, scorecard",
             "methods.gdlnn_classifier",
             fixed={"head": "scorecard"},
-            options=("n_jobs", "progress"),
+            options=("n_jobs", "verbose"),
         ),
         _gdlnn(
             "gdlnn-paper",
@@ -205,7 +205,7 @@ BASE = "ablation-base"
 
 
 def _variant(name: str, title: str, **changes: Any) -> Method:
-    options = ("device", "n_jobs", "progress")
+    options = ("n_jobs", "verbose")
     return Method(name, title, "variants.ablated_classifier", changes, options=options)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gdlnn.model.calibration import Decision
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset
 from gdlnn.errors import ExplanationError, ModelError
@@ -22,6 +21,7 @@ from gdlnn.explain import (
 )
 from gdlnn.explain.cover import greedy_cover
 from gdlnn.explain.words import subgraph_line
+from gdlnn.model.threshold import Decision
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl, motif_programs
 
 TRAIN, TEST = motif_data()

@@ -149,8 +149,8 @@ SHAPES = {
     "triangular graph": lambda: nx.line_graph(nx.complete_graph(12)),
     "Paley graph": lambda: nx.Graph(nx.paley_graph(29)),
     "hypercube": lambda: nx.hypercube_graph(9),
-    "random 3-regular graph": lambda: nx.random_regular_graph(3, 600, random_state=1),
-    "random graph": lambda: nx.gnp_random_graph(600, 0.005, random_state=1),
+    "random 3-regular graph": lambda: nx.random_regular_graph(3, 600, seed=1),
+    "random graph": lambda: nx.gnp_random_graph(600, 0.005, seed=1),
     "cliques in a ring": lambda: nx.ring_of_cliques(60, 10),
 }
 

@@ -133,7 +133,7 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MiningError, match="differs in the labels"):
         mine(GraphDataset(TREES.graphs, labels), checkpoint=tmp_path / "run")
     with pytest.raises(MiningError, match="differs in the dataset"):
-        mine(random_trees(30, random_state=9), checkpoint=tmp_path / "run")
+        mine(random_trees(30, seed=9), checkpoint=tmp_path / "run")
 
 
 def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:

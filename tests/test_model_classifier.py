@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def quick(**parameters: Any) -> GDLNNClassifier:
     """Return a classifier that fits in a moment."""
-    given = {"epsilon": 0.1, "epochs": 30, "hidden": (16,), "progress": False, "pooled": False}
+    given = {"epsilon": 0.1, "epochs": 30, "hidden": (16,), "verbose": False, "pooled": False}
     given["ensemble_size"] = 2
     return classifier(**{**given, **parameters})
 

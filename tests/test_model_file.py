@@ -63,7 +63,7 @@ def test_the_same_model_comes_back(model: GDLNNClassifier, motifs: GraphDataset,
     assert loaded.history_ == model.history_
     assert loaded.metrics_ == {"test": {"accuracy": 0.5}}
     assert loaded.choice_ == model.choice_
-    assert str(loaded.get_params()) == str({**model.get_params(), "progress": True})
+    assert str(loaded.get_params()) == str({**model.get_params(), "verbose": True})
     loaded.save(file.with_name("again.gdlnn"))
     assert file.read_bytes() == file.with_name("again.gdlnn").read_bytes()
 

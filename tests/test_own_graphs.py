@@ -42,7 +42,7 @@ def as_rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
 def payments(seed: int, fraud: bool) -> Any:
     """Make a directed graph of payments; in a fraud, large ones go round among four people."""
     rng = random.Random(seed)
-    graph = nx.gnp_random_graph(12, 0.08, random_state=seed, directed=True)
+    graph = nx.gnp_random_graph(12, 0.08, seed=seed, directed=True)
     nx.set_node_attributes(graph, {n: rng.choice(["person", "shop"]) for n in graph}, "kind")
     nx.set_edge_attributes(graph, {e: rng.choice(["small", "large"]) for e in graph.edges}, "amount")
     ring = rng.sample(range(12), 4) if fraud else []

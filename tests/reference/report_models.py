@@ -16,7 +16,7 @@ SMALL: dict[str, Any] = {
     "merge_equal": True,
     "ensemble_size": 1,
     "epochs": 15,
-    "progress": False,
+    "verbose": False,
 }
 
 

@@ -23,7 +23,7 @@ from gdlnn.explain.explanation import (
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
 from gdlnn.explain.node_scores import Scored, extreme_images, spread
-from gdlnn.explain.place_names import place_name
+from gdlnn.gdl.place_names import place_name
 from gdlnn.explain.places import Place, find_places, induced_program
 from gdlnn.explain.subgraph import shrink
 from gdlnn.graphs import Graph, GraphDataset
