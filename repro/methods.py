@@ -120,7 +120,7 @@ def paper_classifier(**flat: Any) -> Any:
 
 def _with_options(model: Any, flat: Configuration) -> Any:
     for name, value in flat.items():
-        if name in model.get_params(deep=False):
+        if name in model.get_params(deep=False) or isinstance(model.head, str):
             model.set_params(**{name: value})
         else:
             part = "head" if name in model.head.get_params() else "vocabulary"
@@ -141,7 +141,7 @@ def _kernel(name: str, maker: str) -> Method:
 
 
 def _gdlnn(name: str, title: str, maker: str, **more: Any) -> Method:
-    own = {"space": {"learning_rate": RATES}, "options": ("n_jobs", "verbose"), **more}
+    own = {"options": ("n_jobs", "verbose"), **more}
     return Method(name, title, f"methods.{maker}", **own)
 
 

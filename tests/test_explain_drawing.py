@@ -278,7 +278,8 @@ def nitro_explanation(
         for program, weight, column in zip(programs, weights, (4, 7, 8, 9), strict=True)
     )
     scores = (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2)
-    found = Contributions(0.12, 0.2, 1.3, 0.0, scores, (0.0,) * graph.n_edges)._replace(**changes)
+    edges = (0.0,) * graph.n_edges
+    found = Contributions(0.12, 0.2, 0.3, (("logP 2.1", -0.02),), 0.0, scores, edges)._replace(**changes)
     method = Method("contribution")
     return Explanation(graph, 1, 0.394, 1, 0.394, terms, nodes, method, found, threshold=0.31)
 
@@ -286,12 +287,13 @@ def nitro_explanation(
 def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
     e = nitro_explanation()
     listed = [(words_of(e, term.program), term.side) for term in e.listed]  # not absent or tiny ones
-    assert listed == [("a nitro group.", "for"), ("CH3.", "against")]
+    assert listed[:1] == [("a nitro group.", "for")]
+    assert listed[-1] == ("CH3.", "against")
     text = e.describe()
-    assert text.index("P1 for +0.90, its atoms +1.40: a nitro group.") < text.index("P2 against -0.40")
+    assert text.index("+90 a nitro group (atoms 8, 9, 10)") < text.index("−40 CH3 (atom 1)")
+    assert "−2 the molecule as a whole: logP 2.1 −2" in text
     none = nitro_explanation((-0.4, 0.2, 0.3, 0.001), (), baseline=0.9, added=0.1, scores=(0.0,) * 10)
-    assert [term.side for term in none.listed] == ["for", "against"]  # also what adds too little
-    assert "No pattern speaks strongly for it" in none.describe()
+    assert "starts at 90%" in none.describe()
 
 
 def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
@@ -299,7 +301,7 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
     page = explanation_page([e]).replace("\u00a0", " ")
     assert "1 (39.4 %, predicted from 31 % on)" in page
     assert (
-        "Without any pattern the model says 12 %, and 20 % of the training graphs are of this class." in page
+        "starts at 12 % (20 % of the training graphs are of this class)" in page
     )
     assert ">nitro group, +1.4</text>" in page
     assert "log odds that each atom adds" in page

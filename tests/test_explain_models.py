@@ -227,7 +227,7 @@ def test_to_json_and_back() -> None:
         ("{}", "expected an object of the format"),
         ("[]", "expected an object of the format"),
         ("nonsense", "expected what to_json gives"),
-        (json.dumps({**e.to_json(), "version": 1}), "expected version 2, got 1"),
+        (json.dumps({**e.to_json(), "version": 1}), "expected version 3, got 1"),
         (json.dumps({"format": "gdlnn-explanation", "version": 2}), "got no 'quality'"),
         (json.dumps({**e.to_json(), "graph": 3}), "expected what to_json gives"),
     ):
@@ -239,7 +239,7 @@ def test_graphs_that_are_out_of_the_ordinary() -> None:
     model = motif_model()
     empty = model.explain(Graph(np.zeros((0, 1)), []))
     assert empty.is_empty
-    assert "No pattern speaks strongly for it" in empty.describe()
+    assert "nothing here speaks for it" in empty.describe()
     assert empty.draw().startswith("<svg")
     many = model.explain(TEST.graphs[0], "lime", n_features=10_000)
     assert len(many.terms) <= len(model.programs_)

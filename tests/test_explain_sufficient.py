@@ -13,6 +13,7 @@ from gdlnn.errors import ExplanationError
 from gdlnn.explain import Lime, explain
 from gdlnn.explain.context import Attribution
 from gdlnn.explain.explainer import Explainer, make_technique
+from gdlnn.explain.sufficient import _Search
 from gdlnn.explain.subgraph import shrink
 from gdlnn.graphs.identity import canonical_order
 from golden.cases import model_file
@@ -93,13 +94,20 @@ def test_the_subgraph_that_is_returned_is_one_that_was_found_sufficient(
 ) -> None:
     """By contributions, whose scores decide which place of a program stays."""
     sufficient: list[int] = []
-    assemble = Explainer.assemble
+    singles, together = _Search.singles, _Search.together
 
-    def noting(self: Explainer, *given: Any, **named: Any) -> Any:
-        sufficient[:] = named["sufficient"]
-        return assemble(self, *given, **named)
+    def alone(self: _Search) -> dict[int, list[int]]:
+        found = singles(self)
+        sufficient[:] = list(found)
+        return found
 
-    monkeypatch.setattr(Explainer, "assemble", noting)
+    def several(self: _Search, row: int) -> list[int]:
+        found = together(self, row)
+        sufficient.extend([row] if found else [])
+        return found
+
+    monkeypatch.setattr(_Search, "singles", alone)
+    monkeypatch.setattr(_Search, "together", several)
     for model, graphs in ((motif_model(), TEST.graphs), (load_model(model_file("payments-paper")), crowds())):
         n_checked = 0
         for target in model.classes_.tolist():

@@ -215,7 +215,7 @@ def test_a_data_set_that_claims_too_much(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({}, None),  # the control: what is packed anew is sound without a change
-        ({"version": 2}, "expected version 3 of the format, got 2; train the model again"),
+        ({"version": 2}, "expected version 4 of the format, got 2; train the model again"),
         ({"batch_size": 3}, "expected parameters of GDLNNClassifier, got 'batch_size'"),
         ({"classes": {"kind": "i", "values": [1, 1]}}, "classes: expected different labels"),
         ({"classes": {"kind": "f", "values": [1.0, float("nan")]}}, "classes: expected different labels"),

@@ -68,7 +68,7 @@ def test_it_learns_what_motif_there_is(fitted: GDLNNClassifier, motifs: GraphDat
     assert {row["member"] for row in fitted.history_} == {0, 1}
     assert fitted.choice_["vocabulary"] == "mined with ε = 0.1, 1"
     assert fitted.choice_["programs"] == len(fitted.programs_)
-    assert "10 validation graphs are too few" in fitted.choice_["training"]
+    assert fitted.choice_["training"] == "30 epochs"
 
 
 @pytest.mark.parametrize("labels", [["dog", "cat"], [True, False], [1.5, -2.0], [7, 3]])
@@ -191,8 +191,8 @@ def test_early_stopping_when_asked(motifs: GraphDataset) -> None:
         (lambda g, y: quick().fit(g, y[:3]), "y: expected 6 labels, one per graph"),
         (lambda g, y: quick().fit(g, [1] * 6), "expected at least two classes"),
         (
-            lambda g, y: quick(head="forest").fit(g, y),
-            "head: expected mlp, linear, scorecard, MLPHead",
+            lambda g, y: quick(head="oak").fit(g, y),
+            "head: expected auto, mlp, forest, linear, scorecard, MLPHead",
         ),
         (lambda g, y: quick(early_stopping="no").fit(g, y), "early_stopping: expected True"),
         (lambda g, y: quick(min_support=99).fit(g, y), "expected at least one program"),
@@ -217,16 +217,16 @@ def test_graphs_of_another_kind_are_refused(fitted: GDLNNClassifier) -> None:
         quick().predict([Graph([[1.0]], [])])
 
 
-@pytest.mark.parametrize(("quantity", "expected"), [(False, False), (True, True)])
-def test_pooled_features_come_along_where_a_feature_is_a_quantity(quantity: bool, expected: bool) -> None:
+@pytest.mark.parametrize(("head", "expected"), [("linear", True), ("scorecard", False), ("mlp", False)])
+def test_pooled_features_are_for_heads_that_can_use_them(head: str, expected: bool) -> None:
     rng = np.random.default_rng(0)
     graphs, y = [], []
     for i in range(30):
         kinds = rng.integers(2, size=4) if i % 2 else rng.integers(1, 3, size=4)
-        sizes = rng.normal(size=4) if quantity else rng.integers(3, size=4)
+        sizes = rng.normal(size=4)
         graphs.append(Graph(np.stack([kinds, sizes], axis=1), [(0, 1), (1, 2), (2, 3)]))
         y.append(i % 2)
-    model = quick(pooled="auto", epochs=3).fit(graphs, y)
+    model = quick(pooled="auto", epochs=3, head=head).fit(graphs, y)
     assert (model.layer_.pooled, model.choice_["pooled"]) == (expected, expected)
     assert (model.transform(graphs).shape[1] > len(model.programs_)) == expected
     with pytest.raises(ModelError, match="pooled: expected True, False or auto, got 'yes'"):

@@ -274,11 +274,11 @@ class GDLNNClassifier(GraphClassifier):
 
     def _table(self, train: GraphDataset) -> Any:
         """Return the features of the training graphs; which of them each program matches is known already."""
+        rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
+        self.medians_ = np.median(rest[:, : self._n_pooled()], axis=0)
         if self.activation != "exists":
             return self.layer_.transform(train)
         programs = csr_array(self.programs_.supports, dtype=np.float64)
-        rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
-        self.medians_ = np.median(rest[:, : self._n_pooled()], axis=0)
         if isinstance(self.head_, MLPHead) and not any(
             isinstance(s, Neighborhoods) for s in make_sources(self.vocabulary)
         ):

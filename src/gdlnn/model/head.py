@@ -102,7 +102,8 @@ class Head(ClassifierMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
 
     def checked(self, X: Any, y: npt.ArrayLike) -> tuple[Any, IntArray]:
         """Check the rows and labels of a fit; set the classes and return rows and codes."""

@@ -240,7 +240,7 @@ def _read_medians(values: Any, layer: GDLTransformer) -> npt.NDArray[np.float64]
     medians = np.array(values, dtype=np.float64)
     expected = 0 if layer.pooled_ is None else len(layer.pooled_.names_)
     if medians.shape != (expected,) or not np.isfinite(medians).all():
-        raise ModelError(f"medians: expected {expected} finite numbers")
+        raise ValueError(f"medians: expected {expected} finite numbers")
     return medians
 
 
