@@ -203,14 +203,12 @@ class Answers:
 
     def _given_examples(self, data: GraphDataset) -> list[dict[str, Any]]:
         """Return the first graphs of a dataset as a client would send them."""
-        shown: list[dict[str, Any]] = []
-        for i, graph in enumerate(data.graphs[:MOST_EXAMPLES]):
-            name = data.ids[i] if data.ids is not None else graph.name or f"graph {i}"
-            if self.first.reading_ is not None and data.smiles is not None:
-                shown.append({"name": name, "smiles": data.smiles[i]})
-            else:
-                shown.append({"name": name, "graph": graph_json(graph)})
-        return shown
+        smiles = data.smiles if self.first.reading_ is not None else None
+        names = data.ids or [graph.name or f"graph {i}" for i, graph in enumerate(data.graphs)]
+        return [
+            {"name": names[i]} | ({"graph": graph_json(graph)} if smiles is None else {"smiles": smiles[i]})
+            for i, graph in enumerate(data.graphs[:MOST_EXAMPLES])
+        ]
 
 
 def _class_name(model: GDLNNClassifier, label: Any) -> str:

@@ -16,7 +16,7 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
 from fastapi import FastAPI, Query, Request
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 JSON = "application/json"
-Body = TypeVar("Body", bound=BaseModel)
 STYLES = ("gdlnn.drawing/drawing.css", "gdlnn.report/page.css", "gdlnn.server/serve.css")
 SCRIPTS = ("gdlnn.report/card.js", *(f"gdlnn.server/{n}.js" for n in ("dom", "answer", "batch", "serve")))
 
@@ -96,8 +95,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
 
     @app.post("/predict")
     async def predict(request: Request) -> Response:
-        _checked(PredictBody, request)  # only the bytes wait for a worker: objects take more memory
-        return await ask(request, "predict")
+        return await ask(request, "predict", **_checked(PredictBody, request))
 
     @app.post("/predict/file")
     async def predict_file(
@@ -111,8 +109,7 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
 
     @app.post("/explain")
     async def explain(request: Request) -> Response:
-        options = _checked(ExplainBody, request).model_dump(exclude={"smiles", "graph"})
-        return await ask(request, "explain", **options)
+        return await ask(request, "explain", **_checked(ExplainBody, request))
 
     @app.get("/model")
     async def model() -> Response:
@@ -132,12 +129,13 @@ def _add_api(app: FastAPI, pool: WorkerPool) -> None:
         return JSONResponse(answer, 200 if n_ready else 503)
 
 
-def _checked(kind: type[Body], request: Request) -> Body:
-    """Return the body of a request; one that is not declared as JSON may come from a page of another site."""
+def _checked(kind: type[BaseModel], request: Request) -> dict[str, Any]:
+    """Return the options in a body; one that is not declared as JSON may come from a page of another site."""
     declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if declared != JSON:
         raise RefusedError(415, f"content-type: expected {JSON}, got {declared[:60] or 'none'}")
-    return kind.model_validate_json(request.scope["body"])
+    # Graphs go on as bytes: objects that wait for a worker would take more memory.
+    return kind.model_validate_json(request.scope["body"]).model_dump(exclude={"smiles", "graph", "graphs"})
 
 
 # --- pages ------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pebble import ProcessExpired, ProcessPool
+from threadpoolctl import threadpool_limits
 
 from gdlnn.errors import GDLNNError, ModelError, ServerError
 from gdlnn.server.limits import RefusedError
@@ -230,7 +231,8 @@ _answers: Answers | None = None
 def load(settings: dict[str, Any], folder: str) -> bytes:
     """Load the model in a worker, predict an example, and return a description of the model."""
     global _answers
-    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before libraries read them
+    os.environ["OMP_NUM_THREADS"] = "1"  # workers run side by side; PyTorch, which is loaded later, reads it
+    threadpool_limits(1)  # for the libraries that are loaded
     tempfile.tempdir = folder
     from gdlnn.datasets.resolve import resolve_dataset
     from gdlnn.model.model_folder import load_models
@@ -242,9 +244,6 @@ def load(settings: dict[str, Any], folder: str) -> bytes:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
         models = load_models(Path(temporary, settings["name"]))
-    import torch
-
-    torch.set_num_threads(1)  # workers run side by side
     for model in models.values():
         model.n_jobs = 1
     examples = settings["examples"] and resolve_dataset(settings["examples"], download=False)
