@@ -200,6 +200,7 @@ def test_small_predictions_that_wait_are_answered_together(
             found = await asyncio.gather(*asking, return_exceptions=True)
             assert [found[i] for i in (0, 2, 4, 5)] == [b"a", b"b", large, b"c"]
             assert "expected an answer within 0.3 s" in str(found[1])
+            assert "the client has left" in str(found[3])
             assert worker.asked == [[b"a", b"bad", b"b"], [b"a"], [b"bad"], [b"b"], [large], [b"c"]]
             assert (pool.n_replaced, worker.is_ready, len(pool.waiting)) == (2, True, 0)
 

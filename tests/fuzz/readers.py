@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 import gdlnn
 from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
@@ -35,11 +36,10 @@ CUT = b"\xff\x00\xff"
 TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
 TU_GRAPHS = (b"1, 2\n2, 1\n3, 4\n4, 3\n", b"1\n1\n2\n2\n", b"1\n-1\n", b"0\n1\n0\n2\n", b"1\n1\n0\n0\n")
 PROGRAM = b'program p {label: 1, score: 0.5, name: "a"}\nnode x <[1, 2.5], [-inf, inf]>\nnode y // words\n'
-MODEL = Path(__file__).parent.parent / "golden" / "payments-paper.gdlnn"
-EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
+GOLDEN = Path(__file__).parent.parent / "golden"
+MODEL = GOLDEN / "payments-paper.gdlnn"
+TABLE = pd.read_csv(GOLDEN.parent.parent / "examples" / "molecules.csv", nrows=11)
 MOTIFS = gdlnn.make_ba_2motifs(6, seed=0)
-
-
 PIECES = (
     b"", b"nan", b"NaN", b"Infinity", b"1e39", b"1e308", b"-1", b"0", b"1_0", b"99999999999999999999", b"\0",
     b"\xff", b"{}", b"[]", b"[[", b'"', b"\n", b",", b"null", b"true", b'"no"', b"\x1b[2J",
@@ -147,20 +147,6 @@ def _explained() -> bytes:
     return json.dumps(model.explain([_graph_for(model)])[0].to_json()).encode()
 
 
-def _table() -> list[list[str]]:
-    """Return a small table of SMILES with its header."""
-    return [line.split(",") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()[:12]]
-
-
-def _parquet(compression: str) -> bytes:
-    import pyarrow
-    from pyarrow import parquet
-
-    header, *rows = _table()
-    table = pyarrow.table(list(map(list, zip(*rows, strict=True))), header)
-    return _written(lambda path: parquet.write_table(table, path, compression=compression))
-
-
 def _sdf(v3000: bool) -> bytes:
     from rdkit import Chem
 
@@ -175,9 +161,9 @@ SOUND: dict[str, Callable[[], list[bytes]]] = {
     "gdl": lambda: [PROGRAM + b"edge (x, y) <[1, 1]> /* more */\n", b"node x"],
     "tu": lambda: [CUT.join((*TU_GRAPHS, b"1.5\n2\n3\n4\n")), CUT.join(TU_GRAPHS[:3])],
     "jsonl": lambda: [_written(lambda path: save_jsonl(MOTIFS, path)), b'{"nodes": [1], "edges": []}\n'],
-    "table": lambda: ["\n".join(map(",".join, _table())).encode(), b'active;smiles\n"1";C[N+](C)C\n'],
-    "xlsx": lambda: [sheet_of(_table())],
-    "parquet": lambda: [_parquet("snappy"), _parquet("none")],
+    "table": lambda: [TABLE.to_csv(index=False).encode(), b'active;smiles\n"1";C[N+](C)C\n'],
+    "xlsx": lambda: [sheet_of([list(TABLE), *TABLE.values.tolist()])],
+    "parquet": lambda: [TABLE.to_parquet(), TABLE.to_parquet(compression=None)],
     "sdf": lambda: [_sdf(False), _sdf(True)],
     "explanation": lambda: [_explained()],
     "checkpoint": lambda: [_written(_mine)],

@@ -184,7 +184,10 @@ class WorkerPool:
         return jobs
 
     async def _answer(self, worker: _Worker, jobs: list[_Job]) -> None:
-        jobs = [job for job in jobs if not await job.request.is_disconnected() and not job.answer.done()]
+        for job in jobs:
+            if await job.request.is_disconnected() and not job.answer.done():
+                job.answer.set_result((408, b"the client has left"))
+        jobs = [job for job in jobs if not job.answer.done()]
         if not jobs:
             return
         asked = jobs[0].do, [job.body for job in jobs], jobs[0].options
