@@ -18,7 +18,6 @@ from typing import Any
 from fuzz.readers import GOLDEN, PIECES
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
 
-MODEL = GOLDEN / "bbbp-scorecard.gdlnn"
 N_CLIENTS, HOSTILE = 4, 0.1
 LIMITS = {"read_seconds": 2, "seconds": 10}
 SMILES = ("CCO", "Nc1ccccc1", "CC(=O)Oc1ccccc1C(=O)O", "C1CC1", "[Na+].[Cl-]", "O=[N+]([O-])c1ccccc1")
@@ -46,19 +45,17 @@ def hostile(server: LiveServer, rng: random.Random) -> int:
         bodies = b'{"graphs":' + b"[" * rng.randint(1, 10**5), b"".join(rng.choices(PIECES, k=30))
         return server.ask(rng.choice(POSTS), rng.choice(bodies))[0]
     body = json.dumps({"smiles": rng.choices(SMILES, k=200)}).encode()
-    data, waits = rng.choice(
-        (
-            (HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body, False),
-            (HEAD[: rng.randint(0, 40)], False),
-            (b"GET /page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 50, False),
-            (HEAD + b"Content-Length: 2\r\n" + rng.choice(FORGED) + b"\r\n\r\n{}", True),
-            (rng.randbytes(rng.randint(1, 5000)) + b"\r\n\r\n", True),
-        )
-    )
+    unread = [
+        HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body,
+        HEAD[: rng.randint(0, 40)],
+        b"GET /page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 50,
+    ]
+    forged = HEAD + b"Content-Length: 2\r\n" + rng.choice(FORGED) + b"\r\n\r\n{}"
+    data = rng.choice([*unread, forged, rng.randbytes(rng.randint(1, 5000)) + b"\r\n\r\n"])
     with server.connect() as stream, contextlib.suppress(OSError):
         stream.settimeout(10)
         stream.sendall(data)
-        if waits:
+        if data not in unread:
             return answer_of(stream)[0]
         time.sleep(0.05)  # then it leaves, and has read nothing
     return 0
@@ -81,7 +78,7 @@ def run(server: LiveServer, n_requests: int, seed: int) -> Counter[tuple[str, in
 def main(words: list[str]) -> None:
     """Start a server, send the requests, and print how they were answered."""
     n_requests, seed = (*map(int, words), *(50_000, 0)[len(words) :])
-    with live_server(MODEL, limits=LIMITS) as server:
+    with live_server(GOLDEN / "bbbp-scorecard.gdlnn", limits=LIMITS) as server:
         run(server, min(1000, n_requests // 5), seed + 1)  # what is loaded late is loaded now
         print("the server answers", flush=True)
         before, begin = server.memory(), time.monotonic()

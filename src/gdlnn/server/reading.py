@@ -20,6 +20,7 @@ from gdlnn.server.bodies import FileKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gdlnn.graphs.molecules import MoleculeReader
     from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
@@ -48,10 +49,10 @@ class Reader:
     def sent(self, asked: dict[str, Any]) -> tuple[list[Row], BatchedInput]:
         """Read the SMILES or the graphs of a request, one row each."""
         if asked.get("smiles") is not None:
-            self._check_smiles("smiles")
+            reading = self._reading("smiles")
             texts = [asked["smiles"]] if isinstance(asked["smiles"], str) else asked["smiles"]
             rows = [Row(n, text, text, cells=(text,)) for n, text in enumerate(map(str.strip, texts), 1)]
-            return self._read(rows, partial(smiles_row, reading=self.model.reading_)), TYPED
+            return self._read(rows, partial(smiles_row, reading=reading)), TYPED
         graphs = asked["graphs"] if asked.get("graphs") is not None else [asked["graph"]]
         return self._read(list(enumerate(graphs, 1)), self._graph), GRAPHS
 
@@ -60,7 +61,7 @@ class Reader:
     ) -> tuple[list[Row], BatchedInput]:
         """Read a file of a kind of `FileKind`, with options as on the command line; text may be gzipped."""
         if kind not in OF_GRAPHS:
-            self._check_smiles(kind)
+            self._reading(kind)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"input{_SUFFIXES[kind]}{'.gz' if data.startswith(_GZIP) else ''}"
             path.write_bytes(data)
@@ -124,9 +125,11 @@ class Reader:
             )
         return row
 
-    def _check_smiles(self, what: str) -> None:
+    def _reading(self, what: str) -> MoleculeReader:
+        """Return how molecules are read; a model of other graphs has no use for what was sent."""
         if self.model.reading_ is None:
             raise ServerError(
                 f"{what}: this model was not trained on molecules read from SMILES; it expects graphs with "
                 f"{self.kind.widths[0]} node feature(s) and {self.kind.widths[1]} edge feature(s)"
             )
+        return self.model.reading_
