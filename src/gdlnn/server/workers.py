@@ -221,6 +221,8 @@ def _files(model: Path) -> dict[str, bytes]:
         listed = [model]
         if model.is_dir():
             listed = [path for path in model.iterdir() if path.suffix in (".json", ".gdlnn")]
+        if not listed:
+            raise ModelError(f"{model.name}: expected a model file or a folder of models, got neither")
         return {str(path.relative_to(model.parent)): path.read_bytes() for path in listed}
     except OSError as error:
         raise ModelError(f"{model.name}: expected a model file, got {error.strerror}") from error
