@@ -300,9 +300,7 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
     e = nitro_explanation()
     page = explanation_page([e]).replace("\u00a0", " ")
     assert "1 (39.4 %, predicted from 31 % on)" in page
-    assert (
-        "starts at 12 % (20 % of the training graphs are of this class)" in page
-    )
+    assert "starts at 12 % (20 % of the training graphs are of this class)" in page
     assert ">nitro group, +1.4</text>" in page
     assert "log odds that each atom adds" in page
     assert re.search(r"class='o p1 o1' data-nodes='7 8 9'", page)

@@ -13,8 +13,8 @@ from gdlnn.errors import ExplanationError
 from gdlnn.explain import Lime, explain
 from gdlnn.explain.context import Attribution
 from gdlnn.explain.explainer import Explainer, make_technique
-from gdlnn.explain.sufficient import _Search
 from gdlnn.explain.subgraph import shrink
+from gdlnn.explain.sufficient import _Search
 from gdlnn.graphs.identity import canonical_order
 from golden.cases import model_file
 from reference.explain_models import motif_data, motif_model

@@ -92,7 +92,7 @@ def test_a_threshold_on_a_quantity_is_learnt_and_named(with_age: bool) -> None:
     data = payment_graphs(500, 1, with_age=with_age)
     model = GDLNNClassifier(verbose=False).fit(data[:300])
     assert model.score(data[300:]) >= 0.95
-    rows = [row for row in range(300, 500) if data.y[row] == 1][:20]
+    rows = (300 + np.flatnonzero(np.asarray(data.y)[300:] == 1)[:20]).tolist()
     for e in model.explain([data.graphs[row] for row in rows]):
         large = (e.graph.edge_features[:, 0] == 2) & (e.graph.edge_features[:, 1] >= 900)
         ends = set(e.graph.edges[large].reshape(-1).tolist())

@@ -55,9 +55,7 @@ def test_other_rules_are_refused(threshold: object) -> None:
 
 def test_too_few_graphs_of_a_class_are_an_error() -> None:
     chances = np.full((60, 2), 0.5)
-    with pytest.raises(
-        ModelError, match="got 10; give a number"
-    ):
+    with pytest.raises(ModelError, match="got 10; give a number"):
         choose_threshold("balanced-accuracy", chances, np.repeat([0, 1], [50, 10]), 1, 0.0)
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from gdlnn import Graph, GraphDataset, ModelError, load_model, load_smiles, make_ba_2motifs
+from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual
 from gdlnn.graphs import Feature, Schema
 from gdlnn.graphs.molecules import MoleculeReader
+from gdlnn.server import answers
 from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
 from gdlnn.server.reading import Reader
@@ -22,14 +25,16 @@ from reference.server_models import MOLECULES, check_answer, molecules_file, mot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx2")
 pytest.importorskip("rdkit")
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from gdlnn.server import make_app
+from gdlnn.server.bodies import ExplainBody, PredictBody
 
 HOST = "http://127.0.0.1"
 
@@ -178,6 +183,14 @@ def test_options_of_an_explanation(client: TestClient) -> None:
     )
 
 
+def test_techniques_that_take_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(Path(__file__).parent / "golden" / "bbbp-default.gdlnn")
+    monkeypatch.setattr(answers, "MOST_SAMPLED", len(model.programs_) - 1)
+    asked = ExplainBody(smiles="CCO", technique="kernel_shap").model_dump(exclude={"smiles", "graph"})
+    with pytest.raises(ServerError, match="got kernel_shap, which takes too long with 309 programs"):
+        Answers({"": model}, Limits()).explain(b'{"smiles": "CCO"}', **asked)
+
+
 def test_a_molecule_outside_what_was_learnt_is_told(client: TestClient) -> None:
     answer = client.post("/explain", json={"smiles": "[Xe]"}).json()
     reason = "contains an element that no training molecule has: Xe"
@@ -232,7 +245,7 @@ def test_a_model_of_graphs_says_what_it_expects(motifs: tuple[TestClient, Any, G
     expects = described["expects"]
     assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl", "dataset"], False)
     assert len(expects["node_features"]) == model.programs_.info.n_node_features
-    assert expects["in_words"].startswith("Graphs, undirected, as JSON: nodes with ")
+    assert expects["in_words"].startswith("Graphs, undirected, as JSON, or JSON Lines")
     refused = client.post("/predict", json={"smiles": "CCO"})
     assert refused.status_code == 422
     assert (
@@ -407,6 +420,29 @@ def test_the_page_of_the_api_tells_every_route(client: TestClient) -> None:
         assert f" {path}</code>" in page
     for name in document["components"]["schemas"]:
         assert f"id='{name}'" in page
+
+
+def _without_words(schema: Any) -> Any:
+    """Return a schema without what only people read."""
+    if isinstance(schema, list):
+        return [_without_words(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = ("title", "description", "examples", "oneOf")
+    return {key: _without_words(value) for key, value in schema.items() if key not in words}
+
+
+def test_the_document_describes_what_is_checked(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    for body in (PredictBody, ExplainBody):
+        schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
+        for name, expected in (schema.pop("$defs") | {body.__name__: schema}).items():
+            assert _without_words(document["components"]["schemas"][name]) == _without_words(expected)
+    app: Any = make_app("no model is needed").app
+    made = get_openapi(title="", version="", routes=[r for r in app.routes if isinstance(r, APIRoute)])
+    files = [_without_words(one["paths"]["/predict/file"]["post"]["parameters"]) for one in (document, made)]
+    assert files[0] == files[1]
+    assert set(made["paths"]) == set(document["paths"])
 
 
 def test_answers_are_as_the_document_says(client: TestClient) -> None:

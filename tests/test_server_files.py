@@ -14,7 +14,7 @@ import pytest
 from gdlnn import Graph, GraphDataset, load_smiles
 from gdlnn.cli import main
 from gdlnn.datasets.jsonl import save_jsonl
-from gdlnn.errors import ModelError, ServerError
+from gdlnn.errors import MissingExtraError, ModelError
 from gdlnn.graphs import Feature, Schema
 from gdlnn.model.model_folder import load_models
 from reference.models import quick
@@ -172,7 +172,7 @@ def test_a_missing_extra_is_answered_with_the_command(
     monkeypatch.delitem(sys.modules, package, raising=False)
     monkeypatch.setattr(importlib, "import_module", without)
     monkeypatch.setattr("gdlnn.errors._is_installed", lambda _: False)
-    with pytest.raises(ServerError, match=r"pip install 'gdlnn\[tables\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'gdlnn\[tables\]'"):
         answers.predict_file(b"PAR1", kind=kind, smiles=None, id=None, encoding="utf-8")
 
 

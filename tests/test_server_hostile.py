@@ -34,6 +34,7 @@ LIMITS = {
     "connections": 40,
 }
 GOOD = {"smiles": "Nc1ccccc1"}
+AS_JSON = "Content-Type: application/json"
 
 
 # --- bodies -----------------------------------------------------------------------------------------------
@@ -215,29 +216,43 @@ def test_an_answer_that_takes_too_long_is_given_up(server: LiveServer) -> None:
     assert len(server.workers()) == 1
 
 
-def _asked_at_once(server: LiveServer, n: int, path: str) -> tuple[list[threading.Thread], list[int]]:
+def _asked_at_once(
+    server: LiveServer, n: int, path: str, source: str = "127.0.0.1"
+) -> tuple[list[threading.Thread], list[int]]:
+    """Ask from an address of this machine, in threads; return them, and the statuses so far."""
     statuses: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: statuses.append(server.ask_json(path, GOOD)[0])) for _ in range(n)
-    ]
+    body = json.dumps(GOOD).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{AS_JSON}\r\n"
+
+    def ask() -> None:
+        with socket.create_connection(server.address, timeout=60, source_address=(source, 0)) as stream:
+            stream.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            statuses.append(answer_of(stream)[0])
+
+    threads = [threading.Thread(target=ask) for _ in range(n)]
     for thread in threads:
         thread.start()
     return threads, statuses
 
 
-@pytest.mark.parametrize("path", ["/predict", "/explain"])
-def test_too_many_at_once_are_asked_to_come_back(server: LiveServer, path: str) -> None:
-    """One request is at work and four wait."""
+@pytest.mark.parametrize(("path", "n_answered"), [("/predict", 5), ("/explain", 4)])
+def test_too_many_at_once_are_asked_to_come_back(server: LiveServer, path: str, n_answered: int) -> None:
+    """One request is at work and four wait; of others than small predictions, four are of one address."""
     wait_until(server.is_well)
     (worker,) = server.workers()
     worker.suspend()
-    threads, statuses = _asked_at_once(server, 12, path)
-    wait_until(lambda: len(statuses) >= 7)
+    first, answered = _asked_at_once(server, 1, path)
+    wait_until(lambda: server.ask_json("/health")[1]["idle"] == 0)
+    threads, statuses = _asked_at_once(server, 11, path)
+    wait_until(lambda: len(statuses) >= 12 - n_answered)
     assert set(statuses) == {503}
+    others, of_others = _asked_at_once(server, 5 - n_answered, path, "127.0.0.2")
+    wait_until(lambda: server.ask_json("/health")[1]["waiting"] == 4)
     worker.resume()
-    for thread in threads:
+    for thread in first + threads + others:
         thread.join()
-    assert statuses.count(200) == 5
+    assert (answered + statuses).count(200) == n_answered
+    assert set(of_others) <= {200}
     assert server.is_well()
 
 
@@ -271,7 +286,6 @@ def test_health_reports_a_worker_that_was_killed_until_it_is_replaced(server: Li
 
 # --- other sites ------------------------------------------------------------------------------------------
 
-AS_JSON = "Content-Type: application/json"
 HERE = "Host: 127.0.0.1:8123"
 
 

@@ -32,15 +32,12 @@ from gdlnn.server.limits import Limits
 
 def test_a_request_gets_so_much_memory_and_no_more(served_model: Path) -> None:
     async def run() -> None:
-        pool = workers.WorkerPool(served_model, n_workers=1)
-        await pool.start()
-        try:
-            (worker,) = pool._workers
+        pool = workers.WorkerPool(served_model, Limits(), 1)
+        async with pool.running():
+            (worker,) = pool.workers
             with pytest.raises(MemoryError):
                 await worker.run(10, bytes, 2 * workers.MEMORY_BYTES)
             assert len(await worker.run(10, bytes, workers.MEMORY_BYTES // 16))
-        finally:
-            await pool.stop()
 
     asyncio.run(run())
 
@@ -56,7 +53,7 @@ def test_a_worker_without_memory_ends_and_the_client_learns_why(
     monkeypatch.setattr(workers, "_answers", Full())
     monkeypatch.setattr(os, "_exit", codes.append)
     workers.answer_in_worker("predict", [b""], {})
-    pool = workers.WorkerPool(served_model)
+    pool = workers.WorkerPool(served_model, Limits(), 1)
     for code, status in ((codes[0], 503), (-9, 500)):
         ended = ProcessExpired("ended", code=code)  # type: ignore[no-untyped-call]
         assert pool._refusal(ended)[0] == status
@@ -127,12 +124,9 @@ def test_files_of_clients_are_removed_however_a_worker_ends(served_model: Path, 
 
 
 def test_a_missing_model_is_reported(tmp_path: Path) -> None:
-    async def run(path: Path, **options: Any) -> None:
-        pool = workers.WorkerPool(path, Limits(), n_workers=1)
-        try:
-            await pool.start()
-        finally:
-            await pool.stop()
+    async def run(path: Path) -> None:
+        async with workers.WorkerPool(path, Limits(), 1).running():
+            pass
 
     with pytest.raises(ModelError, match=r"none\.gdlnn: expected a model file, got No such file"):
         asyncio.run(run(tmp_path / "none.gdlnn"))
@@ -143,7 +137,7 @@ def test_a_missing_model_is_reported(tmp_path: Path) -> None:
 
 def test_a_server_needs_a_worker(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match="workers: expected at least 1, got 0"):
-        workers.WorkerPool(tmp_path, n_workers=0)
+        workers.WorkerPool(tmp_path, Limits(), 0)
 
 
 def test_predictions_that_are_answered_together_fail_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,10 +154,10 @@ class FakeWorker:
     """A worker without a process, which fails if it is asked something bad."""
 
     def __init__(self, settings: Any) -> None:
-        self.pool, self.active, self.asked = self, False, list[list[bytes]]()
+        self.pool, self.active, self.is_ready, self.asked = self, False, False, list[list[bytes]]()
 
     async def start(self) -> bytes:
-        self.active = True
+        self.active = self.is_ready = True
         return b"{}"
 
     async def end(self) -> None:
@@ -181,6 +175,8 @@ class FakeWorker:
 
 
 class FakeRequest:
+    client = None
+
     def __init__(self, body: bytes) -> None:
         self.scope = {"body": body}
 
@@ -195,17 +191,17 @@ def test_small_predictions_that_wait_are_answered_together(
     (tmp_path / "model.gdlnn").touch()
 
     async def run() -> None:
-        pool = workers.WorkerPool(tmp_path / "model.gdlnn", Limits(seconds=0.3), n_workers=1)
-        await pool.start()
-        worker: Any = pool._workers[0]
-        large = b"x" * (workers.SMALL_BYTES + 1)
-        questions: list[Any] = [FakeRequest(body) for body in (b"a", b"bad", b"b", b"gone", large, b"c")]
-        asking = [pool.ask(question, "predict") for question in questions]
-        found = await asyncio.gather(*asking, return_exceptions=True)
-        assert [found[i] for i in (0, 2, 4, 5)] == [b"a", b"b", large, b"c"]
-        assert "expected an answer within 0.3 s" in str(found[1])
-        assert worker.asked == [[b"a", b"bad", b"b"], [b"a"], [b"bad"], [b"b"], [large], [b"c"]]
-        assert (pool.n_replaced, pool.n_ready, pool.n_waiting) == (2, 1, 0)
-        await pool.stop()
+        pool = workers.WorkerPool(tmp_path / "model.gdlnn", Limits(seconds=0.3), 1)
+        async with pool.running():
+            worker: Any = pool.workers[0]
+            large = b"x" * (workers.SMALL_BYTES + 1)
+            questions: list[Any] = [FakeRequest(body) for body in (b"a", b"bad", b"b", b"gone", large, b"c")]
+            asking = [pool.ask(question, "predict") for question in questions]
+            found = await asyncio.gather(*asking, return_exceptions=True)
+            assert [found[i] for i in (0, 2, 4, 5)] == [b"a", b"b", large, b"c"]
+            assert "expected an answer within 0.3 s" in str(found[1])
+            assert "the client has left" in str(found[3])
+            assert worker.asked == [[b"a", b"bad", b"b"], [b"a"], [b"bad"], [b"b"], [large], [b"c"]]
+            assert (pool.n_replaced, worker.is_ready, len(pool.waiting)) == (2, True, 0)
 
     asyncio.run(run())

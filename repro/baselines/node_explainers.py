@@ -198,7 +198,7 @@ class _Probabilities(torch.nn.Module):
 
 @dataclass(eq=False)
 class GNNExplainer(_NodeScores):
-    """GNNExplainer of Ying et al. with a mask over nodes; `random_state` is that of the mask's initial values."""
+    """GNNExplainer of Ying et al. with a mask over nodes, whose initial values are random."""
 
     model: GNNClassifier
     epochs: int = 100

@@ -26,8 +26,7 @@ COMMANDS = {
     "out.csv": ("predict", "m.gdlnn", "many.gdlds"),
     "out.json": ("explain", "m.gdlnn", "some.gdlds", "--all"),
 }
-MOST_KILLS = 11
-"""Kills of one command before it is left alone."""
+MOST_KILLS = 11  # of one command before it is left alone
 
 
 def prepare(folder: Path) -> None:
@@ -43,15 +42,13 @@ def prepare(folder: Path) -> None:
 def run(folder: Path, output: str, seconds: float | None = None) -> bytes | None:
     """Run a command, and kill it after some seconds; return its output, or None if it was killed."""
     command = [sys.executable, "-c", RUN, *COMMANDS[output], "-o", output]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        try:
-            errors = process.communicate(timeout=seconds)[1]
-        except subprocess.TimeoutExpired:
-            process.kill()
-            errors = process.communicate()[1]
-    assert b"Traceback" not in errors, errors.decode()
-    assert process.returncode in (0, -9), errors.decode()
-    return (folder / output).read_bytes() if process.returncode == 0 else None
+    try:
+        ended = subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired as killed:
+        ended = subprocess.CompletedProcess(command, -9, stderr=killed.stderr or b"")
+    assert b"Traceback" not in ended.stderr, ended.stderr.decode()
+    assert ended.returncode in (0, -9), ended.stderr.decode()
+    return (folder / output).read_bytes() if ended.returncode == 0 else None
 
 
 def main(words: list[str]) -> None:
@@ -62,21 +59,17 @@ def main(words: list[str]) -> None:
         source, folder = Path(name) / "source", Path(name) / "run"
         prepare(source)
         alone: dict[str, tuple[bytes | None, float]] = {}
-        for output in COMMANDS:
-            shutil.copytree(source, folder)
-            begin = time.monotonic()
-            alone[output] = run(folder, output), time.monotonic() - begin
-            shutil.rmtree(folder)
         for output in itertools.cycle(COMMANDS):
-            expected, seconds = alone[output]
             shutil.copytree(source, folder)
-            for _ in range(MOST_KILLS):
-                found = run(folder, output, rng.uniform(0.2, 1.3) * seconds)
+            begin, (expected, seconds) = time.monotonic(), alone.get(output, (None, None))
+            for _ in range(MOST_KILLS):  # none the first time, when the command is left alone
+                found = run(folder, output, seconds and rng.uniform(0.2, 1.3) * seconds)
                 if found is not None:
                     break
                 n_kills += 1
                 assert not (folder / output).exists() or (folder / output).read_bytes() == expected
-            assert (found or run(folder, output)) == expected, f"{output}: other bytes"
+            found = found or run(folder, output)
+            assert found == alone.setdefault(output, (found, time.monotonic() - begin))[0], output
             shutil.rmtree(folder)
             print(f"{output}: equal bytes; {n_kills} kills of seed {seed} so far", flush=True)
             if n_kills >= wanted:

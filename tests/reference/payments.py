@@ -6,7 +6,7 @@ import numpy as np
 
 from gdlnn import Feature, Graph, GraphDataset, Schema
 
-CHANNELS = {0: "cash", 1: "card", 2: "wire"}
+CHANNELS = {0.0: "cash", 1.0: "card", 2.0: "wire"}
 
 
 def payment_graphs(n: int, seed: int, *, with_age: bool = False) -> GraphDataset:

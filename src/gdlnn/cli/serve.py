@@ -54,7 +54,7 @@ def serve(
         host=host,
         port=port,
         allowed_hosts=allow_host or (),
-        limits=Limits(nodes=max_nodes, batch=max_batch),
+        limits=Limits(nodes=max_nodes, edges=10 * max_nodes, batch=max_batch),
         n_workers=workers,
         examples=examples,
         say=say,

@@ -35,12 +35,12 @@ def render(template: str, /, **values: Any) -> str:
 
 def style(files: Sequence[str]) -> Markup:
     """Return style sheets as one element of a page."""
-    return Markup(f"<style>{_joined(files)}</style>")
+    return Markup(f"<style>{joined(files)}</style>")
 
 
 def script(files: Sequence[str]) -> Markup:
     """Return scripts as one element of a page."""
-    return Markup(f"<script>{_joined(files)}</script>")
+    return Markup(f"<script>{joined(files)}</script>")
 
 
 def policy(styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> Markup:
@@ -57,12 +57,13 @@ def policy(styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> Markup:
     return Markup(f'<meta http-equiv="Content-Security-Policy" content="{rules}">')
 
 
-def _joined(files: Sequence[str]) -> str:
+def joined(files: Sequence[str]) -> str:
+    """Return the text of several style sheets or scripts as one."""
     return "".join(page_file(name) for name in files)
 
 
 def _hash(files: Sequence[str]) -> str:
-    return base64.b64encode(hashlib.sha256(_joined(files).encode()).digest()).decode()
+    return base64.b64encode(hashlib.sha256(joined(files).encode()).digest()).decode()
 
 
 _ENVIRONMENT = Environment(

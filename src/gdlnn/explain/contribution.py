@@ -67,7 +67,9 @@ class Contribution:
             weights[rows], left[rows] = _contributions(
                 model, features[rows], baseline[0], context.targets[rows]
             )
-        weights = np.round(weights, 12)  # the last bits of products depend on where arrays lie in memory
+        weights = np.asarray(
+            np.round(weights, 12), dtype=np.float64
+        )  # the last bits of products depend on where arrays lie in memory
         return Attribution(weights[:, :n], None, start, weights[:, n:], left)
 
 

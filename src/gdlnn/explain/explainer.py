@@ -23,9 +23,9 @@ from gdlnn.explain.explanation import (
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
 from gdlnn.explain.node_scores import Scored, extreme_images, spread
-from gdlnn.gdl.place_names import place_name
 from gdlnn.explain.places import Place, find_places, induced_program
 from gdlnn.explain.subgraph import shrink
+from gdlnn.gdl.place_names import place_name
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default

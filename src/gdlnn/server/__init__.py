@@ -3,8 +3,7 @@
 The process that listens knows HTTP and limits only; models run in worker processes that can be ended.
 """
 
-from gdlnn.server.app import make_app
+from gdlnn.server.app import make_app, serve
 from gdlnn.server.limits import Limits
-from gdlnn.server.listening import serve
 
 __all__ = ["Limits", "make_app", "serve"]

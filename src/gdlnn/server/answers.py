@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
 
 from gdlnn.datasets.jsonl import graph_json
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
+from gdlnn.explain.explainer import DEFAULT_TECHNIQUE
 from gdlnn.explain.explanation import plain
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Graph, Schema
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from gdlnn.datasets.resolve import BatchedInput
     from gdlnn.datasets.tables import Row
-    from gdlnn.gdl.program import Intervals, Program
+    from gdlnn.gdl.program import FloatArray, Program
     from gdlnn.graphs import Feature, GraphDataset
     from gdlnn.mining import MinedProgram
     from gdlnn.model import GDLNNClassifier
@@ -45,6 +47,8 @@ WARNINGS = {
     "edge": "This graph lies at the edge of what was learnt: {}.",
 }
 MOST_EXAMPLES, MOST_PROGRAMS = 12, 10
+MOST_SAMPLED = 1000
+"""Programs of a model that LIME and KernelSHAP are run for: their time grows with the square."""
 MOLECULES = {
     "aspirin": "CC(=O)Oc1ccccc1C(=O)O",
     "caffeine": "Cn1cnc2c1c(=O)n(C)c(=O)n2C",
@@ -82,11 +86,6 @@ class Answers:
         """Answer a request for the predictions of a file."""
         return self._predictions([self.reader.file(body, kind, **options)])[0]
 
-    def warm_up(self) -> None:
-        """Predict an example, so that the first client does not wait for what is loaded or compiled once."""
-        for example in self.examples[:1]:
-            self._predictions([self.reader.sent(example)])
-
     def explain(self, body: bytes, **options: Any) -> dict[str, Any]:
         """Answer a request for one explanation, with the options of `ExplainBody`."""
         model = self._model(options["model"])
@@ -94,6 +93,11 @@ class Answers:
         if row.graph is None:
             raise ServerError(f"{shortened(row.smiles or row.key or '', 60)}: {row.reason}")
         technique, seed = options["technique"], options["seed"]
+        if technique != DEFAULT_TECHNIQUE and len(model.programs_) > MOST_SAMPLED:
+            raise ServerError(
+                f"technique: expected {DEFAULT_TECHNIQUE}, got {technique}, which takes too long with "
+                f"{len(model.programs_)} programs; `gdlnn explain` has it"
+            )
         found = model.represent([row.graph])
         target = None if options["target"] is None else _label(model, options["target"])
         (explanation,) = explain(model, found, technique, options["n_programs"], target, seed)
@@ -134,7 +138,7 @@ class Answers:
             "models": models,
             "made_by": f"gdlnn {package_version()}",
             "expects": self._expects(),
-            "limits": asdict(self.limits) | {"edges": self.limits.edges},
+            "limits": asdict(self.limits),
             "examples": self.examples,
         }
 
@@ -184,29 +188,27 @@ class Answers:
         schema = kind.schema or Schema()
         nodes = _features(schema.node, min(self.reader.kinds))
         edges = _features(schema.edge, self.reader.info.n_edge_features)
-        direction = "directed" if kind.directed else "undirected"
+        words = "Molecules: a SMILES each, or a table, a .smi or SDF file or JSON Lines with several."
+        if not smiles:
+            words = f"Graphs, {'' if kind.directed else 'un'}directed, as JSON, or JSON Lines with several: "
+            words += f"nodes with {len(nodes)} feature(s), edges with {len(edges)}."
         return {
             "smiles": smiles,
             "files": list(get_args(FileKind) if smiles else OF_GRAPHS),
             "directed": kind.directed,
             "node_features": nodes,
             "edge_features": edges,
-            "in_words": "Molecules: a SMILES each, or a table, a .smi or SDF file or JSON Lines with several."
-            if smiles
-            else f"Graphs, {direction}, as JSON: nodes with {_listed(nodes)}, edges with {_listed(edges)}; "
-            "one, or a JSON Lines file with several.",
+            "in_words": words,
         }
 
     def _given_examples(self, data: GraphDataset) -> list[dict[str, Any]]:
         """Return the first graphs of a dataset as a client would send them."""
-        shown: list[dict[str, Any]] = []
-        for i, graph in enumerate(data.graphs[:MOST_EXAMPLES]):
-            name = data.ids[i] if data.ids is not None else graph.name or f"graph {i}"
-            if self.first.reading_ is not None and data.smiles is not None:
-                shown.append({"name": name, "smiles": data.smiles[i]})
-            else:
-                shown.append({"name": name, "graph": graph_json(graph)})
-        return shown
+        smiles = data.smiles if self.first.reading_ is not None else None
+        names = data.ids or [graph.name or f"graph {i}" for i, graph in enumerate(data.graphs)]
+        return [
+            {"name": names[i]} | ({"graph": graph_json(graph)} if smiles is None else {"smiles": smiles[i]})
+            for i, graph in enumerate(data.graphs[:MOST_EXAMPLES])
+        ]
 
 
 def _class_name(model: GDLNNClassifier, label: Any) -> str:
@@ -260,12 +262,6 @@ def _features(features: tuple[Feature, ...], width: int) -> list[dict[str, Any]]
     return [{"name": f.name, "kind": f.kind, "values": list(f.values.items())} for f in features]
 
 
-def _listed(features: list[dict[str, Any]]) -> str:
-    names = ", ".join(feature["name"] for feature in features)
-    count = f"{len(features)} feature{'s' if len(features) != 1 else ''}"
-    return f"{count} ({names})" if features else "no features"
-
-
 # --- examples ---------------------------------------------------------------------------------------------
 
 
@@ -284,14 +280,11 @@ def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
 def _pattern(program: Program, model: GDLNNClassifier) -> Graph:
     """Return the graph that has just the nodes and edges of a program, with values from its intervals."""
     info = model.programs_.info
-    place = {variable: i for i, variable in enumerate(program.variables)}
-    nodes = [_values(node.intervals, info.n_node_features) for node in program.nodes]
-    edges = [(place[edge.source], place[edge.target]) for edge in program.edges]
-    values = [_values(edge.intervals, info.n_edge_features) for edge in program.edges]
-    return Graph(nodes, edges, values or None, directed=info.directed)
+    bounds = program.arrays(info.n_node_features, info.n_edge_features)
+    nodes = _inside(bounds.node_lower, bounds.node_upper)
+    return Graph(nodes, bounds.edges, _inside(bounds.edge_lower, bounds.edge_upper), directed=info.directed)
 
 
-def _values(intervals: Intervals | None, width: int) -> list[float]:
+def _inside(lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return a value of each interval: a bound, which was a value in training, or 0 between open bounds."""
-    bounded = intervals or [(0.0, 0.0)] * width
-    return [next((bound for bound in bounds if math.isfinite(bound)), 0.0) for bounds in bounded]
+    return np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0))

@@ -1,4 +1,7 @@
-"""What clients send, as pydantic models: requests are checked against them, and go on as bytes."""
+"""What clients send, as pydantic models: requests are checked against them, and go on as bytes.
+
+`page/openapi.json` describes the fields.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,6 @@ Pairs = Annotated[list[tuple[Natural, Natural]], Field(fail_fast=True)]
 Texts = Annotated[list[Text], Field(fail_fast=True)]
 
 
-def about(words: str, default: Any = ...) -> Any:
-    """Return a field with a description."""
-    return Field(default, description=words)
-
-
 class _Sent(BaseModel):
     """An object that a client sends; a key that is not known is a mistake."""
 
@@ -44,12 +42,10 @@ class _Sent(BaseModel):
 class GraphBody(_Sent):
     """A graph: nodes with their features, edges as pairs of nodes counted from 0."""
 
-    nodes: Rows | Numbers = about(
-        "One list of features for each node, or one number each where there is one feature."
-    )
-    edges: Pairs = about("Pairs of nodes; an undirected edge is listed once.", [])
-    edge_features: Rows | None = about("One list of features for each edge.", None)
-    directed: StrictBool | None = about("By default as the model's own graphs.", None)
+    nodes: Rows | Numbers
+    edges: Pairs = []
+    edge_features: Rows | None = None
+    directed: StrictBool | None = None
     name: Annotated[StrictStr, Field(max_length=200)] | None = None
 
 
@@ -73,41 +69,19 @@ class _Question(_Sent):
 class PredictBody(_Question):
     """Graphs to classify: either SMILES or JSON graphs."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"smiles": ["CCO", "Nc1ccccc1"]}, {"graphs": [{"nodes": [[1.0]], "edges": []}]}],
-            "oneOf": [{"required": ["smiles"]}, {"required": ["graphs"]}],
-        }
-    )
-    smiles: Text | Texts | None = about("One SMILES, or several.", None)
-    graphs: Graphs | None = about("Graphs as JSON.", None)
+    smiles: Text | Texts | None = None
+    graphs: Graphs | None = None
 
 
 class ExplainBody(_Question):
     """One graph to explain: a SMILES or a JSON graph."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"smiles": "Nc1ccccc1"}],
-            "oneOf": [{"required": ["smiles"]}, {"required": ["graph"]}],
-        }
-    )
-    smiles: Text | None = about("A SMILES.", None)
-    graph: GraphBody | None = about("A graph as JSON.", None)
-    model: Annotated[StrictStr, Field(max_length=1000)] | None = about(
-        "The label whose model is asked, where there are several.", None
-    )
-    technique: TechniqueName = about("How programs are weighed, as for `gdlnn explain`.", "contribution")
-    n_programs: Annotated[StrictInt, Field(ge=1, le=50)] = about(
-        "How many programs the explanation names at most.", 4
-    )
-    target: StrictInt | StrictStr | None = about(
-        "The class to explain, by label or name; by default the predicted one.", None
-    )
-    seed: Natural = about("The same seed gives the same explanation.", 0)
-    enough: StrictBool = about(
-        "Whether to look for the smallest part that gets the prediction by itself.", True
-    )
-    counterfactual: StrictBool = about(
-        "Whether to look for nodes whose removal changes the prediction.", True
-    )
+    smiles: Text | None = None
+    graph: GraphBody | None = None
+    model: Annotated[StrictStr, Field(max_length=1000)] | None = None
+    technique: TechniqueName = "contribution"
+    n_programs: Annotated[StrictInt, Field(ge=1, le=50)] = 4
+    target: StrictInt | StrictStr | None = None
+    seed: Natural = 0
+    enough: StrictBool = True
+    counterfactual: StrictBool = True

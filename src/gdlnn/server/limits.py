@@ -41,17 +41,14 @@ class Limits:
     """What a client may ask for at most."""
 
     body_bytes: int = 4 << 20
-    nodes: int = 500  # of one graph, which may have ten times as many edges
+    nodes: int = 500  # of one graph
+    edges: int = 5000  # of one graph
     batch: int = 1000  # graphs in one request
     seconds: float = 20.0  # for an answer; then its worker is ended and replaced
     read_seconds: float = 10.0  # for a client to send a request, and to read on in an answer
     waiting: int = 64  # requests that wait for a worker
+    of_one_client: int = 4  # requests of one address at work or waiting, besides small predictions
     connections: int = 128  # one address may have half of them
-
-    @property
-    def edges(self) -> int:
-        """Edges of one graph."""
-        return 10 * self.nodes
 
 
 class RefusedError(HTTPException):

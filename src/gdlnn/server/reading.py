@@ -5,27 +5,30 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from gdlnn.datasets.jsonl import JsonlKind
 from gdlnn.datasets.molecules import smiles_row
 from gdlnn.datasets.resolve import BatchedInput, batched_dataset, trained_smiles_column
 from gdlnn.datasets.tables import Row
-from gdlnn.errors import DatasetError, GDLNNError, ServerError
+from gdlnn.errors import DatasetError, ServerError
 from gdlnn.graphs.structure import given_schema
 from gdlnn.server.bodies import FileKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gdlnn.graphs.molecules import MoleculeReader
     from gdlnn.model import GDLNNClassifier
     from gdlnn.server.limits import Limits
 
+Item = TypeVar("Item")
 OF_GRAPHS = ("jsonl", "dataset")
 """The kinds of files that may hold graphs other than molecules."""
 _SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gdlds"}
 _GZIP = b"\x1f\x8b"
-# What the readers raise for text that nobody should send, besides their own errors.
-_BAD_TEXT = (GDLNNError, csv.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 TYPED = BatchedInput("input", True, iter(()), ("smiles",), "smiles")
 GRAPHS = BatchedInput("graph", False, iter(()))
 """The tables that SMILES and graphs of a request would be read from."""
@@ -36,7 +39,6 @@ class Reader:
 
     def __init__(self, model: GDLNNClassifier, limits: Limits) -> None:
         self.model, self.limits, self.info = model, limits, model.programs_.info
-        self.word = "nodes" if model.reading_ is None else "atoms"
         self.kinds: dict[int, JsonlKind] = {}
         for schema in (model.schema_, given_schema(model.schema_)):  # structure features may be left out
             width = self.info.n_node_features if schema is None else len(schema.node)
@@ -47,20 +49,19 @@ class Reader:
     def sent(self, asked: dict[str, Any]) -> tuple[list[Row], BatchedInput]:
         """Read the SMILES or the graphs of a request, one row each."""
         if asked.get("smiles") is not None:
-            self._check_smiles("smiles")
+            reading = self._reading("smiles")
             texts = [asked["smiles"]] if isinstance(asked["smiles"], str) else asked["smiles"]
-            self._check_batch(len(texts))
-            return [self._smiles(number, text.strip()) for number, text in enumerate(texts, 1)], TYPED
+            rows = [Row(n, text, text, cells=(text,)) for n, text in enumerate(map(str.strip, texts), 1)]
+            return self._read(rows, partial(smiles_row, reading=reading)), TYPED
         graphs = asked["graphs"] if asked.get("graphs") is not None else [asked["graph"]]
-        self._check_batch(len(graphs))
-        return [self._graph(number, graph) for number, graph in enumerate(graphs, 1)], GRAPHS
+        return self._read(list(enumerate(graphs, 1)), self._graph), GRAPHS
 
     def file(
         self, data: bytes, kind: str, smiles: str | None, id: str | None, encoding: str
     ) -> tuple[list[Row], BatchedInput]:
         """Read a file of a kind of `FileKind`, with options as on the command line; text may be gzipped."""
         if kind not in OF_GRAPHS:
-            self._check_smiles(kind)
+            self._reading(kind)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"input{_SUFFIXES[kind]}{'.gz' if data.startswith(_GZIP) else ''}"
             path.write_bytes(data)
@@ -76,68 +77,59 @@ class Reader:
                     encoding=encoding,
                 )
                 return self._rows(path.name, source), source
-            except _BAD_TEXT as error:
+            except (csv.Error, LookupError, ValueError) as error:  # for text that nobody should send
                 raise ServerError(str(error)) from error
 
     def _rows(self, file: str, source: BatchedInput) -> list[Row]:
+        """Read the rows of a file and name them: by a column of names, by their SMILES or by number."""
         batch = next(source.batches, None)
-        self._check_batch(0 if batch is None else len(batch.rows))
-        given = [] if batch is None else batch.read()
-        names = ("id", "name") if source.id is None else (source.id.lower(),)
-        named = [i for i, column in enumerate(source.columns) if column.lower() in names]
-        rows: list[Row] = []
-        n_graphs = 0
-        for row in given:
-            name = row.key or next((row.cells[i] for i in named if row.cells[i:]), "")
-            name = name or (row.smiles if source.smiles else "") or f"{source.name}/{n_graphs}"
-            n_graphs += row.graph is not None
-            rows.append(self._bounded(row._replace(key=name)))
-        if not n_graphs:
+        given = [] if batch is None else self._read(batch.rows, batch.reader)
+        if not any(row.graph for row in given):
             first = f": {given[0].reason}" if given else ""
             raise DatasetError(
                 f"{file}: expected at least one row that parses, got none of {len(given)}{first}"
             )
+        names = ("id", "name") if source.id is None else (source.id.lower(),)
+        named = [i for i, column in enumerate(source.columns) if column.lower() in names]
+        rows: list[Row] = []
+        for row in given:
+            name = row.key or next((row.cells[i] for i in named if row.cells[i:]), "")
+            name = name or (row.smiles if source.smiles else "") or f"{source.name}/{len(rows)}"
+            rows.append(row._replace(key=name))
         return rows
 
-    def _smiles(self, number: int, text: str) -> Row:
-        assert self.model.reading_ is not None
-        return self._bounded(smiles_row(Row(number, text, text, cells=(text,)), reading=self.model.reading_))
-
-    def _graph(self, number: int, item: dict[str, Any]) -> Row:
+    def _graph(self, numbered: tuple[int, dict[str, Any]]) -> Row:
         """Read a graph as a line of JSON Lines."""
+        number, item = numbered
         name, nodes = str(item.get("name") or f"graph {number}"), item["nodes"]
         given = {key: value for key, value in item.items() if value is not None}
-        line = {"edges": [], "directed": self.info.directed, **given, "name": name}
+        line = json.dumps({"edges": [], "directed": self.info.directed, **given, "name": name})
         width = len(nodes[0]) if nodes and isinstance(nodes[0], list) else 1
-        try:
-            self._check_size(len(nodes), len(line["edges"]))
-            read = self.kinds.get(width, self.kind).read(Row(number, name, text=json.dumps(line)))
-        except _BAD_TEXT as error:
-            return Row(number, name, reason=str(error))
-        return read._replace(key=name)
+        return self.kinds.get(width, self.kind).read(Row(number, name, text=line))._replace(key=name)
+
+    def _read(self, items: list[Item], read: Callable[[Item], Row]) -> list[Row]:
+        """Read a batch of rows, without graphs that are too large."""
+        if len(items) > self.limits.batch:
+            raise ServerError(
+                f"expected at most {self.limits.batch} graphs in one request, got {len(items)} or more"
+            )
+        return [self._bounded(read(item)) for item in items]
 
     def _bounded(self, row: Row) -> Row:
-        """Return a row, without its graph if that is too large."""
-        try:
-            if row.graph is not None:
-                self._check_size(row.graph.n_nodes, row.graph.n_edges)
-        except DatasetError as error:
-            return row._replace(graph=None, reason=str(error))
+        graph, most, word = row.graph, self.limits, "nodes" if self.model.reading_ is None else "atoms"
+        if graph is not None and not 0 < graph.n_nodes <= most.nodes:
+            return row._replace(graph=None, reason=f"expected 1 to {most.nodes} {word}, got {graph.n_nodes}")
+        if graph is not None and graph.n_edges > most.edges:
+            return row._replace(
+                graph=None, reason=f"expected at most {most.edges} edges, got {graph.n_edges}"
+            )
         return row
 
-    def _check_size(self, n_nodes: int, n_edges: int) -> None:
-        if not 0 < n_nodes <= self.limits.nodes:
-            raise DatasetError(f"expected 1 to {self.limits.nodes} {self.word}, got {n_nodes}")
-        if n_edges > self.limits.edges:
-            raise DatasetError(f"expected at most {self.limits.edges} edges, got {n_edges}")
-
-    def _check_batch(self, n: int) -> None:
-        if n > self.limits.batch:
-            raise ServerError(f"expected at most {self.limits.batch} graphs in one request, got {n} or more")
-
-    def _check_smiles(self, what: str) -> None:
+    def _reading(self, what: str) -> MoleculeReader:
+        """Return how molecules are read; a model of other graphs has no use for what was sent."""
         if self.model.reading_ is None:
             raise ServerError(
                 f"{what}: this model was not trained on molecules read from SMILES; it expects graphs with "
                 f"{self.kind.widths[0]} node feature(s) and {self.kind.widths[1]} edge feature(s)"
             )
+        return self.model.reading_

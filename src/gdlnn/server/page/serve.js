@@ -227,9 +227,9 @@
     }
     served.examples.forEach((example, i) => byId("example").append(element("option", {value: i}, example.name)));
     const limits = served.limits;
-    const told = [["Graphs in one request", limits.batch], ["Nodes (atoms) of a graph", limits.nodes],
+    const shown = [["Graphs in one request", limits.batch], ["Nodes (atoms) of a graph", limits.nodes],
       ["Size of a request", `${(limits.body_bytes / 2 ** 20).toFixed(1)} MiB`], ["Time for an answer", `${limits.seconds} s`]];
-    byId("limits").replaceChildren(...told.flatMap(([what, most]) => [element("dt", {}, what), element("dd", {}, String(most))]));
+    byId("limits").replaceChildren(...shown.flatMap(([what, most]) => [element("dt", {}, what), element("dd", {}, String(most))]));
     showStrongest();
   }
 
