@@ -117,13 +117,17 @@ class PooledFeatures:
         many = nodes if of == "node" else edges
         feature, equal, of_value = name.partition(" = ")
         if equal:
-            known = feature in ("atom", "label", "node label", "bond", "edge label")
-            return f"{value:.0%} of the {many} are {of_value if known else f'{feature} {of_value}'}"
+            words = f"have {feature} {of_value}"
+            if feature in ("atom", "label", "node label", "bond", "edge label"):
+                words = f"are {of_value}"
+            elif of_value in ("yes", "no"):
+                words = f"are {feature}" if of_value == "yes" else f"are not {feature}"
+            return f"{value:.0%} of the {many} {words}"
         feature, _, statistic = name.rpartition(" ")
         if statistic == "sum":
             value = float(np.sign(value) * np.expm1(abs(value)))
-        words = {"mean": "mean", "max": "largest", "sum": "total"}[statistic]
-        return f"{words} {feature} of the {many} {value:.3g}"
+        kind = {"mean": "mean", "max": "largest", "sum": "total"}[statistic]
+        return f"{kind} {feature} of the {many} {value:.3g}"
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt as plain JSON values."""
