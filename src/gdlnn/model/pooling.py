@@ -156,15 +156,6 @@ def _rises(values: list[float]) -> bool:
     return bool(np.isfinite(values).all() and (np.diff(values) > 0).all())
 
 
-def any_quantity(data: GraphDataset) -> bool:
-    """Say whether some feature is a quantity, not one of a few values."""
-    return any(
-        values is None
-        for of in ("node", "edge")
-        for _, values in features_with_values(data.graphs, data.schema, of)
-    )
-
-
 def _features(graph: Graph, of: str) -> FloatArray:
     return graph.node_features if of == "node" else graph.edge_features
 
