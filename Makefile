@@ -64,7 +64,8 @@ test-browser: setup ## The report and the server's page in a browser: installs p
 	  && tar -xzf axe-core-*.tgz --strip-components=1 package/axe.min.js && rm axe-core-*.tgz; } || echo "No axe-core: npm could not fetch it, so its tests are skipped"
 	$(BIN)/python -m pytest tests/browser
 
-test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers
+test-long: setup sanitize ## The long tests: more random cases, kills, sanitizers; installs shap, to compare with
+	@$(BIN)/python -c 'import shap' 2> /dev/null || $(PIP) -c constraints.txt shap
 	GDLNN_TEST_LONG=1 $(PYTEST)
 
 golden: setup ## Train the golden cases at GOLDEN_BASE and here, and compare every bit of their answers
