@@ -22,7 +22,7 @@ from gdlnn.explain.explanation import (
     plain,
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
-from gdlnn.explain.node_scores import Scored, extreme_images, spread
+from gdlnn.explain.node_scores import Scored, extreme_images, flat_images, spread
 from gdlnn.explain.places import Place, find_places, induced_program
 from gdlnn.explain.subgraph import shrink
 from gdlnn.gdl.place_names import place_name
@@ -258,7 +258,9 @@ class Explainer:
         """Return a place as a term: the program that it induces, its name, and the programs behind it."""
         inside = np.zeros(graph.n_nodes)
         inside[list(place.nodes)] = 1.0
-        shares = [float(inside[images].mean()) if images.size else 0.0 for images in scored.images]
+        there, owner = flat_images(scored.images)
+        sizes = np.maximum(np.bincount(owner, minlength=len(scored.images)), 1)
+        shares = np.bincount(owner, inside[there], minlength=len(scored.images)) / sizes
         points = np.round(scored.weights * shares, 12)
         behind = tuple(
             Term(scored.programs[i], float(points[i]), (), scored.columns[i])

@@ -30,16 +30,31 @@ def spread(
     The scores of nodes add up to the contributions; those of edges to the contributions of programs that have
     edges.
     """
-    nodes, edges = np.zeros(graph.n_nodes), np.zeros(graph.n_edges)
+    there, owner = flat_images(images)
+    sizes = np.bincount(owner, minlength=len(images))
+    nodes: FloatArray = np.zeros(graph.n_nodes)
+    nodes += np.bincount(there, contributions[owner] / sizes[owner], minlength=graph.n_nodes)
     number = _edge_numbers(graph)
-    for program, contribution, places in zip(programs, contributions.tolist(), images, strict=True):
-        if not places.size:
-            continue
-        np.add.at(nodes, places, contribution / places.size)
-        if program.edges and number is not None:
-            there = number[places[:, program.ends[:, 0]], places[:, program.ends[:, 1]]]
-            np.add.at(edges, there, contribution / there.size)
+    if number is None:
+        return nodes, np.zeros(graph.n_edges)
+    lines = [
+        number[places[:, program.ends[:, 0]], places[:, program.ends[:, 1]]].reshape(-1)
+        if program.edges
+        else np.zeros(0, dtype=np.int32)
+        for program, places in zip(programs, images, strict=True)
+    ]
+    there, owner = flat_images(lines)
+    sizes = np.bincount(owner, minlength=len(lines))
+    edges: FloatArray = np.zeros(graph.n_edges)
+    edges += np.bincount(there, contributions[owner] / sizes[owner], minlength=graph.n_edges)
     return nodes, edges
+
+
+def flat_images(images: Sequence[Images]) -> tuple[IntArray, IntArray]:
+    """Return the nodes of all images one after another, and the number of the program that each is of."""
+    sizes = [one.size for one in images]
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *(one.reshape(-1) for one in images)])
+    return flat.astype(np.int64), np.repeat(np.arange(len(sizes)), sizes)
 
 
 _MOST_NODES = 2000
