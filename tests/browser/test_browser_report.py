@@ -84,9 +84,9 @@ def nitro_file(folder: Path) -> Path:
     )
     witness = program.find(graph)
     assert witness is not None
-    terms = (Term(program, 0.9, (), 0, "yes").at(witness),)
-    scores, edge_scores = (0.0,) * 7 + (0.6, 0.5, 0.3), (0.0,) * graph.n_edges
-    added = Contributions(0.12, 0.2, 1.4, 0.0, scores, edge_scores)
+    terms = (Term(program, 0.27, (), -1, "yes").at(witness),)
+    scores, edge_scores = (0.0,) * 7 + (0.12, 0.09, 0.06), (0.0,) * graph.n_edges
+    added = Contributions(0.12, 0.2, 0.27, (), 0.004, scores, edge_scores)
     nodes, method = tuple(sorted(witness.values())), Method("contribution")
     e = Explanation(graph, "yes", 0.394, "yes", 0.394, terms, nodes, method, added, threshold=0.31)
     return written(folder, "nitro.html", explanation_page([e]))
@@ -132,7 +132,7 @@ def shown(page: Any, what: str) -> int:
 
 def test_a_named_group_is_named_and_lit(opened: Opened, nitro_file: Path) -> None:
     page = opened(nitro_file)
-    assert "nitro group, +1.4" in page.locator("svg .tag").all_text_contents()
+    assert "nitro group, +27" in page.locator("svg .tag").all_text_contents()
     line = page.locator("svg .o.p1")
     assert line.get_attribute("data-nodes") == "7 8 9"
     before = line.evaluate("e => getComputedStyle(e).fill")
