@@ -150,14 +150,16 @@ def test_an_explanation_is_that_of_the_model(
         expected = model.explain(data.graphs[row], n_features=4)
         assert answer["prediction"] == expected.prediction
         assert answer["probability"] == pytest.approx(expected.probability)
-        assert [p["index"] for p in answer["programs"]] == [term.column for term in expected.terms]
+        shown = [(p["words"], p["gdl"], tuple(p["witness"])) for p in answer["programs"]]
+        assert shown == [(term.name, str(term.program), term.places[0]) for term in expected.listed]
         assert [p["weight"] for p in answer["programs"]] == pytest.approx(
-            [term.weight for term in expected.terms]
+            [term.weight for term in expected.listed]
         )
+        behind = [[one["index"] for one in p["behind"]] for p in answer["programs"]]
+        assert behind == [[one.column for one in term.behind] for term in expected.listed]
         assert answer["nodes"] == list(expected.nodes)
         assert answer["n_nodes"] == answer["n_shown"] == data.graphs[row].n_nodes
         assert "class='pic molecule'" in answer["picture"]
-        assert all(p["words"].startswith("Molecules that contain") for p in answer["programs"])
         assert all("<svg" in p["diagram"] for p in answer["programs"])
         found = counterfactual(model, data.graphs[row], max_nodes=min(8, data.graphs[row].n_nodes - 1))
         assert answer["counterfactual"]["found"] == (found is not None)
