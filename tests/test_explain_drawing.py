@@ -304,7 +304,7 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
     assert ">nitro group, +90</text>" in page
     assert "points that each atom adds" in page
     assert re.search(r"class='o p1 o1' data-nodes='7 8 9'", page)
-    assert re.search(r"class='o p2' data-nodes='0'", page)  # against: it lights up, and has no line
+    assert re.search(r"class='o p3' data-nodes='0'", page)  # against: it lights up, and has no line
     assert "predicted from" not in explanation_page([replace(e, threshold=0.5)])
     for changed in (e, replace(e, threshold=0.5)):
         assert "starts at" in changed.draw()
