@@ -187,7 +187,10 @@ def test_patterns_are_searched_sorted_and_paged(
 def test_a_pattern_leads_to_its_graphs(opened: Opened, page_file: Path, report: dict[str, Any]) -> None:
     page = opened(page_file)
     for pattern in report["patterns"][:8]:
-        n = sum(any(p["index"] in pattern["programs"] for p in g["programs"]) for g in report["graphs"])
+        n = sum(
+            any(one["index"] in pattern["programs"] for place in g["programs"] for one in place["behind"])
+            for g in report["graphs"]
+        )
         page.locator(f".pattern[data-index='{pattern['programs'][0]}']").get_by_role(
             "button", name="Show"
         ).click()
@@ -264,7 +267,9 @@ def test_what_is_enough_and_what_would_change_it_unfold(
             marks.wait_for(state="visible")  # the page hears of it a moment later
             nodes = graph["enough"]["nodes"] if kind == "enough" else graph["counterfactual"]["nodes"]
             assert marks.get_attribute("data-nodes") == " ".join(map(str, nodes))
-            assert ", ".join(map(str, nodes)) in card.locator(f"details.{kind} p").inner_text()
+            assert (
+                ", ".join(str(node + 1) for node in nodes) in card.locator(f"details.{kind} p").inner_text()
+            )
             card.locator(f"details.{kind} summary").click()
             marks.wait_for(state="hidden")
 
