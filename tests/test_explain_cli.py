@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,8 +27,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     run("explain", *files, "--index", 3, "--n-features", 2)
     shown = capsys.readouterr().out
-    assert "P1" in shown
-    assert "P3" not in shown
+    assert "starts at" in shown
+    assert 1 <= len(re.findall(r"^  [+−]\d+ .* \(nodes? [\d, ]+", shown, re.MULTILINE)) <= 2
     run("explain", *files, "--all", "--technique", "lime")
     assert capsys.readouterr().out.count("P1") == 20
 

@@ -301,14 +301,14 @@ def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
     page = explanation_page([e]).replace("\u00a0", " ")
     assert "1 (39.4 %, predicted from 31 % on)" in page
     assert "starts at 12 % (20 % of the training graphs are of this class)" in page
-    assert ">nitro group, +1.4</text>" in page
-    assert "log odds that each atom adds" in page
+    assert ">nitro group, +90</text>" in page
+    assert "points that each atom adds" in page
     assert re.search(r"class='o p1 o1' data-nodes='7 8 9'", page)
-    assert re.search(r"class='o p2' data-nodes='0'", page)  # against: it lights up, and has no line
+    assert re.search(r"class='o p3' data-nodes='0'", page)  # against: it lights up, and has no line
     assert "predicted from" not in explanation_page([replace(e, threshold=0.5)])
     for changed in (e, replace(e, threshold=0.5)):
-        assert "Without any pattern" in changed.draw()
-        assert "Without any pattern" in changed._repr_html_()
+        assert "starts at" in changed.draw()
+        assert "starts at" in changed._repr_html_()
 
 
 def test_pages_allow_nothing_inline() -> None:

@@ -243,7 +243,7 @@ def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
 
 def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:
     model, test = fitted
-    with patch.object(contribution, "_integrated", wraps=contribution._integrated) as computed:
+    with patch.object(contribution, "_contributions", wraps=contribution._contributions) as computed:
         report = build_report(model, test, ReportOptions(max_graphs=3, max_counterfactuals=0))
     assert computed.call_count == 1  # contributions serve all parts of a report
     assert len(report["graphs"]) == 3

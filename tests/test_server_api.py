@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from reference.server_models import MOLECULES, check_answer, molecules_file, mot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx2")
@@ -150,14 +150,16 @@ def test_an_explanation_is_that_of_the_model(
         expected = model.explain(data.graphs[row], n_features=4)
         assert answer["prediction"] == expected.prediction
         assert answer["probability"] == pytest.approx(expected.probability)
-        assert [p["index"] for p in answer["programs"]] == [term.column for term in expected.terms]
+        shown = [(p["words"], p["gdl"], tuple(p["witness"])) for p in answer["programs"]]
+        assert shown == [(term.name, str(term.program), term.places[0]) for term in expected.listed]
         assert [p["weight"] for p in answer["programs"]] == pytest.approx(
-            [term.weight for term in expected.terms]
+            [term.weight for term in expected.listed]
         )
+        behind = [[one["index"] for one in p["behind"]] for p in answer["programs"]]
+        assert behind == [[one.column for one in term.behind] for term in expected.listed]
         assert answer["nodes"] == list(expected.nodes)
         assert answer["n_nodes"] == answer["n_shown"] == data.graphs[row].n_nodes
         assert "class='pic molecule'" in answer["picture"]
-        assert all(p["words"].startswith("Molecules that contain") for p in answer["programs"])
         assert all("<svg" in p["diagram"] for p in answer["programs"])
         found = counterfactual(model, data.graphs[row], max_nodes=min(8, data.graphs[row].n_nodes - 1))
         assert answer["counterfactual"]["found"] == (found is not None)
@@ -183,11 +185,14 @@ def test_options_of_an_explanation(client: TestClient) -> None:
     )
 
 
-def test_techniques_that_take_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_model(Path(__file__).parent / "golden" / "bbbp-default.gdlnn")
-    monkeypatch.setattr(answers, "MOST_SAMPLED", len(model.programs_) - 1)
+def test_techniques_that_take_long_are_refused(
+    monkeypatch: pytest.MonkeyPatch, molecules: tuple[Path, GraphDataset]
+) -> None:
+    model = load_model(molecules[0])
+    n_programs = len(model.programs_)
+    monkeypatch.setattr(answers, "MOST_SAMPLED", n_programs - 1)
     asked = ExplainBody(smiles="CCO", technique="kernel_shap").model_dump(exclude={"smiles", "graph"})
-    with pytest.raises(ServerError, match="got kernel_shap, which takes too long with 309 programs"):
+    with pytest.raises(ServerError, match=f"kernel_shap, which takes too long with {n_programs} programs"):
         Answers({"": model}, Limits()).explain(b'{"smiles": "CCO"}', **asked)
 
 

@@ -140,8 +140,10 @@ def test_a_server_needs_a_worker(tmp_path: Path) -> None:
         workers.WorkerPool(tmp_path, Limits(), 0)
 
 
-def test_predictions_that_are_answered_together_fail_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_model(Path(__file__).parent / "golden" / "bbbp-scorecard.gdlnn")
+def test_predictions_that_are_answered_together_fail_alone(
+    monkeypatch: pytest.MonkeyPatch, served_model: Path
+) -> None:
+    model = load_model(served_model)
     monkeypatch.setattr(workers, "_answers", Answers({"": model}, Limits(batch=1)))
     bodies = [json.dumps({"smiles": smiles}).encode() for smiles in ("CCO", ["C", "CC"], "C(", "Nc1ccccc1")]
     for some in (bodies, bodies[2:]):

@@ -84,9 +84,9 @@ def nitro_file(folder: Path) -> Path:
     )
     witness = program.find(graph)
     assert witness is not None
-    terms = (Term(program, 0.9, (), 0, "yes").at(witness),)
-    scores, edge_scores = (0.0,) * 7 + (0.6, 0.5, 0.3), (0.0,) * graph.n_edges
-    added = Contributions(0.12, 0.2, 1.4, 0.0, scores, edge_scores)
+    terms = (Term(program, 0.27, (), -1, "yes").at(witness),)
+    scores, edge_scores = (0.0,) * 7 + (0.12, 0.09, 0.06), (0.0,) * graph.n_edges
+    added = Contributions(0.12, 0.2, 0.27, (), 0.004, scores, edge_scores)
     nodes, method = tuple(sorted(witness.values())), Method("contribution")
     e = Explanation(graph, "yes", 0.394, "yes", 0.394, terms, nodes, method, added, threshold=0.31)
     return written(folder, "nitro.html", explanation_page([e]))
@@ -132,7 +132,7 @@ def shown(page: Any, what: str) -> int:
 
 def test_a_named_group_is_named_and_lit(opened: Opened, nitro_file: Path) -> None:
     page = opened(nitro_file)
-    assert "nitro group, +1.4" in page.locator("svg .tag").all_text_contents()
+    assert "nitro group, +27" in page.locator("svg .tag").all_text_contents()
     line = page.locator("svg .o.p1")
     assert line.get_attribute("data-nodes") == "7 8 9"
     before = line.evaluate("e => getComputedStyle(e).fill")
@@ -187,7 +187,10 @@ def test_patterns_are_searched_sorted_and_paged(
 def test_a_pattern_leads_to_its_graphs(opened: Opened, page_file: Path, report: dict[str, Any]) -> None:
     page = opened(page_file)
     for pattern in report["patterns"][:8]:
-        n = sum(any(p["index"] in pattern["programs"] for p in g["programs"]) for g in report["graphs"])
+        n = sum(
+            any(one["index"] in pattern["programs"] for place in g["programs"] for one in place["behind"])
+            for g in report["graphs"]
+        )
         page.locator(f".pattern[data-index='{pattern['programs'][0]}']").get_by_role(
             "button", name="Show"
         ).click()
@@ -264,7 +267,9 @@ def test_what_is_enough_and_what_would_change_it_unfold(
             marks.wait_for(state="visible")  # the page hears of it a moment later
             nodes = graph["enough"]["nodes"] if kind == "enough" else graph["counterfactual"]["nodes"]
             assert marks.get_attribute("data-nodes") == " ".join(map(str, nodes))
-            assert ", ".join(map(str, nodes)) in card.locator(f"details.{kind} p").inner_text()
+            assert (
+                ", ".join(str(node + 1) for node in nodes) in card.locator(f"details.{kind} p").inner_text()
+            )
             card.locator(f"details.{kind} summary").click()
             marks.wait_for(state="hidden")
 

@@ -120,8 +120,8 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     assert card.locator(".asked strong").inner_text() == "the second"
     assert card.locator(".drawn svg.molecule").count() == 1
     assert card.locator(".scale").is_visible()
-    assert expected.baseline_probability is not None
-    baseline = f"Without any pattern the model says {100 * expected.baseline_probability:.0f} %"
+    assert expected.contributions is not None
+    baseline = f"starts at {100 * expected.contributions.baseline:.0f} %"
     assert baseline in " ".join(card.inner_text().split())
     told = card.locator(".told").inner_text()
     assert "the model was trained on it" in told
@@ -140,7 +140,7 @@ def test_what_would_change_it(page: Any) -> None:
     change = card.locator("details.change")
     change.get_by_text("What would change it?").click()
     assert change.locator("p").is_visible()
-    card.get_by_text("The patterns in full").click()
+    card.get_by_text("The reasons in full").click()
     assert card.locator(".in-full .diagram svg").first.is_visible()
 
 
@@ -351,7 +351,7 @@ def test_pages_fit_and_have_no_grave_fault(browser: Any, server: LiveServer, wid
     page = opened(browser, server.url, problems, width, scheme)
     asked(page, "CC(=O)Oc1ccccc1C(=O)O")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.get_by_text("The patterns in full").click()
+    page.get_by_text("The reasons in full").click()
     for one in page.locator("#answer .in-full details summary").all():
         one.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

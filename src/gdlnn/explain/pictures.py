@@ -196,6 +196,9 @@ def _shown_term(explanation: Explanation, term: Term, number: int, line: int) ->
         "words": term_words(explanation, term),
         "class_name": explanation.class_name(term.label),
         "gdl": str(term.program),
+        "behind": [
+            {"weight": figure(explanation, one), "words": term_words(explanation, one)} for one in term.behind
+        ],
     }
 
 

@@ -15,11 +15,11 @@ from gdlnn.explain.pictures import explanation_outlines, explanation_picture, la
 from gdlnn.explain.words import (
     baseline_line,
     chance_text,
+    figure,
     further_lines,
     nodes_word,
     spaced,
     term_words,
-    words_of,
 )
 from gdlnn.report.performance import Counts
 
@@ -53,7 +53,7 @@ def program_rows(
 ) -> list[dict[str, Any]]:
     """Return a row per program, those that weigh most first; of very many the strongest and the named ones.
 
-    `matched` is held-out graphs × programs, and `adds` classes × programs: what each adds to the log odds
+    `matched` is held-out graphs × programs, and `adds` classes × programs: what each adds to the probability
     where it is present, as a mean.
     """
     weights = adds.max(axis=0) * matched.mean(axis=0)
@@ -229,7 +229,7 @@ def graph_card(
     enough: dict[str, Any] | None = None,
     counterfactual: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the card of one graph: prediction, baseline, deciding programs with their places, picture.
+    """Return the card of one graph: prediction, baseline, what decides and where it is, picture.
 
     `name` is for a graph that has none; the picture comes from `card_picture`, `enough` from `enough_cards`
     and `counterfactual` from `counterfactual_card`.
@@ -262,10 +262,11 @@ def graph_card(
 
 
 def term_cards(explanation: Explanation) -> list[dict[str, Any]]:
-    """Return the programs of an explanation in the order of its texts.
+    """Return the places, or programs, of an explanation in the order of its texts.
 
     `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
-    `weight` what it adds by itself, and `place` what its nodes add in all programs.
+    `weight` what it adds, `figure` the same as texts and pictures show it, and `behind` lists the programs
+    behind a place.
     """
     drawn = {
         outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
@@ -277,10 +278,20 @@ def term_cards(explanation: Explanation) -> list[dict[str, Any]]:
             "index": term.column,
             "words": term_words(explanation, term),
             "weight": term.weight,
+            "figure": figure(explanation, term),
             "witness": list(term.places[0]) if term.places else None,
             "edges": None
             if term.witness is None
             else [[term.witness[edge.source], term.witness[edge.target]] for edge in term.program.edges],
+            "behind": [
+                {
+                    "index": one.column,
+                    "words": term_words(explanation, one),
+                    "weight": one.weight,
+                    "figure": figure(explanation, one),
+                }
+                for one in term.behind
+            ],
         }
         for number, term in enumerate(explanation.listed, start=1)
     ]
@@ -300,7 +311,7 @@ def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) ->
         else {
             "nodes": list(explanation.nodes),
             "programs": [term.column for term in explanation.terms],
-            "words": [words_of(explanation, term.program) for term in explanation.terms],
+            "words": [term_words(explanation, term) for term in explanation.terms],
             "found": True,
         }
         for explanation, label in zip(explanations, predicted, strict=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gdlnn.datasets.tables import Row
     from gdlnn.gdl.program import FloatArray, Program
     from gdlnn.graphs import Feature, GraphDataset
-    from gdlnn.mining import MinedProgram
+    from gdlnn.mining.program_set import Example
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Prediction
     from gdlnn.server.limits import Limits
@@ -110,10 +110,10 @@ class Answers:
         explanation = replace(explanation, smiles=row.smiles)
         picture = card_picture(explanation, enough, other)
         answer = graph_card(explanation, found.probabilities[0], picture, enough=enough, counterfactual=other)
-        labels = {term.column: term.label for term in explanation.terms}
-        for item in answer["programs"]:
-            item["matched"] = item["witness"] is not None
-            item |= _program(model, model.programs_[item["index"]], labels[item["index"]])
+        for item, term in zip(answer["programs"], explanation.listed, strict=True):
+            example = None if term.column < 0 else model.programs_[term.column].example
+            item |= _program(model, term.program, plain(term.label), example)
+            item |= {"matched": bool(term.places), "words": term.name or item["words"]}
         where = found.domains[0]
         return answer | {
             "smiles": row.smiles,
@@ -238,21 +238,25 @@ def _described(model: GDLNNClassifier, label: str) -> dict[str, Any]:
         "n_programs": len(model.programs_),
         "n_training_graphs": info.n_graphs,
         "programs": [
-            {"index": one.column, "strength": one.strength, **_program(model, one.mined, plain(one.label))}
+            {
+                "index": one.column,
+                "strength": one.strength,
+                **_program(model, one.mined.program, plain(one.label), one.mined.example),
+            }
             for one in strongest_programs(model, MOST_PROGRAMS)
         ],
     }
 
 
-def _program(model: GDLNNClassifier, mined: MinedProgram, label: Any) -> dict[str, Any]:
-    """Return what the page shows of a program of a class."""
+def _program(model: GDLNNClassifier, program: Program, label: Any, example: Example | None) -> dict[str, Any]:
+    """Return what the page shows of a program of a class, or of the one that a place induces."""
     directed = model.programs_.info.directed
     return {
         "label": label,
         "class_name": _class_name(model, label),
-        "gdl": str(mined.program),
-        **shown_program(mined.program, model.schema_, directed),
-        "diagram": diagram(mined.program, model.schema_, directed, mined.example),
+        "gdl": str(program),
+        **shown_program(program, model.schema_, directed),
+        "diagram": diagram(program, model.schema_, directed, example),
     }
 
 

@@ -1,6 +1,6 @@
 "use strict";
 // What the cards of graphs are made of, in the report and on the server's page. A card has the class "lights": pointing at
-// a program of its list lights up where it is in the picture (drawing.css).
+// a place or program of its list lights up where it is in the picture (drawing.css).
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
@@ -42,32 +42,41 @@ function drawn(svg) {
 function scale(graph) {
   if (!graph.largest) return null;
   const cells = ["g5", "g4", "g3", "g2", "g1", "f1", "f2", "f3", "f4", "f5"].map((look, i) => `<rect class="${look}" x="${11 * i}" width="11" height="11"/>`);
-  return element("p", {class: "scale"}, `against ${signed(-graph.largest)} `,
+  return element("p", {class: "scale"}, `against ${signed(-100 * graph.largest)} `,
     drawn(`<svg class="pic" viewBox="0 0 110 11" width="110" height="11" aria-hidden="true">${cells.join("")}</svg>`),
-    ` ${signed(graph.largest)} for`, element("span", {class: "small"}, `log odds that each ${graph.nodes_word.slice(0, -1)} adds`));
+    ` ${signed(100 * graph.largest)} for`, element("span", {class: "small"}, `points that each ${graph.nodes_word.slice(0, -1)} adds`));
 }
 
 const baseline = graph => graph.baseline_line ? element("p", {class: "baseline"}, graph.baseline_line) : null;
 
-function chip(p, words, nodes) {
+function chip(p, words) {
   const item = element("li", {class: `p${p.number}`});
   const line = p.line ? drawn(`<svg class="pic" viewBox="0 0 28 10" width="28" height="10" aria-hidden="true"><path class="o o${p.line}" d="M2 5h24"/></svg>`) : element("span");
-  const figures = p.place == null ? signed(p.weight) : `${signed(p.weight)} · its ${nodes} ${signed(p.place)}`;
   const button = element("button", {type: "button", "aria-pressed": "false", "data-program": p.index, onclick: () => {
     const on = button.getAttribute("aria-pressed") !== "true";
     for (const other of item.parentNode.querySelectorAll("button")) { other.setAttribute("aria-pressed", "false"); other.parentNode.classList.remove("pinned"); }
     button.setAttribute("aria-pressed", String(on));
     item.classList.toggle("pinned", on);
   }}, line, element("span", {class: "words"}, element("strong", {}, `P${p.number} `), p.witness ? "" : "absent: ", named(words),
-    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${figures}`)));
-  item.append(button);
+    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${shownFigure(p)}`)));
+  item.append(button, ...behind(p));
   return item;
 }
 
-// The programs that decided: point at one, or reach it with the Tab key, to see where it is; a click keeps it lit.
+// A weight as the text and the picture have it: of a place in points.
+const shownFigure = p => p.index < 0 ? `${p.figure} points` : p.figure;
+
+// The programs behind a place, in a fold.
+function behind(p) {
+  if (!p.behind.length) return [];
+  return [element("details", {class: "behind"}, element("summary", {}, "Programs behind it"),
+    element("ul", {}, ...p.behind.map(one => element("li", {}, `${one.figure} ${named(one.words)}`))))];
+}
+
+// The places or programs that decided: point at one, or reach it with the Tab key, to see where it is; a click keeps it lit.
 function chips(graph, words) {
   if (!graph.programs.length) return null;
-  return element("ol", {class: "chips"}, ...graph.programs.map(p => chip(p, words(p), graph.nodes_word)));
+  return element("ol", {class: "chips"}, ...graph.programs.map(p => chip(p, words(p))));
 }
 const further = graph => graph.further.map(line => element("p", {class: "quiet"}, line));
 
@@ -77,13 +86,16 @@ function domainNote(graph) {
   return DOMAINS[graph.domain] ? element("p", {class: "quiet domain"}, `${DOMAINS[graph.domain]}: ${graph.domain_reason}.`) : null;
 }
 
+// Nodes as people count them, from 1.
+const counting = nodes => nodes.map(node => node + 1).join(", ");
+
 // The smallest part of which alone the model says what it says of the whole.
 function enough(graph, svg) {
   const found = graph.enough;
   if (!found) return null;
   const n = found.nodes.length, nodes = graph.nodes_word;
   const told = found.found
-    ? `Of ${n === 1 ? `one ${nodes.slice(0, -1)}` : `${n} ${nodes}`} out of ${graph.n_nodes} alone (${found.nodes.join(", ")}) the model says the same. ` +
+    ? `Of ${n === 1 ? `one ${nodes.slice(0, -1)}` : `${n} ${nodes}`} out of ${graph.n_nodes} alone (${counting(found.nodes)}) the model says the same. ` +
       `Ringed in the drawing: ${found.words.map(w => w.replace(/\.$/, "")).join("; and ")}.`
     : "No program of this graph is enough by itself, nor the heaviest together.";
   return element("details", {class: "enough", ontoggle: event => svg.classList.toggle("shows-kept", event.target.open)},
@@ -95,7 +107,7 @@ function counterfactual(graph, svg, name) {
   if (!found) return null;
   const nodes = graph.nodes_word;
   const told = found.found
-    ? `Without ${found.nodes.length === 1 ? nodes.slice(0, -1) : `the ${nodes}`} ${found.nodes.join(", ")} the model says ` +
+    ? `Without ${found.nodes.length === 1 ? nodes.slice(0, -1) : `the ${nodes}`} ${counting(found.nodes)} the model says ` +
       `${name(found.prediction)} (${percent(found.probability)}). Crossed out in the drawing.`
     : `No few ${nodes} were found whose removal changes the prediction.`;
   return element("details", {class: "change", ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},

@@ -51,7 +51,7 @@
 
   function figures(p) {
     return element("dl", {class: "figures"},
-      element("dt", {}, "Log odds where present"), element("dd", {}, signed(p.adds)),
+      element("dt", {}, "Points where present"), element("dd", {}, signed(100 * p.adds)),
       element("dt", {}, "Precision"), element("dd", {}, precisionText(p)),
       element("dt", {}, "Training"), element("dd", {}, `${p.training[0]} of ${p.training[1]} ${name(p.label)}, ${p.training[2]} of ${p.training[3]} others`));
   }
@@ -92,7 +92,7 @@
       element("div", {class: "pictures"}, diagramOf(p), exampleOf(pattern)),
       figures(p), code(p),
       others.length ? element("details", {class: "variants"}, element("summary", {}, `${others.length} variant${others.length > 1 ? "s" : ""}`),
-        element("ul", {}, ...others.map(o => element("li", {}, diagramOf(o), element("p", {}, named(o.words)), element("p", {class: "quiet"}, `${signed(o.adds)}; ${precisionText(o)}`), code(o))))) : null,
+        element("ul", {}, ...others.map(o => element("li", {}, diagramOf(o), element("p", {}, named(o.words)), element("p", {class: "quiet"}, `${signed(100 * o.adds)} points; ${precisionText(o)}`), code(o))))) : null,
       element("div", {class: "actions"}, element("button", {type: "button", onclick: () => showGraphsOf(pattern)}, `Show ${many} that it decides`)));
   }
 
@@ -109,7 +109,7 @@
   function chosenGraphs() {
     const label = chosen("graph-class"), words = byId("graph-search").value.toLowerCase().trim(), pattern = state.pattern;
     return report.graphs.filter(g => (label === null || g.truth === label) && (!state.group || g.group === state.group) &&
-      (!pattern || g.programs.some(p => pattern.programs.includes(p.index))) &&
+      (!pattern || g.programs.some(p => [p, ...p.behind].some(one => pattern.programs.includes(one.index)))) &&
       (!words || g.name.toLowerCase().includes(words) || g.programs.some(p => p.words.toLowerCase().includes(words))));
   }
 
@@ -122,7 +122,7 @@
       element("p", {class: "said"}, element("strong", {}, name(graph.prediction)), ` ${graph.said}`,
         element("span", {class: "quiet"}, `${graph.right ? "" : ` · in truth ${name(graph.truth)}`} · ${graph.n_nodes} ${graph.nodes_word}${cut}`)),
       element("div", {class: "picture"}, svg), scale(graph), baseline(graph), domainNote(graph),
-      chips(graph, p => p.words) ?? (graph.baseline_line ? null : element("p", {class: "quiet"}, "No program that it contains decides.")), ...further(graph),
+      chips(graph, p => p.words) ?? (graph.baseline_line ? null : element("p", {class: "quiet"}, "Nothing in it decides.")), ...further(graph),
       enough(graph, svg), counterfactual(graph, svg, name)];
     card.append(...parts.filter(Boolean));
     return card;

@@ -67,19 +67,19 @@ function reasons(found, target) {
   const sides = [[`For ${target}`, p => p.weight > 0], [`Against ${target}`, p => p.weight < 0]];
   const lists = sides.map(([title, holds]) => [title, chips({...found, programs: found.programs.filter(holds)}, p => p.words.replace(/\.$/, ""))])
     .filter(([, list]) => list).map(([title, list]) => element("section", {}, element("h3", {}, title), list));
-  return [baseline(found), ...(lists.length ? lists : [element("p", {class: "quiet"}, "No pattern that it contains decides.")]), ...further(found),
-    lists.length ? element("p", {class: "quiet"}, `Figures are log odds: what a pattern adds by itself, and what its ${found.nodes_word} add in all patterns.`) : null];
+  return [baseline(found), ...(lists.length ? lists : [element("p", {class: "quiet"}, "Nothing in it decides.")]), ...further(found),
+    found.baseline_line ? element("p", {class: "quiet"}, `Points are percentage points of the probability of ${target}.`) : null];
 }
 
 function inFull(found) {
   if (!found.programs.length) return null;
-  return element("details", {class: "in-full"}, element("summary", {}, "The patterns in full"),
-    element("ol", {class: "deciders"}, ...found.programs.map(p => programItem(p, `${p.matched ? "present" : "absent"}, ${signed(p.weight)}`))));
+  return element("details", {class: "in-full"}, element("summary", {}, "The reasons in full"),
+    element("ol", {class: "deciders"}, ...found.programs.map(p => programItem(p, p.index < 0 ? shownFigure(p) : `${p.matched ? "present" : "absent"}, ${shownFigure(p)}`))));
 }
 
 function programItem(p, note) {
   return element("li", {},
-    element("div", {class: "head"}, element("span", {class: "tag"}, `found for ${p.class_name}`), element("span", {class: "quiet"}, note)),
+    element("div", {class: "head"}, element("span", {class: "tag"}, p.index < 0 ? (p.weight > 0 ? "for" : "against") : `found for ${p.class_name}`), element("span", {class: "quiet"}, note)),
     element("p", {class: "words"}, p.words), p.diagram ? held("diagram", p.diagram) : null,
     element("div", {class: "actions"}, copyButton("GDL", p.gdl),
       p.smarts ? copyButton(p.smarts_exact ? "SMARTS" : "broader SMARTS", p.smarts) : null,
