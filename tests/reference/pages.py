@@ -35,4 +35,4 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the default head have few members: nobody asks here how well the models of a page predict."""
-    monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(1, 20, calibrate=False))
+    monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(1, 60, calibrate=False))
