@@ -26,7 +26,7 @@ def main(table: Path = TABLE, report: Path = Path("molecules-report.html")) -> N
     model.fit(train, validation=val)
     print(f"accuracy on held-out molecules: {model.score(test):.1%}")
 
-    explanation = model.explain(test[0], n_features=2)
+    explanation = model.explain(test[0])
     print(explanation.describe())
 
     model.save(report.with_suffix(".gdlnn"))

@@ -46,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "prediction": [f"m{i}" for i in range(37)],
     }
     mine = write_table(folder / "mine.csv", columns)
-    words = ("--smiles", "structure", "--label", "pIC50", "--threshold", "6", "--missing", "n.d.,x")
+    words = ("--smiles", "structure", "--label", "pIC50", "--split-at", "6", "--missing", "n.d.,x")
     run("train", mine, *words, "--split", "time:year", "-o", folder / "m.gdlnn", *QUICK)
     return folder / "m.gdlnn"
 

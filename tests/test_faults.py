@@ -389,7 +389,8 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
 def test_a_stopped_training_goes_on_to_the_same_bytes(tmp_path: Path, number: int) -> None:
     """Stopped when its checkpoint has something to go on from."""
     make_ba_2motifs(60, random_state=8).save(tmp_path / "d.gdlds")
-    start = [*START, *["train", "d.gdlds", "--split", "random", "-o", "out.gdlnn", "--checkpoint"]]
+    words = "train d.gdlds --split random --vocabulary mined -o out.gdlnn --checkpoint"
+    start = [*START, *words.split()]
     out = tmp_path / "out.gdlnn"
     subprocess.run([*start, "whole"], cwd=tmp_path, check=True, capture_output=True)
     expected = out.read_bytes()

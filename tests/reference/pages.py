@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdlnn.model import MLPHead, classifier
+from gdlnn.model import classifier
+from gdlnn.model.mixture import MixtureHead
 
 if TYPE_CHECKING:
     import pytest
@@ -33,5 +34,5 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 
 def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the default head train for few epochs: nobody asks here how well the models of a page predict."""
-    monkeypatch.setitem(classifier._HEADS, "mlp", lambda: MLPHead(epochs=5))
+    """Let the default head have few members: nobody asks here how well the models of a page predict."""
+    monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(1, 60, calibrate=False))

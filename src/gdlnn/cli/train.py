@@ -36,9 +36,13 @@ def train(
     encoding: opt.Encoding = "utf-8",
     data_dir: opt.DataDir = None,
     head: Annotated[
-        Literal["mlp", "linear", "scorecard"],
-        opt.option("Model", "The classifier on top; scorecard: at most 30 programs, printed as one table."),
-    ] = "mlp",
+        Literal["auto", "mlp", "forest", "linear", "scorecard"],
+        opt.option(
+            "Model",
+            "The classifier on top; auto: the mean of perceptrons and a forest; scorecard: at most 30 "
+            "programs, printed as one table.",
+        ),
+    ] = "auto",
     vocabulary: Annotated[
         Vocabulary, opt.option("Model", "Where programs come from; --epsilon implies mined.")
     ] = "auto",

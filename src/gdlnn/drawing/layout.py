@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,8 @@ def _placed(nx: Any, graph: Any) -> FloatArray:
         return np.zeros((1, 2))
     if n_edges > _MOST_EDGES:
         return np.array(list(nx.circular_layout(graph, scale=len(graph) / (2 * np.pi)).values()))
-    found = nx.kamada_kawai_layout(graph)
+    with threadpool_limits(1):  # on so few numbers threads wait for one another longer than they compute
+        found = nx.kamada_kawai_layout(graph)
     lengths = [np.linalg.norm(found[u] - found[v]) for u, v in graph.edges]
     return np.asarray(np.array([found[node] for node in graph]) / np.mean(lengths))
 

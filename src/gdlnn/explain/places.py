@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription, Program
+from gdlnn.graphs.identity import canonical_order
+from gdlnn.graphs.molecules import hidden_by_default
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +48,17 @@ def find_places(graph: Graph, scores: FloatArray, most: int) -> list[Place]:
             points = float(np.sort(scores[list(part)]).sum())
             if abs(points) >= LEAST_POINTS:
                 found.append(Place(part, points))
-    found.sort(key=lambda place: (-round(abs(place.points), 9), len(place.nodes)))
+    found.sort(key=_size)
+    if len(found) > most and _size(found[most - 1]) == _size(found[most]):  # which of equals does not depend
+        order = canonical_order(graph, hidden_by_default(graph.schema))  # on how the nodes are numbered
+        positions = np.argsort(order)
+        found.sort(key=lambda place: (*_size(place), *np.sort(positions[list(place.nodes)]).tolist()))
     return found[:most]
+
+
+def _size(place: Place) -> tuple[float, int]:
+    """Return what places are sorted by: the largest points first, of equals the one with fewer nodes."""
+    return -round(abs(place.points), 9), len(place.nodes)
 
 
 def connected_parts(graph: Graph, nodes: Sequence[int] | IntArray) -> list[tuple[int, ...]]:

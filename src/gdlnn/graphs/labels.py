@@ -149,8 +149,8 @@ def _refuse_quantities(numbers: npt.NDArray[np.float64], where: str) -> None:
     if len(values) > (MOST_NUMBERS if whole else 2):
         raise DatasetError(
             f"{where}: expected classes, got {len(values)} different numbers from {values[0]:g} to "
-            f"{values[-1]:g}; split them into two classes with --threshold {_middle(values):g} or "
-            "--threshold median"
+            f"{values[-1]:g}; split them into two classes with --split-at {_middle(values):g} or "
+            "--split-at median"
         )
 
 
@@ -161,7 +161,7 @@ def _way_out(words: Sequence[str]) -> str:
         return "name the column with the label, not one with names or identifiers"
     word, _ = Counter(others).most_common(1)[0] if others else ("", 0)
     missing = f"name {word!r} with --missing if it means a missing value, and " if others else ""
-    return f"{missing}split the numbers into two classes with --threshold median or a value"
+    return f"{missing}split the numbers into two classes with --split-at median or a value"
 
 
 def _middle(values: npt.NDArray[np.float64]) -> float:
