@@ -110,7 +110,7 @@ def test_filters_may_change_between_runs(tmp_path: Path) -> None:
         ({"epsilon": 1}, "differs in epsilon (0.1 there, 1.0 now)"),
         (
             {"random_state": 4, "connected": False},
-            "differs in connected (True there, False now); seed (0 there, 4 now)",
+            "differs in connected (True there, False now); random_state (0 there, 4 now)",
         ),
         ({"strategy": "sequential"}, "differs in strategy ('greedy' there, 'sequential' now)"),
         ({"targets": [1, 2]}, "differs in the targets"),

@@ -23,6 +23,8 @@ FeatureKind = Literal["numeric", "ordinal", "nominal"]
 
 MAX_LABEL = 200
 """Maximum length of a label, in characters."""
+MOST_VALUES = 64
+"""A numeric feature with more values, or with fractional values, is a quantity."""
 
 
 def _frozen(mapping: Mapping[Any, str]) -> Mapping[Any, str]:
@@ -225,6 +227,14 @@ def _check_labels(labels: Sequence[Any], where: str) -> None:
         most = 2**63 if kinds == {int} else 2**53  # with other numbers they become doubles
         if isinstance(label, int) and not -most <= label < most:
             raise GraphError(f"{where}: y: expected whole numbers of at most 64 bits, got {label!r:.60}")
+
+
+def is_quantity(column: npt.NDArray[np.float64], feature: Feature | None) -> bool:
+    """Return whether a feature is numeric with many or fractional values, which never repeat exactly."""
+    if feature is not None and feature.kind != "numeric":
+        return False
+    values = np.unique(column)
+    return len(values) > MOST_VALUES or bool((values != np.floor(values)).any())
 
 
 def label_codes(labels: Iterable[Any], classes: Iterable[Any], *, known: bool = False) -> IntArray:

@@ -14,6 +14,7 @@ from gdlnn.errors import MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NodeDescription, Program
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.molecules import hidden_by_default
+from gdlnn.graphs.schema import is_quantity
 from gdlnn.graphs.structure import structure_is_wanted
 from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
 from gdlnn.mining.program_set import (
@@ -45,8 +46,6 @@ FEW_GRAPHS = 500
 """With fewer training graphs, a neighborhood must occur in two of them, otherwise in three."""
 LEVELS = ("full", "coarse")
 """How much of a neighborhood a program keeps: all features, or one nominal feature of its nodes."""
-MOST_VALUES = 64
-"""A numeric feature with more values, or with fractional values, is a quantity and left unconstrained."""
 logger = logging.getLogger(__name__)
 
 
@@ -198,7 +197,7 @@ class _Values:
     ) -> None:
         self._table = table
         used = [c for c in range(table.shape[1]) if c not in hidden and (only is None or c in only)]
-        quantities = [c for c in used if _is_quantity(table[:, c], features[c] if features else None)]
+        quantities = [c for c in used if is_quantity(table[:, c], features[c] if features else None)]
         if quantities:
             names = [features[c].name if features else str(c + 1) for c in quantities]
             logger.info("neighborhoods: %s feature(s) %s are quantities and left unconstrained", what, names)
@@ -221,13 +220,6 @@ class _Values:
                 exact[column] = Interval(value, value)
             self._vectors[color] = tuple(exact) if self._used else None
         return self._vectors[color]
-
-
-def _is_quantity(column: FloatArray, feature: Feature | None) -> bool:
-    if feature is not None and feature.kind != "numeric":
-        return False
-    values = np.unique(column)
-    return len(values) > MOST_VALUES or bool((values != np.floor(values)).any())
 
 
 def _programs(

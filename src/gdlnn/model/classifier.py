@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gdlnn.errors import ModelError
@@ -279,9 +280,10 @@ class GDLNNClassifier(GraphClassifier):
         if self.activation != "exists":
             return self.layer_.transform(train)
         programs = csr_array(self.programs_.supports, dtype=np.float64)
-        if isinstance(self.head_, MLPHead) and not any(
-            isinstance(s, Neighborhoods) for s in make_sources(self.vocabulary)
-        ):
+        few = isinstance(self.head_, MLPHead) and not any(
+            isinstance(source, Neighborhoods) for source in make_sources(self.vocabulary)
+        )
+        if few or not get_tags(self.head_).input_tags.sparse:
             return np.hstack([programs.toarray(), rest])
         table = csr_array(hstack([programs, csr_array(rest)]))
         # scikit-learn's trees take indices of 32 bits only

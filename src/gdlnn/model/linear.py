@@ -35,7 +35,7 @@ class AdditiveHead(Head):
 
     def set_odds(self, coef: FloatArray, intercept: FloatArray) -> None:
         """Set coefficients and constants; one row of two classes is shared out evenly."""
-        if len(coef) == 1:
+        if len(coef) < len(self.classes_):
             coef, intercept = np.concatenate([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.ascontiguousarray(intercept)
         self.n_features_in_ = int(coef.shape[1])

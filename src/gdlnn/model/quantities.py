@@ -17,19 +17,18 @@ import numpy.typing as npt
 from gdlnn.errors import ModelError
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NodeDescription, Program
 from gdlnn.graphs.molecules import hidden_by_default
+from gdlnn.graphs.schema import is_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from gdlnn.graphs import Graph, GraphDataset, Schema
+    from gdlnn.graphs import Graph, GraphDataset
 
 FloatArray = npt.NDArray[np.float64]
 MISSING = -3e38
 """The value of a graph without such a node or edge: below all others, so that it has no such program."""
 MOST_COLUMNS = 400
 """Maximum number of columns; those that occur in most graphs stay."""
-MOST_VALUES = 64
-"""A numeric feature with more values, or with fractional values, is a quantity."""
 MOST_THRESHOLDS = 16
 """Thresholds of each column that become programs of their own."""
 logger = logging.getLogger(__name__)
@@ -101,10 +100,11 @@ class Quantities:
         hidden = {*ignored, *hidden_by_default(data.schema)}
         for of in ("node", "edge"):
             table, owner = _table(data.graphs, of)
-            kinds = feature_kinds(table, data.schema, of)
-            names = _names(data.schema, of, table.shape[1])
-            numeric = [i for i, kind in enumerate(kinds) if kind == "quantity" and names[i] not in hidden]
-            nominal = [i for i, kind in enumerate(kinds) if kind == "nominal" and names[i] not in hidden]
+            features = () if data.schema is None else getattr(data.schema, of)
+            used = [i for i in range(table.shape[1]) if not features or features[i].name not in hidden]
+            numeric = [i for i in used if is_quantity(table[:, i], features[i] if features else None)]
+            rest = [i for i in used if i not in numeric]
+            nominal = [i for i in rest if not features or features[i].kind == "nominal"]
             if not numeric:
                 continue
             groups: list[tuple[tuple[tuple[int, float], ...], Any]] = [((), np.ones(len(table), dtype=bool))]
@@ -173,21 +173,6 @@ class Quantities:
         return cls(columns, int(data["left_out"]))
 
 
-def feature_kinds(table: FloatArray, schema: Schema | None, of: str) -> list[str]:
-    """Return for each feature "nominal", "number" (ordered, few whole values) or "quantity"."""
-    features = () if schema is None else getattr(schema, of)
-    kinds = []
-    for column in range(table.shape[1]):
-        kind = features[column].kind if features else None
-        values = np.unique(table[:, column])
-        few = len(values) <= MOST_VALUES and bool((values == np.floor(values)).all())
-        if kind == "nominal" or (kind is None and few):
-            kinds.append("nominal")
-        else:
-            kinds.append("number" if kind == "ordinal" or few else "quantity")
-    return kinds
-
-
 def _table(graphs: Sequence[Graph], of: str) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     """Return the features of all nodes (edges), and the graph that each belongs to."""
     tables = [graph.node_features if of == "node" else graph.edge_features for graph in graphs]
@@ -195,8 +180,3 @@ def _table(graphs: Sequence[Graph], of: str) -> tuple[FloatArray, npt.NDArray[np
     width = filled[0].shape[1] if filled else 0
     table = np.concatenate(filled) if filled else np.zeros((0, width))
     return table, np.repeat(np.arange(len(graphs)), [len(table) for table in tables])
-
-
-def _names(schema: Schema | None, of: str, width: int) -> list[str]:
-    features = () if schema is None else getattr(schema, of)
-    return [feature.name for feature in features] or [f"feature {i + 1}" for i in range(width)]
