@@ -332,7 +332,7 @@ def test_hostile_text_is_text_and_every_label_can_be_asked(
     assert SCRIPT.lower() in page.locator("#batch thead").inner_text().lower()
     assert page.locator("#batch tbody tr").first.locator("td").last.inner_text().startswith(BOLD)
     (first, _) = downloaded(page, tmp_path, "Download csv")
-    assert (first[IMAGE], first["id"], first[f"{SCRIPT}_label"]) == (SCRIPT, IMAGE, BOLD)
+    assert (first[IMAGE], first["id"], first[f"{SCRIPT}_prediction"]) == (SCRIPT, IMAGE, BOLD)
     for name in (SCRIPT, IMAGE):
         ask(page, name)
         page.locator("#message").wait_for()
