@@ -34,5 +34,5 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 
 def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out calibration, the longest step of training: nobody asks here how well the models of a page predict."""
+    """Leave out calibration, which takes longest: nobody asks here how well the models predict."""
     monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(calibrate=False))
