@@ -204,11 +204,11 @@ def test_a_row_has_one_pair_of_brackets() -> None:
 def test_ablation_shows_what_a_change_brings() -> None:
     splits = [f"random-{i}" for i in range(3)]
     cells = [cell("ablation-base", [1, 0, 0, 0], split=name) for name in splits]
-    cells += [cell("ablation-forest", [1, 1, 0, 0], split=name) for name in splits]
+    cells += [cell("ablation-no-perceptrons", [1, 1, 0, 0], split=name) for name in splits]
     others = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
     cells += [cell("ablation-linear", right, split=name) for name, right in zip(splits, others, strict=True)]
     table = ablation_table(frame_of(cells))
-    assert "| random forest as the head | +25.0 ± 0.0\\* | +25.0 |" in table
+    assert "| without perceptrons | +25.0 ± 0.0\\* | +25.0 |" in table
     # The t-interval of 0, 25, -25 widened for training sets that overlap.
     half = stats.t.ppf(0.975, 2) * 25 * np.sqrt(1 / 3 + 4 / 80)
     assert f"| linear head | +0.0 ± {half:.1f} | +0.0 |" in table
