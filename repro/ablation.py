@@ -32,7 +32,7 @@ def ablation(
     device: opt.Device = "auto",
     tables_only: opt.TablesOnly = False,
 ) -> None:
-    """Change one choice of the default at a time: vocabularies, features, values, bags, calibration, head.
+    """Change one choice of the default at a time: vocabularies, features, calibration, head.
 
     The base is always run too, since every variant is compared with it.
 

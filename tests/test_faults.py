@@ -250,7 +250,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS = {
     "train": (
-        "gdlnn.model.head.MLPHead.fit",
+        "gdlnn.model.mixture.MixtureHead.fit",
         ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q"],
     ),
     "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),

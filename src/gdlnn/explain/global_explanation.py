@@ -52,7 +52,7 @@ class GlobalProgram:
         Share of the class among the held-out graphs that it matches, Wilson's 95 % interval, and how many
         these are.
     contribution
-        What it adds to the log odds of the class where it is present, as a mean over the class's held-out
+        What it adds to the probability of the class where it is present, as a mean over the class's held-out
         graphs; None for models without contributions.
     examples
         Graphs of the class that it covers, the most certain predictions first.

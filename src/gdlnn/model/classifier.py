@@ -113,7 +113,7 @@ class GDLNNClassifier(GraphClassifier):
     checkpoint
         A folder for finished parts of the search; the same call resumes from it.
     random_state, n_jobs, verbose
-        Random random_state; number of threads for mining, matching and trees; whether to show a progress bar.
+        Random seed; number of threads for mining, matching and trees; whether to show a progress bar.
 
     Attributes
     ----------
