@@ -233,7 +233,7 @@ class GDLNNClassifier(GraphClassifier):
             self.layer_ = self._layer(train)
             if not len(self.programs_) and self.layer_.pooled_ is None:
                 raise ModelError("fit: expected at least one program, got none; lower min_support")
-            table = self._table(train)
+            table = self._table(train, sources)
             self._fit_head(table, train, val, weights)
             self._decide(rule, table, train, val, weights)
             self._record(train, val, sources)
@@ -273,7 +273,7 @@ class GDLNNClassifier(GraphClassifier):
                 )
         return sources[0].columns(given) if len(sources) == 1 else union(given)
 
-    def _table(self, train: GraphDataset) -> Any:
+    def _table(self, train: GraphDataset, sources: Sequence[Source]) -> Any:
         """Return the features of the training graphs; which of them each program matches is known already."""
         rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
         self.medians_ = np.median(rest[:, : self._n_pooled()], axis=0)
@@ -281,7 +281,7 @@ class GDLNNClassifier(GraphClassifier):
             return self.layer_.transform(train)
         programs = csr_array(self.programs_.supports, dtype=np.float64)
         few = isinstance(self.head_, MLPHead) and not any(
-            isinstance(source, Neighborhoods) for source in make_sources(self.vocabulary)
+            isinstance(source, Neighborhoods) for source in sources
         )
         if few or not get_tags(self.head_).input_tags.sparse:
             return np.hstack([programs.toarray(), rest])

@@ -112,6 +112,13 @@ class Head(ClassifierMixin, BaseEstimator, ABC):
         self.classes_, codes = np.unique(y, return_inverse=True)
         return X, codes.astype(np.int64)
 
+    def weights_by_code(self) -> Any:
+        """Return the class weights for an estimator that is trained on codes."""
+        given = getattr(self, "class_weight", None)
+        if not isinstance(given, Mapping):
+            return given
+        return dict(zip(label_codes(given, self.classes_).tolist(), given.values(), strict=True))
+
     def dense(self, X: Any) -> FloatArray:
         """Return checked rows as an array; scikit-learn's checks take longer than one row."""
         if not (

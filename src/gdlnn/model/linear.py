@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from gdlnn.model.head import FloatArray, Head, IntArray, Tensors, check_shapes
 from gdlnn.model.standardization import standardization, standardized
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PENALTY = 0.3
 """Inverse strength of the L2 penalty on coefficients."""
@@ -109,10 +111,7 @@ class LinearHead(AdditiveHead):
         X, codes = self.checked(X, y)
         rows = csr_array(X)
         mean, scale = standardization(rows)
-        weights = self.class_weight
-        if isinstance(weights, Mapping):
-            weights = {int(np.flatnonzero(self.classes_ == label)[0]): w for label, w in weights.items()}
-        model = LogisticRegression(C=PENALTY, max_iter=2000, class_weight=weights)
+        model = LogisticRegression(C=PENALTY, max_iter=2000, class_weight=self.weights_by_code())
         model.fit(standardized(rows, mean, scale), codes, sample_weight=row_weights)
         coef = model.coef_ / scale
         self.set_odds(coef, model.intercept_ - coef @ mean)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import joblib
 import numpy as np
@@ -17,11 +16,15 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 
 from gdlnn.errors import ModelError
+from gdlnn.graphs.schema import label_codes
 from gdlnn.model.forest import TENSORS, Forest
 from gdlnn.model.head import FloatArray, Head, IntArray, MLPHead, Tensors
 from gdlnn.model.inputs import is_whole
 from gdlnn.model.perceptrons import Perceptrons
 from gdlnn.progress import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOREST_SHARE = 0.5
 """Weight of the forest in the mean of probabilities."""
@@ -140,7 +143,7 @@ class MixtureHead(Head):
                 for inside, outside in folds
             )
         if validation is not None:
-            held, truth = csr_array(validation[0]), self._codes(validation[1])
+            held, truth = csr_array(validation[0]), label_codes(np.asarray(validation[1]), self.classes_)
             beside = None if self.forest_ is None else self.forest_.predict(held.toarray())
             self._sharpen(self.perceptrons_.logits(held[:, : rows.shape[1]]), beside, truth, None)
         if not of_folds:
@@ -150,9 +153,6 @@ class MixtureHead(Head):
             logits[:, outside] = trained.logits(rows[outside])
         self._sharpen(logits, of_forest, codes, weights)
         return self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
-
-    def _codes(self, y: npt.ArrayLike) -> IntArray:
-        return np.searchsorted(self.classes_, np.asarray(y)).astype(np.int64)
 
     # --- the members ----------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class MixtureHead(Head):
             self.n_trees,
             max_features=candidates,
             oob_score=True,
-            class_weight=self._weights_by_code(),
+            class_weight=self.weights_by_code(),
             random_state=self.random_state or 0,
             n_jobs=self.n_jobs,
         )
@@ -181,17 +181,12 @@ class MixtureHead(Head):
         found = model.oob_decision_function_
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, shares)
 
-    def _weights_by_code(self) -> Any:
-        if not isinstance(self.class_weight, Mapping):
-            return self.class_weight
-        return {int(self._codes([label])[0]): weight for label, weight in self.class_weight.items()}
-
     def _trained(
         self, rows: csr_array, codes: IntArray, weights: FloatArray | None, inside: IntArray, n: int | None
     ) -> Perceptrons:
         head = MLPHead(
             ensemble_size=n or self.n_perceptrons,
-            class_weight=self._weights_by_code(),
+            class_weight=self.weights_by_code(),
             random_state=self.random_state or 0,
         )
         of_rows = None if weights is None else weights[inside]
