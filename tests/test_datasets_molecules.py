@@ -13,7 +13,7 @@ from gdlnn.datasets import load_sdf, load_smiles
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset
-from gdlnn.graphs.molecules import MoleculeReader, molecule_graph
+from gdlnn.graphs.molecules import MoleculeReader, charges_predict_label, molecule_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -270,3 +270,28 @@ def test_a_smiles_that_would_take_minutes_is_refused_at_once(tmp_path: Path) -> 
         (2, "expected a SMILES of at most 10,000 characters, got 100,000")
     ]
     assert parse_smiles("C" * 10_000)[0] is not None
+
+
+@pytest.mark.parametrize("features", ["default", "ogb"])
+@pytest.mark.parametrize(
+    ("toxic", "other", "what"),
+    [
+        ("CCC(=O)[O-]", "CCC(=O)O", "charged atoms"),
+        ("CCO.Cl", "CCO", "several fragments"),
+        ("CC[N+](=O)[O-]", "CCO", None),  # a nitro group is always written with charges
+    ],
+)
+def test_charges_that_predict_the_label(
+    tmp_path: Path, features: str, toxic: str, other: str, what: str | None
+) -> None:
+    rows = [f"{toxic},1"] * 19 + [f"{other},1"] + [f"{other},0"] * 15
+    path = write(tmp_path / "t.csv", "\n".join(["smiles,y", *rows]))
+    data = load_smiles(path, label="y", features=features)  # type: ignore[arg-type]
+    warning = charges_predict_label(data)
+    if what is None:
+        assert warning is None
+    else:
+        assert warning is not None
+        assert f"95% of class 1 have {what}, but only 0% of the others" in warning
+        assert "--standardize parent" in warning
+    assert charges_predict_label(data.take(range(10, 29))) is None  # nine of a class are too few

@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import permutations
+from itertools import permutations, product
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
+from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.chem import chem, smiles_problem, without_messages
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from gdlnn.graphs.dataset import GraphDataset
 
 ELEMENTS = tuple(
     (  # noqa: SIM905 - a list of 118 strings reads worse
@@ -48,6 +51,8 @@ _TYPE_OF_ORDER = np.array([0, 0, 1, 4, 2, 0, 3, 0], dtype=np.float64)
 """The index in `BONDS` by twice the order; RDKit reads no bond of order 1.5 that is not aromatic."""
 MOST_IN_MATRIX = 200
 """Atoms of a molecule whose bonds are read as a matrix: three times as fast, but quadratic."""
+TELLING, MIN_OF_CLASS = 0.9, 10
+"""Balanced accuracy, and graphs of each class, from which charges are said to predict the label."""
 _YES_NO = ("no", "yes")
 _COLUMNS: dict[MoleculeFeatures, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "default": (("atom", "charge", "hydrogens", "degree", "aromatic", "ring"), ("bond",)),
@@ -431,3 +436,34 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
                 raise DatasetError(f"smiles, row {row}: expected a SMILES, got {text!r}")
             found.append(str(murcko.MurckoScaffoldSmiles(mol=molecule)))
     return found
+
+
+def charges_predict_label(dataset: GraphDataset) -> str | None:
+    """Return a warning if charges or counter-ions alone nearly tell a class from the others, else None.
+
+    Some tables write the molecules of one class as ions or salts: a model then learns how they are written.
+    Charges next to their opposite, as in nitro groups, do not count.
+    """
+    columns = [] if dataset.schema is None else [feature.name for feature in dataset.schema.node]
+    if dataset.y is None or dataset.schema is None or "charge" not in columns:
+        return None
+    arrays, at = GraphArrays.of(dataset.graphs), columns.index("charge")
+    neutral = next((code for code, name in dataset.schema.node[at].values.items() if name == "0"), 0.0)
+    charges, ends = arrays.node_features[:, at] - neutral, arrays.global_edges()
+    paired = ends[charges[ends].prod(axis=1) < 0]
+    charges[paired.reshape(-1)] = 0
+    graph = np.repeat(np.arange(len(dataset)), np.diff(arrays.node_offsets))
+    pieces = np.unique(np.column_stack((graph, arrays.components())), axis=0)[:, 0]
+    signs = {
+        "charged atoms": np.isin(np.arange(len(dataset)), graph[charges != 0]),
+        "several fragments": np.bincount(pieces, minlength=len(dataset)) > 1,
+    }
+    for label, (what, sign) in product(np.unique(dataset.y), signs.items()):
+        own, others = sign[dataset.y == label], sign[dataset.y != label]
+        if min(len(own), len(others)) >= MIN_OF_CLASS and own.mean() + 1 - others.mean() >= 2 * TELLING:
+            return (
+                f"{own.mean():.0%} of class {dataset.schema.class_name(label)} have {what}, but only "
+                f"{others.mean():.0%} of the others: a model would learn how the molecules are written; "
+                "--standardize parent removes counter-ions and charges"
+            )
+    return None
