@@ -253,7 +253,7 @@ def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFi
     assert float(best["training_odds_low"]) < float(best["training_odds_ratio"])
     assert int(best["held_out_matched"]) >= int(best["training_matched"])  # all of the table
     assert best["examples"]
-    run("alerts", model, "-o", out.with_suffix(".json"), "--target", "6 or more", "-n", 3, "-j", 1)
+    run("alerts", model, "-o", out.with_suffix(".json"), "--class", "6 or more", "-n", 3, "-j", 1)
     found = json.loads(out.with_suffix(".json").read_text())
     assert len(found) == 3
     assert {alert["label"] for alert in found} == {1}

@@ -25,7 +25,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    run("explain", *files, "--index", 3, "--n-features", 2)
+    run("explain", *files, "--index", 3, "--n-reasons", 2)
     shown = capsys.readouterr().out
     assert "starts at" in shown
     assert 1 <= len(re.findall(r"^  [+−]\d+ .* \(nodes? [\d, ]+", shown, re.MULTILINE)) <= 2
@@ -49,7 +49,7 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
 def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("explain", *files, "-i", 2, "--json", "-j", 1, "--technique", "lime")
     one = Explanation.from_json(capsys.readouterr().out)
-    words = ["-i", 2, "-i", 3, "--json", "--n-features", "smallest", "--technique", "lime"]
+    words = ["-i", 2, "-i", 3, "--json", "--n-reasons", "smallest", "--technique", "lime"]
     run("explain", *files, *words)
     several = [Explanation.from_json(value) for value in json.loads(capsys.readouterr().out)]
     assert several[0].graph == one.graph
@@ -65,7 +65,7 @@ def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest
 def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
     run("explain", *files, "-i", 0, "-i", 1, "-o", tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text(encoding="utf-8").count("<section>") == 2
-    run("explain", *files, "-i", 0, "--target", "house", "-o", tmp_path / "out.svg")
+    run("explain", *files, "-i", 0, "--class", "house", "-o", tmp_path / "out.svg")
     assert "house" in (tmp_path / "out.svg").read_text(encoding="utf-8")
 
 
@@ -94,11 +94,11 @@ def test_the_model_as_a_whole(
         (("--all", "--index", 1), "choose --index or --all"),
         (("--index", 20), "--index: expected a row from 0 to 19, got 20"),
         (("--index", 0, "--technique", "lyme"), "technique: expected one of contribution"),
-        (("--index", 0, "--target", "barn"), "--target: expected one of 0, 1, cycle, house, got 'barn'"),
-        (("--index", 0, "--n-features", 0), "n_features: expected a whole number of at least 1"),
+        (("--index", 0, "--class", "barn"), "--class: expected one of 0, 1, cycle, house, got 'barn'"),
+        (("--index", 0, "--n-reasons", 0), "n_reasons: expected a whole number of at least 1"),
         (
-            ("--index", 0, "--n-features", "few"),
-            "--n-features: expected a whole number or smallest, got 'few'",
+            ("--index", 0, "--n-reasons", "few"),
+            "--n-reasons: expected a whole number or smallest, got 'few'",
         ),
         (("--index", 0, "-o", "out.png"), "out.png: expected a name that ends in .html, .json or .svg"),
         (("--all", "-o", "out.svg"), "an SVG shows one graph, got 20"),

@@ -119,7 +119,7 @@ def test_a_part_is_not_enough_only_because_everything_is() -> None:
     assert not moves(0.84, 0.99, 0.8)  # a little more is no reason either
     assert moves(0.97, 0.99, 0.8)
     model = model_with("mlp")
-    for e in model.explain(TEST.graphs, n_features="smallest"):
+    for e in model.explain(TEST.graphs, n_reasons="smallest"):
         assert e.contributions is not None
         if e.contributions.baseline > 0.5 and e.nodes:
             part = float(model.predict_proba([e.subgraph])[0].max())

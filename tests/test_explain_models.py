@@ -240,7 +240,7 @@ def test_graphs_that_are_out_of_the_ordinary() -> None:
     assert empty.is_empty
     assert "nothing here speaks for it" in empty.describe()
     assert empty.draw().startswith("<svg")
-    many = model.explain(TEST.graphs[0], "lime", n_features=10_000)
+    many = model.explain(TEST.graphs[0], "lime", n_reasons=10_000)
     assert len(many.terms) <= len(model.programs_)
     assert len(many.terms) > 5
     unnamed = Graph(TEST.graphs[0].node_features, TEST.graphs[0].edges)
@@ -251,8 +251,8 @@ def test_bad_input() -> None:
     model, graph = motif_model(), TEST.graphs[0]
     with pytest.raises(ExplanationError, match="technique: expected one of contribution"):
         model.explain(graph, technique="nothing")
-    with pytest.raises(ExplanationError, match="target: expected one of the classes 0, 1, got 7"):
-        model.explain(graph, target=7)
+    with pytest.raises(ExplanationError, match="class_label: expected one of the classes 0, 1, got 7"):
+        model.explain(graph, class_label=7)
     with pytest.raises(ModelError, match=r"graph 0: expected 1 node feature\(s\), as in training, got 2"):
         model.explain(Graph([[1.0, 2.0]], []))
     with pytest.raises(ExplanationError, match="graphs: item 1: expected a Graph, got str"):

@@ -111,7 +111,7 @@ def test_the_subgraph_that_is_returned_is_one_that_was_found_sufficient(
     for model, graphs in ((motif_model(), TEST.graphs), (load_model(model_file("payments-paper")), crowds())):
         n_checked = 0
         for target in model.classes_.tolist():
-            found = explain(model, graphs, n_features="smallest", target=target)
+            found = explain(model, graphs, n_reasons="smallest", class_label=target)
             for e in (found[row] for row in sufficient):
                 assert e.nodes or not e.has_reason
                 if e.nodes:
@@ -181,18 +181,18 @@ def test_where_nothing_is_enough_the_heaviest_are_named() -> None:
     model = copy.copy(motif_model())
     model.head_ = Both((0, 1))
     graph = next(g for g in TEST.graphs if not model.transform([g])[0, :2].all())
-    found = explain(model, graph, "lime", "smallest", target=model.classes_[1])
+    found = explain(model, graph, "lime", "smallest", class_label=model.classes_[1])
     assert 1 <= len(found.terms) <= 10
     assert all(term.places for term in found.terms)
 
 
 def test_a_graph_without_nodes_has_an_empty_explanation() -> None:
-    found = explain(motif_model(), TEST.graphs[0].subgraph([]), n_features="smallest")
+    found = explain(motif_model(), TEST.graphs[0].subgraph([]), n_reasons="smallest")
     assert found.is_empty
     assert found.terms == ()
 
 
 @pytest.mark.parametrize("wrong", [0, 1.5, float("nan"), float("inf"), "few", None])
 def test_a_wrong_number_of_programs_is_told(wrong: Any) -> None:
-    with pytest.raises(ExplanationError, match="n_features: expected a whole number of at least 1"):
-        explain(motif_model(), TEST.graphs[0], n_features=wrong)
+    with pytest.raises(ExplanationError, match="n_reasons: expected a whole number of at least 1"):
+        explain(motif_model(), TEST.graphs[0], n_reasons=wrong)

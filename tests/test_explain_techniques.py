@@ -40,7 +40,7 @@ def context(k: int = 12, n: int = 6, seed: int = 0, **more: Any) -> Context:
         "targets": rng.integers(2, size=n),
         "predict": Model(k, seed),
         "means": rng.uniform(0.05, 0.95, size=k),
-        "n_features": 5,
+        "n_reasons": 5,
         "seed": 7,
     }
     return Context(**{**settings, **more})
@@ -64,7 +64,7 @@ def lime_package(asked: Context, technique: Lime, row: int) -> tuple[list[tuple[
         asked.predict(rows, row),
         distances,
         int(asked.targets[row]),
-        asked.n_features,
+        asked.n_reasons,
         feature_selection="highest_weights",
     )
     return [(int(i), float(w)) for i, w in found], float(score)

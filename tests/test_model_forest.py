@@ -93,7 +93,7 @@ def test_a_threshold_on_a_quantity_is_learnt_and_named(with_age: bool) -> None:
     model = GDLNNClassifier(verbose=False).fit(data[:300])
     assert model.score(data[300:]) >= 0.95
     rows = (300 + np.flatnonzero(np.asarray(data.y)[300:] == 1)[:20]).tolist()
-    for e in model.explain([data.graphs[row] for row in rows], target=1):
+    for e in model.explain([data.graphs[row] for row in rows], class_label=1):
         large = (e.graph.edge_features[:, 0] == 2) & (e.graph.edge_features[:, 1] >= 900)
         ends = set(e.graph.edges[large].reshape(-1).tolist())
         assert ends & set(e.supporting[0].places[0])

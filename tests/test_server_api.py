@@ -147,7 +147,7 @@ def test_an_explanation_is_that_of_the_model(
     assert data.smiles is not None
     for row in (1, 5, 9):
         answer = client.post("/explain", json={"smiles": data.smiles[row]}).json()
-        expected = model.explain(data.graphs[row], n_features=4)
+        expected = model.explain(data.graphs[row], n_reasons=4)
         assert answer["prediction"] == expected.prediction
         assert answer["probability"] == pytest.approx(expected.probability)
         shown = [(p["words"], p["gdl"], tuple(p["witness"])) for p in answer["programs"]]

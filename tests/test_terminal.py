@@ -60,7 +60,7 @@ COMMANDS = {
     "convert": ["datasets", "d.gdlds", "-o", "out.jsonl"],
     "an error with a name of a file": ["mine", f"{EVIL}.csv", "-o", "p.gdl"],
     "an error with a name of a column": ["datasets", "t.csv", "--label", "missing"],
-    "an error with a class": ["explain", "m.gdlnn", "d.gdlds", "--index", "0", "--target", "missing"],
+    "an error with a class": ["explain", "m.gdlnn", "d.gdlds", "--index", "0", "--class", "missing"],
     "a row that is no molecule": ["datasets", "bad.csv", "--label", EVIL],
 }
 
@@ -85,7 +85,7 @@ def test_alerts_and_predictions_of_molecules(
         ["train", "t.csv", "--label", EVIL, "-o", "t.gdlnn", "--epsilon", "0.1", "--split", "random", "-q"],
         ["predict", "t.gdlnn", "bad.csv", "-o", "out.csv"],
         ["alerts", "t.gdlnn", "-o", f"{EVIL}.csv"],
-        ["alerts", "t.gdlnn", "-o", "a.csv", "--target", EVIL],
+        ["alerts", "t.gdlnn", "-o", "a.csv", "--class", EVIL],
     ):
         with contextlib.suppress(SystemExit):
             main(words)

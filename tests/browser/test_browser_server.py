@@ -110,7 +110,7 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     path, data = molecules
     assert data.smiles is not None
     model = load_model(path)
-    expected = model.explain(data.graphs[1], n_features=4)
+    expected = model.explain(data.graphs[1], n_reasons=4)
     card = asked(page, f"{data.smiles[1]} the second")
     assert (
         card.locator("h2")

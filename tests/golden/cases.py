@@ -196,12 +196,14 @@ def answers(case: Case, model: Any, inputs: GraphDataset) -> dict[str, Any]:
             for item in model.programs_[:50]
         ],
         "explanations": [_explained(one) for one in explained],
-        "smallest": [_explained(one) for one in explain(model, few, n_features="smallest")],
+        "smallest": [_explained(one) for one in explain(model, few, n_reasons="smallest")],
         "techniques": {
             name: [_explained(one) for one in explain(model, few, name, random_state=1)]
             for name in case.techniques
         },
-        "other class": [_explained(one) for one in explain(model, few, target=model.classes_.tolist()[0])],
+        "other class": [
+            _explained(one) for one in explain(model, few, class_label=model.classes_.tolist()[0])
+        ],
         "counterfactuals": [_changed(counterfactual(model, one.graph)) for one in explained[:4]],
         "model": explain_model(model, inputs).to_json(),
         "report": _report(build_report(model, inputs, ReportOptions(max_graphs=6, max_counterfactuals=3))),

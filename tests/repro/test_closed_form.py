@@ -19,7 +19,7 @@ def test_closed_forms_show_more_of_the_motif() -> None:
     model = motif_model()
     right = TEST[np.flatnonzero(model.predict(TEST) == TEST.y)]
     assert right.node_masks is not None
-    found = model.explain(right.graphs, n_features=1, technique="lime")
+    found = model.explain(right.graphs, n_reasons=1, technique="lime")
     used = [term.column for e in found for term in e.terms if term.places]
     closed = with_closed_forms(found, closed_forms(model.programs_, TRAIN, used))
     plain = overlap([e.node_mask for e in found], right.node_masks)

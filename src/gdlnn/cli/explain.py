@@ -55,15 +55,17 @@ def explain(
             "--global",
         ),
     ] = False,
-    target: Annotated[
+    class_: Annotated[
         str | None,
-        opt.option("Model", "The class to explain (label or name).", show_default="the predicted class"),
+        opt.option(
+            "Model", "The class to explain (label or name).", "--class", show_default="the predicted class"
+        ),
     ] = None,
-    n_features: Annotated[
+    n_reasons: Annotated[
         str,
         opt.option(
             "Model",
-            "How many programs an explanation names; smallest: the smallest subgraph of a program that alone "
+            "How many places an explanation names; smallest: the smallest subgraph of such places that alone "
             "gets the prediction.",
         ),
     ] = "5",
@@ -80,7 +82,7 @@ def explain(
     from gdlnn.explain.explainer import make_technique
     from gdlnn.model import load_model
 
-    wanted = _n_features(n_features)
+    wanted = _n_reasons(n_reasons)
     ending = ".json" if as_json else ".txt"
     if output is not None:
         opt.check_output(output, model, dataset)
@@ -98,7 +100,7 @@ def explain(
         text, what = _global_text(loaded, data, ending), {"graphs": len(data)}
     else:
         rows = _rows(data, index, every, ending)
-        options = (make_technique(technique), wanted, class_of(loaded, target))
+        options = (make_technique(technique), wanted, class_of(loaded, class_))
         found = _explanations(loaded, data, rows, options, opt.timed_messages(quiet))
         names = [one.graph.name or f"graph {row}" for row, one in zip(rows, found, strict=True)]
         text = _text(found, names, ending, single=len(rows) == 1 and not every)
@@ -172,13 +174,13 @@ def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
     return GraphDataset([graph], table=Table(smiles=[text]), origin=Origin(reading=model.reading_))
 
 
-def _n_features(text: str) -> Any:
+def _n_reasons(text: str) -> Any:
     if text == "smallest":
         return text
     try:
         return int(text)
     except ValueError:
-        raise ExplanationError(f"--n-features: expected a whole number or smallest, got {text!r}") from None
+        raise ExplanationError(f"--n-reasons: expected a whole number or smallest, got {text!r}") from None
 
 
 def _rows(data: GraphDataset, index: list[int] | None, every: bool, ending: str) -> list[int]:
@@ -204,5 +206,5 @@ def class_of(model: GDLNNClassifier, word: str | None) -> Any:
     if model.schema_ is not None:
         names |= {model.schema_.class_name(label): label for label in labels}
     if word not in names:
-        raise ExplanationError(f"--target: expected one of {', '.join(names)}, got {word!r}")
+        raise ExplanationError(f"--class: expected one of {', '.join(names)}, got {word!r}")
     return names[word]

@@ -139,7 +139,9 @@ def alerts(
     encoding: opt.Encoding = "utf-8",
     data_dir: opt.DataDir = None,
     most: Annotated[int, opt.option("Model", "Number of alerts; 0 for all.", "-n", "--most", min=0)] = 100,
-    target: Annotated[str | None, opt.option("Model", "Only alerts for this class (label or name).")] = None,
+    class_: Annotated[
+        str | None, opt.option("Model", "Only alerts for this class (label or name).", "--class")
+    ] = None,
     jobs: opt.Jobs = -1,
     as_json: opt.Json = False,
 ) -> None:
@@ -161,7 +163,7 @@ def alerts(
         table |= {"root": data_dir, "encoding": encoding}
         with opt.given_input(data) as source:
             held_out = opt.read_as_trained(source, loaded, part=part, **table)
-    found = find_alerts(loaded, held_out, most or None, class_of(loaded, target))
+    found = find_alerts(loaded, held_out, most or None, class_of(loaded, class_))
     with opt.opened(output) as write:
         write(_alerts_bytes(found, output.suffix.lower()))
     exact = sum(alert.exact for alert in found)

@@ -66,7 +66,7 @@ class Context:
         features the model is given; without such features it makes no difference.
     means
         The share of training graphs that each program matches; None where programs count matches.
-    n_features
+    n_reasons
         How many programs are requested; a technique may give weights to more.
     seed
         Random seed.
@@ -82,7 +82,7 @@ class Context:
     targets: IntArray
     predict: Callable[[FloatArray, int], FloatArray]
     means: FloatArray | None
-    n_features: int
+    n_reasons: int
     seed: int = 0
     matching_only: bool = False
     others: FloatArray | None = None
@@ -111,7 +111,7 @@ def make_context(
     model: GDLNNClassifier,
     representation: Representation,
     targets: IntArray,
-    n_features: int,
+    n_reasons: int,
     seed: int = 0,
     *,
     matching_only: bool = False,
@@ -124,7 +124,7 @@ def make_context(
         The classifier.
     representation
         The graphs as the model represents them.
-    targets, n_features, seed, matching_only
+    targets, n_reasons, seed, matching_only
         See `Context`.
     """
     n_programs = len(model.programs_)
@@ -145,7 +145,7 @@ def make_context(
         targets=targets,
         predict=predict,
         means=cache["means"],
-        n_features=n_features,
+        n_reasons=n_reasons,
         seed=seed,
         matching_only=matching_only,
         others=others if others.shape[1] else None,
@@ -153,15 +153,15 @@ def make_context(
     )
 
 
-def target_codes(representation: Representation, target: Any) -> IntArray:
+def target_codes(representation: Representation, class_label: Any) -> IntArray:
     """Return per graph the position of the class to explain: a given one, or the predicted one for None."""
-    if target is None:
+    if class_label is None:
         return representation.codes
     labels = representation.classes.tolist()
-    if plain(target) not in labels:
+    if plain(class_label) not in labels:
         known = ", ".join(map(repr, labels))
-        raise ExplanationError(f"target: expected one of the classes {known}, got {target!r}")
-    return np.full(len(representation), labels.index(plain(target)), dtype=np.int64)
+        raise ExplanationError(f"class_label: expected one of the classes {known}, got {class_label!r}")
+    return np.full(len(representation), labels.index(plain(class_label)), dtype=np.int64)
 
 
 def model_cache(model: GDLNNClassifier) -> dict[Any, Any]:

@@ -149,7 +149,7 @@ def class_contributions(
     for start in range(0, max(1, len(representation)), _BATCH_GRAPHS):
         part = representation.take(range(start, min(start + _BATCH_GRAPHS, len(representation))))
         found = [
-            Contribution().attribute(make_context(model, part, np.full(len(part), code), n_features=1))
+            Contribution().attribute(make_context(model, part, np.full(len(part), code), n_reasons=1))
             for code in range(1 if n_classes == 2 else n_classes)
         ]
         if n_classes == 2:  # what speaks for one class speaks against the other

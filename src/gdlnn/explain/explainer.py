@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 GraphsLike = Graph | str | list[Any] | tuple[Any, ...] | GraphDataset | Representation
-NFeatures = int | Literal["smallest"]
+NReasons = int | Literal["smallest"]
 Technique = Contribution | Lime | KernelShap
 TechniqueLike = str | Technique | None
 TECHNIQUES: dict[str, type[Technique]] = {
@@ -66,8 +66,8 @@ def explain(
     model: Any,
     graphs: Graph | str,
     technique: TechniqueLike = None,
-    n_features: NFeatures = 5,
-    target: Any = None,
+    n_reasons: NReasons = 5,
+    class_label: Any = None,
     random_state: int = 0,
 ) -> Explanation: ...
 @overload
@@ -75,16 +75,16 @@ def explain(
     model: Any,
     graphs: list[Any] | tuple[Any, ...] | GraphDataset | Representation,
     technique: TechniqueLike = None,
-    n_features: NFeatures = 5,
-    target: Any = None,
+    n_reasons: NReasons = 5,
+    class_label: Any = None,
     random_state: int = 0,
 ) -> Explanations: ...
 def explain(
     model: Any,
     graphs: GraphsLike,
     technique: TechniqueLike = None,
-    n_features: NFeatures = 5,
-    target: Any = None,
+    n_reasons: NReasons = 5,
+    class_label: Any = None,
     random_state: int = 0,
 ) -> Explanation | Explanations:
     """Explain predictions: return the programs that decide, and the subgraph that they need.
@@ -93,17 +93,17 @@ def explain(
     ----------
     model
         A fitted GDLNNClassifier, or a model that explains itself, see `SelfExplaining`: `technique`,
-        `n_features`, `target` and `random_state` are then ignored.
+        `n_reasons`, `class_label` and `random_state` are then ignored.
     graphs
         One graph or molecule, or several: a list gives a list, and shares one pass. SMILES, RDKit molecules,
         PyG Data and NetworkX graphs are converted as in training. A `Representation` is not matched again.
     technique
         "contribution", "lime" or "kernel_shap", or a technique object such as ``Lime(n_samples=1000)``;
         None: `DEFAULT_TECHNIQUE`. LIME and KernelSHAP explain models with the activation "exists".
-    n_features
+    n_reasons
         How many programs an explanation names; where the model has fewer, all of them. "smallest": the
         smallest subgraph of a program that alone gets the class, see `explain_smallest`.
-    target
+    class_label
         The class to explain; by default the predicted one.
     random_state
         Seed of the technique; the same random_state gives the same explanation.
@@ -120,9 +120,9 @@ def explain(
     else:
         from gdlnn.explain.sufficient import explain_smallest
 
-        wanted = _checked(n_features)
+        wanted = _checked(n_reasons)
         explainer = Explainer(model, make_technique(technique), random_state)
-        targets = target_codes(representation, target)
+        targets = target_codes(representation, class_label)
         if wanted == "smallest":
             found = explain_smallest(explainer, representation, targets)
         else:
@@ -162,21 +162,21 @@ def represented(model: Any, graphs: GraphsLike) -> Representation:
     return found
 
 
-def _checked(n_features: Any) -> NFeatures:
-    if isinstance(n_features, str) and n_features == "smallest":
+def _checked(n_reasons: Any) -> NReasons:
+    if isinstance(n_reasons, str) and n_reasons == "smallest":
         return "smallest"
-    whole = isinstance(n_features, int) or (isinstance(n_features, float) and n_features.is_integer())
-    if not whole or n_features < 1:
+    whole = isinstance(n_reasons, int) or (isinstance(n_reasons, float) and n_reasons.is_integer())
+    if not whole or n_reasons < 1:
         raise ExplanationError(
-            f"n_features: expected a whole number of at least 1 (more than there are programs means all) "
-            f"or 'smallest', got {n_features!r}"
+            f"n_reasons: expected a whole number of at least 1 (more than there are programs means all) "
+            f"or 'smallest', got {n_reasons!r}"
         )
-    return int(n_features)
+    return int(n_reasons)
 
 
-def important(weights: FloatArray, n_features: int) -> IntArray:
+def important(weights: FloatArray, n_reasons: int) -> IntArray:
     """Return the programs with the largest absolute weights, largest first, without those of weight zero."""
-    order = np.argsort(-np.abs(weights), kind="stable")[:n_features]
+    order = np.argsort(-np.abs(weights), kind="stable")[:n_reasons]
     return np.asarray(order[weights[order] != 0], dtype=np.int64)
 
 
@@ -197,27 +197,25 @@ class Explainer:
         self,
         representation: Representation,
         targets: IntArray,
-        n_features: int,
+        n_reasons: int,
         *,
         matching_only: bool = False,
     ) -> Context:
         """Return the input of the technique."""
         return make_context(
-            self.model, representation, targets, n_features, self.random_state, matching_only=matching_only
+            self.model, representation, targets, n_reasons, self.random_state, matching_only=matching_only
         )
 
-    def explain(
-        self, representation: Representation, targets: IntArray, n_features: int
-    ) -> list[Explanation]:
+    def explain(self, representation: Representation, targets: IntArray, n_reasons: int) -> list[Explanation]:
         """Explain each graph by its most important programs."""
-        context = self.context(representation, targets, n_features)
+        context = self.context(representation, targets, n_reasons)
         attribution = self.technique.attribute(context)
         if attribution.baseline is None:
-            chosen = [important(row, n_features) for row in attribution.weights]
+            chosen = [important(row, n_reasons) for row in attribution.weights]
             return self.assemble(representation, targets, attribution, chosen)
         scored = self.scored(representation, attribution)
         return [
-            self._by_places(representation, int(targets[row]), attribution, row, scored[row], n_features)
+            self._by_places(representation, int(targets[row]), attribution, row, scored[row], n_reasons)
             for row in range(len(representation))
         ]
 

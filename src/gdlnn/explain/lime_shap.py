@@ -62,7 +62,7 @@ class Lime:
         return {"n_samples": self.n_samples, "kernel_width": self.kernel_width}
 
     def attribute(self, context: Context) -> Attribution:
-        """Return the weights of the `n_features` most important programs; the others get zero."""
+        """Return the weights of the `n_reasons` most important programs; the others get zero."""
         values = context.values
         weights, quality = np.zeros_like(values), np.zeros(len(values))
         if not values.size:
@@ -79,7 +79,7 @@ class Lime:
             rows = vstack([table, csr_array(of_graph[None])], format="csr")
             sizes = np.abs(_ridge(rows, labels, closeness, SELECTION_PENALTY).coef_)
             allowed = np.flatnonzero(of_graph) if context.matching_only else np.arange(len(of_graph))
-            chosen = allowed[np.argsort(-sizes[allowed], kind="stable")][: context.n_features]
+            chosen = allowed[np.argsort(-sizes[allowed], kind="stable")][: context.n_reasons]
             if len(chosen):
                 same = np.vstack([samples[:, chosen] == of_graph[chosen], np.ones(len(chosen), dtype=bool)])
                 fit = _ridge(same.astype(np.float64), labels, closeness, FINAL_PENALTY)

@@ -502,8 +502,8 @@ class GDLNNClassifier(GraphClassifier):
         self,
         graphs: Any,
         technique: Any = None,
-        n_features: int | Literal["smallest"] = 5,
-        target: Any = None,
+        n_reasons: int | Literal["smallest"] = 5,
+        class_label: Any = None,
         random_state: int = 0,
     ) -> Any:
         """Explain predictions by the programs that decide and the subgraphs they match.
@@ -511,7 +511,7 @@ class GDLNNClassifier(GraphClassifier):
         Parameters are those of `gdlnn.explain.explain`.
         """
         check_is_fitted(self, "head_")
-        return self._explain(graphs, technique, n_features, target, random_state)
+        return self._explain(graphs, technique, n_reasons, class_label, random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file without code, which `load_model` reads."""

@@ -64,7 +64,7 @@ class ReportOptions:
 
     Attributes
     ----------
-    technique, n_features, seed
+    technique, n_reasons, seed
         How graphs are explained, as for `explain`.
     max_graphs
         Most graphs in the gallery; the figures are always over all.
@@ -73,7 +73,7 @@ class ReportOptions:
     """
 
     technique: str | None = None
-    n_features: int = 4
+    n_reasons: int = 4
     seed: int = 0
     max_graphs: int = 400
     max_counterfactuals: int = 24
@@ -136,7 +136,7 @@ def build_report(
         "learning_curve": learning_curve(model.history_),
         "explained_by": {
             "technique": make_technique(options.technique).name,
-            "n_features": options.n_features,
+            "n_reasons": options.n_reasons,
             "seed": options.seed,
         },
         "scorecard": _scorecard(model, rows),
@@ -163,7 +163,7 @@ def _gallery(
         technique = Contribution(contributions.predicted)
     say(f"explaining {len(shown)} graphs")
     explained: list[Explanation] = explain(
-        model, shown, technique, options.n_features, random_state=options.seed
+        model, shown, technique, options.n_reasons, random_state=options.seed
     )
     if held_out.smiles is not None:
         explained = with_smiles(explained, held_out.smiles[: len(explained)])
