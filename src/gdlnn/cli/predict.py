@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import importlib.util
 import io
 import json
+import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gdlnn.cli import options as opt
@@ -49,6 +53,7 @@ def predict(
     and whether the graph is like the training graphs. Rows that do not parse are kept with the reason.
     Tables of SMILES, SDF files and JSON Lines are streamed, so they may be of any length.
     """
+    _import_late("pandas", "scipy.stats")
     from gdlnn.model.model_folder import load_models
     from gdlnn.model.representation import stream_predictions
     from gdlnn.progress import progress_bar
@@ -81,6 +86,23 @@ def predict(
     elif not quiet:
         for line in table.summary_lines(output.name, seconds):
             echo(line, err=opt.is_stdout(output))
+
+
+class _LateModule(ModuleType):
+    """Stands for a module until something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def _import_late(*names: str) -> None:
+    """Import modules when they are used: scikit-learn imports these, which a prediction does not need."""
+    for name in names:
+        if name not in sys.modules and (spec := importlib.util.find_spec(name)) is not None:
+            sys.modules[name] = _LateModule(name)
+            sys.modules[name].__spec__ = spec
 
 
 def _input(source: str, model: GDLNNClassifier, smiles: str | None, **options: Any) -> BatchedInput:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -358,6 +357,8 @@ class GDLNNClassifier(GraphClassifier):
         self, table: Any, codes: npt.NDArray[np.int64], weights: FloatArray | None
     ) -> FloatArray:
         """Return probabilities of the training graphs, each by a head that was not trained on it."""
+        from sklearn.model_selection import StratifiedKFold
+
         found = np.zeros((len(codes), len(self.classes_)))
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state)
         for number, (inside, outside) in enumerate(folds.split(codes[:, None], codes), start=1):

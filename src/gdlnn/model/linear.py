@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.special import softmax
-from sklearn.linear_model import LogisticRegression
 
 from gdlnn.model.head import FloatArray, Head, IntArray, Tensors, check_shapes
 from gdlnn.model.standardization import standardization, standardized
@@ -108,6 +107,8 @@ class LinearHead(AdditiveHead):
 
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
         """Fit the coefficients; columns that are not zeros and ones are standardized first."""
+        from sklearn.linear_model import LogisticRegression
+
         X, codes = self.checked(X, y)
         rows = csr_array(X)
         mean, scale = standardization(rows)

@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import joblib
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csc_array, csr_array
 from scipy.special import softmax
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
@@ -131,6 +128,8 @@ class MixtureHead(Head):
         validation: tuple[Any, npt.ArrayLike] | None,
     ) -> FloatArray | None:
         """Train and calibrate the perceptrons; return the mean's probabilities of held-out training rows."""
+        from sklearn.model_selection import StratifiedKFold
+
         everything = np.arange(len(codes))
         folds = [(everything, everything[:0])]
         if validation is None and self.calibrate and np.bincount(codes).min() >= FEWEST_PER_CLASS:
@@ -160,6 +159,8 @@ class MixtureHead(Head):
         self, rows: csr_array, codes: IntArray, weights: FloatArray | None, n_quantities: int
     ) -> FloatArray:
         """Grow the forest; return the probabilities of each row by the trees that have not seen it."""
+        from sklearn.ensemble import RandomForestClassifier
+
         table: Any = csc_array(rows, dtype=np.float32)
         if rows.shape[0] * rows.shape[1] <= MOST_DENSE:
             table = table.toarray()
@@ -198,6 +199,8 @@ class MixtureHead(Head):
         self, logits: FloatArray, beside: FloatArray | None, codes: IntArray, weights: FloatArray | None
     ) -> None:
         """Choose the factor of the logits with the least log loss of the mean; little data changes little."""
+        from scipy.optimize import minimize_scalar
+
         if not self.calibrate or np.bincount(codes, minlength=len(self.classes_)).min() < FEWEST_PER_CLASS:
             return
         of_rows = np.ones(len(codes)) if weights is None else weights * (len(codes) / weights.sum())

@@ -1,0 +1,23 @@
+"""`gdlnn predict`: what it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+MODEL = Path(__file__).parents[1] / "golden/bbbp-default.gdlnn"
+
+
+def test_predicting_loads_nothing_that_only_training_needs(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("smiles\nCCO\n")
+    code = (
+        "import sys; from gdlnn.cli import main\n"
+        f"try: main(['predict', {str(MODEL)!r}, {str(tmp_path / 'one.csv')!r}, '-o', '-', '--quiet'])\n"
+        "except SystemExit: pass\n"
+        "slow = 'torch pandas.core scipy.stats._stats_py scipy.optimize sklearn.ensemble'\n"
+        "print([name for name in slow.split() if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1].startswith("CCO,1,1,0.9")
+    assert done.stderr.strip() == "[]"
