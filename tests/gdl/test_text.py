@@ -197,7 +197,7 @@ def test_metadata_that_cannot_be_written(value: object) -> None:
 
 # --- the language reference -----------------------------------------------------------------------------
 
-DOCS = Path(__file__).parent.parent / "docs" / "gdl.md"
+DOCS = Path(__file__).parents[2] / "docs" / "gdl.md"
 
 
 def test_the_examples_of_the_reference_are_gdl() -> None:

@@ -36,7 +36,7 @@ from reference.mining_cases import random_trees
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MODEL = Path(__file__).parent / "golden" / "payments-paper.gdlnn"
+MODEL = Path(__file__).parents[1] / "golden" / "payments-paper.gdlnn"
 FLIPS = 400
 MB = 1 << 20
 

@@ -30,7 +30,7 @@ from gdlnn.io.bounded import read_members, write_members
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MODEL = Path(__file__).parent / "golden" / "payments-paper.gdlnn"
+MODEL = Path(__file__).parents[1] / "golden" / "payments-paper.gdlnn"
 TU = {"A": "1, 2\n3, 4\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n", "node_attributes": ""}
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytest.importorskip("rdkit")
-FIXTURE = Path(__file__).parent / "golden" / "payments-paper.gdlnn"
+FIXTURE = Path(__file__).parents[1] / "golden" / "payments-paper.gdlnn"
 TREES = random_trees(12)
 
 

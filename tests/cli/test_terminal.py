@@ -15,7 +15,7 @@ from gdlnn.errors import printable
 from gdlnn.graphs import Feature
 from reference.models import quick
 
-SOURCES = Path(__file__).parent.parent / "src" / "gdlnn"
+SOURCES = Path(__file__).parents[2] / "src" / "gdlnn"
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 DRIVES = set("\x1b\x07\x9b\u202e")
 TABLE = f"smiles,id,{EVIL}\n" + "".join(

@@ -16,7 +16,7 @@ from reference.tu_folders import write_tu
 if TYPE_CHECKING:
     from types import ModuleType
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 LONGEST = 120
 """Seconds that a notebook may take, a load of other tests beside it included."""

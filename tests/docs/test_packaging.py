@@ -15,7 +15,7 @@ import pytest
 
 import gdlnn
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # Package to import name, where they differ.
 IMPORTED_AS = {"scikit-learn": "sklearn", "markupsafe": "markupsafe"}
