@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime-installed
 DEPS := $(VENV)/.deps-installed
 NATIVE := $(VENV)/.native-built
 CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include core/src core/bindings -name '*.[ch]pp')
@@ -35,19 +36,25 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 # The tools that build come first: with build isolation every rebuild of the core would fetch them anew.
-$(DEPS): pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "Installing the dependencies and building the core (a few minutes the first time)"
-	@$(PIP) -c constraints.txt pip setuptools scikit-build-core nanobind cmake ninja
-	@$(PIP) -c constraints.txt --no-build-isolation -e '.[dev]'
-	@touch $(NATIVE) $(DEPS)
+# Modules are compiled when they are first imported, and most of torch's never are.
+$(RUNTIME): pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing what the package needs and building the core (a minute or two the first time)"
+	@$(PIP) --no-compile -c constraints.txt setuptools scikit-build-core nanobind cmake ninja
+	@$(PIP) --no-compile -c constraints.txt --no-build-isolation -e .
+	@touch $(NATIVE) $(RUNTIME)
 
-$(NATIVE): $(CORE_SOURCES) | $(DEPS)
+$(NATIVE): $(CORE_SOURCES) | $(RUNTIME)
 	@if [ ! -e $@ ] || [ -n "$$(find $(CORE_SOURCES) -newer $@)" ]; then \
 	  echo "Building the core" && $(PIP) --no-deps --no-build-isolation -e . && touch $@; fi
 
-setup: $(NATIVE) ## Virtual environment, dependencies and the native core
+$(DEPS): $(RUNTIME)
+	@echo "Installing what tests, lint and docs need (a few minutes the first time)"
+	@$(PIP) -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $(NATIVE) $(DEPS)
 
-demo: setup ## Run the demo
+setup: $(DEPS) $(NATIVE) ## Virtual environment, the native core, and all that developing takes
+
+demo: $(NATIVE) ## Run the demo; installs only what the package itself needs
 	$(BIN)/gdlnn demo
 
 test: setup ## Lint and all quick tests (under seven minutes on two cores)
