@@ -5,8 +5,6 @@ Needs playwright and Chromium: `make test-browser` installs both where it can. S
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -300,47 +298,3 @@ def test_both_themes_meet_wcag_aa(
     )
     assert light == (scheme == "light")
     assert faults(page) == []
-
-
-def test_everything_can_be_named(opened: Opened, molecule_file: Path) -> None:
-    """Every field and button has a name, every picture a title."""
-    unnamed = opened(molecule_file).evaluate("""() => [
-        ...[...document.querySelectorAll("button:not([hidden])")].filter(b => !b.textContent.trim()),
-        ...[...document.querySelectorAll("input, select")].filter(f => !f.labels.length && !f.ariaLabel),
-        ...[...document.querySelectorAll("svg:not([aria-hidden])")].filter(s => !s.querySelector("title")),
-    ].map(e => e.outerHTML.slice(0, 80))""")
-    assert unnamed == []
-
-
-def test_printing_shows_all_that_is_chosen(opened: Opened, page_file: Path, report: dict[str, Any]) -> None:
-    page, graphs = opened(page_file), report["graphs"]
-    cards = page.locator("#gallery .graph")
-    counted = "document.querySelectorAll('#gallery .graph').length"
-    page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {counted}; }})")
-    page.pdf(format="A4")
-    assert page.evaluate("window.printed") == len(graphs) > 12
-    assert cards.count() == 12
-    page.locator("#graph-class").select_option(label="house")
-    page.pdf(format="A4")
-    assert page.evaluate("window.printed") == sum(g["truth"] == 1 for g in graphs)
-
-
-def test_a_scorecard_prints_as_one_page(opened: Opened, folder: Path) -> None:
-    model, test = molecules("scorecard")
-    report = build_report(model, test, ReportOptions(max_counterfactuals=0), title="Molecules")
-    page = opened(written(folder, "scorecard.html", render_report(report)))
-    rows = page.locator("#scorecard tbody tr")
-    assert rows.count() == len(report["scorecard"]["rows"]) > 0
-    printed = page.pdf(format="A4")
-    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
-
-
-def test_the_json_can_be_saved(
-    opened: Opened, page_file: Path, report: dict[str, Any], tmp_path: Path
-) -> None:
-    page = opened(page_file)
-    with page.expect_download() as started:
-        page.get_by_role("button", name="Save everything as JSON").click()
-    path = tmp_path / "report.json"
-    started.value.save_as(path)
-    assert json.loads(path.read_text(encoding="utf-8"))["programs"][0]["gdl"] == report["programs"][0]["gdl"]

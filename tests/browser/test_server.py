@@ -154,20 +154,6 @@ def test_a_bad_smiles_is_answered_with_a_readable_message(page: Any) -> None:
     assert alert.is_hidden()
 
 
-def test_what_is_unlike_the_training_molecules_is_a_warning(page: Any) -> None:
-    warning = asked(page, "[Xe]").locator(".warning").inner_text()
-    assert warning.startswith("This graph lies outside what was learnt")
-    assert "Xe" in warning
-
-
-def test_an_example_is_asked_at_once(page: Any) -> None:
-    page.get_by_label("Example").select_option(label="aniline")
-    card = page.locator("#answer .answer")
-    card.wait_for()
-    assert page.get_by_label("SMILES, one to a line").input_value() == "Nc1ccccc1"
-    assert card.locator(".asked strong").inner_text() == "aniline"
-
-
 def test_a_link_opens_the_same_explanation_and_stays_in_the_browser(browser: Any, server: LiveServer) -> None:
     problems: list[str] = []
     page = opened(browser, server.url, problems)
@@ -279,15 +265,6 @@ def check_filters(page: Any, folder: Path) -> None:
     filters.get_by_label("Search").fill("m002")
     assert set(page.locator("#batch .why").all_text_contents()) == {"M002: explain it"}
     filters.get_by_label("Search").fill("")
-
-
-def test_several_smiles_make_a_table(page: Any) -> None:
-    ask(page, "CCO ethanol, pure\nNc1ccccc1\n\nC(C\n")
-    page.locator("#batch table").wait_for()
-    assert page.locator("#batch tbody tr").count() == 3
-    assert page.locator("#batch .why").first.text_content() == "ethanol, pure: explain it"
-    ask(page, "code\tSMILES\nx1\tCCO\nx2\tCCN")
-    page.locator("#batch h2", has_text="2 predictions").wait_for()
 
 
 def test_a_file_that_is_dropped(page: Any) -> None:

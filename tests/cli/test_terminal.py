@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ from gdlnn.errors import printable
 from gdlnn.graphs import Feature
 from reference.models import quick
 
-SOURCES = Path(__file__).parents[2] / "src" / "gdlnn"
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 DRIVES = set("\x1b\x07\x9b\u202e")
 TABLE = f"smiles,id,{EVIL}\n" + "".join(
@@ -106,17 +104,3 @@ def test_a_table_of_predictions_is_escaped_on_a_terminal_alone(
         shown.append(capsys.readouterr().out)
     assert EVIL in shown[0]
     assert shown[1] == printable(shown[0])
-
-
-def test_every_command_prints_through_one_function() -> None:
-    for file in sorted((SOURCES / "cli").glob("*.py")):
-        if file.name == "app.py":
-            continue
-        called = {
-            ast.unparse(node.func)
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-            if isinstance(node, ast.Call)
-        }
-        assert called.isdisjoint(
-            {"typer.echo", "typer.secho", "print", "sys.stdout.write", "sys.stderr.write"}
-        ), file

@@ -113,11 +113,3 @@ def test_bad_words_are_refused(table: Path, capsys: pytest.CaptureFixture[str]) 
         assert message in error
         assert "Traceback" not in error
     assert not out.exists()
-
-
-def test_a_model_of_other_graphs_is_refused(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = table.with_name("m.gdlnn")
-    run("train", "synthetic:ba-2motifs:20:1", "-o", model, "--split", "none", "--epsilon", "0.1", "-q")
-    assert exit_code("predict", model, table, "-o", table.with_name("o.csv")) == 2
-    error = capsys.readouterr().err
-    assert "expected the node features of training, degree, got atom, charge, hydrogens" in error

@@ -209,17 +209,6 @@ def test_an_archive_that_unpacks_to_far_more_is_refused(server: Server, cache: P
     assert left(cache) == []
 
 
-@pytest.mark.data
-def test_the_real_files_pass_the_check(server: Server, data_dir: Path) -> None:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in (data_dir / "PTC_MR").iterdir():
-            archive.write(path, f"PTC_MR/{path.name}")
-    server.files["PTC_MR.zip"] = buffer.getvalue()
-    fetch(source_of("PTC"))
-    assert len(load_dataset("PTC_MR", download=False)) == 344
-
-
 def motif_arrays(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     adjacency = np.zeros((len(dataset), 25, 25))
     for matrix, graph in zip(adjacency, dataset, strict=True):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import pickle
-import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gdlnn.cli import app, main
+from gdlnn.cli import app
 from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_jsonl
-from gdlnn.errors import DatasetError, GDLNNError, GraphError
+from gdlnn.errors import DatasetError, GDLNNError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from reference.tu_folders import write_tu
 
@@ -94,30 +92,6 @@ def test_what_is_saved_is_loaded(tmp_path: Path, make: Callable[[], GraphDataset
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.gdlds", "y.gdlds"]
 
 
-def rewrite(path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    change(members)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-
-
-def _array(values: Any) -> bytes:
-    import io
-
-    buffer = io.BytesIO()
-    np.save(buffer, values)
-    return buffer.getvalue()
-
-
-def _header(**changes: Any) -> Callable[[dict[str, bytes]], None]:
-    def change(members: dict[str, bytes]) -> None:
-        members["dataset.json"] = json.dumps({**json.loads(members["dataset.json"]), **changes}).encode()
-
-    return change
-
-
 def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
     path = tmp_path / "x.gdlds"
     with pytest.raises(DatasetError, match=r"x\.gdlds: no such file; expected a saved dataset"):
@@ -129,44 +103,6 @@ def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(DatasetError, match="not a saved dataset, or damaged"):
         GraphDataset.load(path)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (_header(format="other"), "not a saved dataset$"),
-        (_header(version=99), "expected version 1 of the format, got 99"),
-        (_header(graph_names=["one"]), "expected 3 graph names, got 1"),
-        (_header(ids=["one"]), "ids: expected 3 entries"),
-        (lambda m: m.pop("edges.npy"), "or damaged: 'edges'"),
-        (
-            lambda m: m.update({"edges.npy": _array(np.array([[0, 7], [0, 0]]))}),
-            "expected nodes from 0 to 1, got node 7",
-        ),
-        (lambda m: m.update({"node_offsets.npy": _array(np.array([0, 9, 2, 3]))}), "node_offsets"),
-        (
-            lambda m: m.update({"node_features.npy": _array(np.full((3, 2), np.nan))}),
-            "expected a finite number, got nan",
-        ),
-        (lambda m: m.update({"y.npy": pickle.dumps(3)}), "or damaged"),
-        (lambda m: m.update({"y.npy": _array(np.array([object()] * 3))}), "or damaged"),
-    ],
-)
-def test_saved_data_is_checked(
-    tmp_path: Path, change: Callable[[dict[str, bytes]], None], message: str
-) -> None:
-    path = tmp_path / "x.gdlds"
-    full().save(path)
-    rewrite(path, change)
-    with pytest.raises(DatasetError, match=message):
-        GraphDataset.load(path)
-
-
-def test_labels_that_cannot_be_saved_leave_no_file(tmp_path: Path) -> None:
-    dataset = GraphDataset([Graph([[1.0]], [])], np.array([object()]))
-    with pytest.raises(GraphError, match="y: expected numbers or text"):
-        dataset.save(tmp_path / "x.gdlds")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_json_lines_both_ways(tmp_path: Path) -> None:
@@ -252,14 +188,6 @@ def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         resolve_dataset(str(tmp_path / "x.png"))
 
 
-def test_a_table_needs_no_column_name_where_it_is_plain(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
-    (tmp_path / "x.csv").write_text("ID,SMILES,y\n7,CCO,1\n8,CC,1\n")
-    dataset = resolve_dataset(str(tmp_path / "x.csv"), label="y", id="ID")
-    assert dataset.smiles == ["CCO", "CC"]
-    assert dataset.ids == ["7", "8"]
-
-
 def run(*words: str) -> str:
     result = CliRunner().invoke(app, ["datasets", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -290,25 +218,3 @@ def test_info_and_convert(tmp_path: Path) -> None:
     assert "cycle: 15, house: 15" in run(str(tmp_path / "toy.gdlds"))
     with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected a name that ends in \.gdlds, \.jsonl"):
         run("synthetic:ba-2motifs:30:1", "-o", str(tmp_path / "toy.xlsx"))
-
-
-def test_a_bad_word_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (
-        ["datasets", "none.csv"],
-        ["datasets", "synthetic:ba-2motifs:9:1", "-o", "x.xlsx"],
-    ):
-        with pytest.raises(SystemExit) as stopped:
-            main(words)
-        assert stopped.value.code == 2
-        output = capsys.readouterr()
-        assert output.err.startswith("error: ")
-        assert len(output.err.splitlines()) == 1
-
-
-@pytest.mark.data
-def test_info_of_a_real_one(data_dir: Path) -> None:
-    text = run("mutag", "--data-dir", str(data_dir))
-    assert "node feature atom (nominal): C, N, O, F, I, Cl, Br" in text
-    assert "classes: non-mutagenic: 63, mutagenic: 125" in text
-    assert "published split: train 150, val 18, test 20" in text
-    assert str(data_dir) not in text

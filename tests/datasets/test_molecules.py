@@ -49,13 +49,6 @@ def test_a_table(tmp_path: Path) -> None:
     assert dataset.schema.node[1].value_name(dataset.graphs[2].node_features[0, 1]) == "+1"
 
 
-def test_features_of_the_open_graph_benchmark(tmp_path: Path) -> None:
-    dataset = load_smiles(write(tmp_path / "drugs.csv", TABLE), label="toxic", features="ogb")
-    assert dataset.graphs[0].node_features.tolist()[2] == [8, 0, 2, 5, 1, 0, 4, 0, 0]
-    assert dataset.schema is not None
-    assert dataset.schema.node[3].value_name(dataset.graphs[2].node_features[0, 3]) == "+1"
-
-
 @pytest.mark.parametrize(
     "smiles",
     ["CC(=O)Oc1ccccc1C(=O)O", "C#N", "[NH3]->[Pt](Cl)(Cl)<-[NH3]", "C~C", "C$C", "[H][H]", "[Na+].[Cl-]", "C",
@@ -103,10 +96,6 @@ def test_the_largest_of_equal_fragments_does_not_depend_on_their_order(tmp_path:
     assert sorted(one.node_features.tolist()) == sorted(other.node_features.tolist())
 
 
-def test_without_a_label_there_is_none(tmp_path: Path) -> None:
-    assert load_smiles(write(tmp_path / "x.csv", TABLE)).y is None
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -127,14 +116,6 @@ def test_other_tables(tmp_path: Path, name: str, content: bytes) -> None:
     assert labels(dataset) == [1, 0, 1]
 
 
-def test_salts_keep_their_fragments_or_the_largest(tmp_path: Path) -> None:
-    table = write(tmp_path / "x.csv", TABLE)
-    assert load_smiles(table, fragments="all").graphs[2].n_nodes == 5
-    largest = load_smiles(table, fragments="largest").graphs[2]
-    assert largest.n_nodes == 4
-    assert set(largest.node_features[:, 0]) == {6, 8}
-
-
 def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = write(tmp_path / "x.csv", "smiles,y\nCCO,1\nC1CC,0\nCN(C)(C)(C)C,0\n,1\nCCN,\nC,0\n")
     dataset = load_smiles(table, label="y")
@@ -152,11 +133,6 @@ def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pyte
     assert "skipped 4 of 6 rows" in caplog.text
     with pytest.raises(DatasetError, match=r"x\.csv, row 2: 'C1CC' cannot be read: not a SMILES"):
         load_smiles(table, label="y", on_error="raise")
-
-
-def test_labels_may_be_words(tmp_path: Path) -> None:
-    table = write(tmp_path / "x.csv", "smiles,y\nCCO,yes\nC,no\n")
-    assert labels(load_smiles(table, label="y")) == ["yes", "no"]
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,12 @@ import csv
 import gzip
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from gdlnn.datasets import load_sdf, load_smiles, resolve_dataset
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import GraphDataset
-from gdlnn.graphs.labels import LabelReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,10 +49,6 @@ def test_missing_labels_are_skipped_and_listed(tmp_path: Path) -> None:
     assert data.smiles == [CHAINS[0], CHAINS[10]]
 
 
-def test_a_minus_is_a_class_where_there_is_a_plus(tmp_path: Path) -> None:
-    assert labels(labelled(tmp_path, ["+", "-", "+", ""])) == ["+", "-", "+"]
-
-
 def test_lower_case_none_and_other_words_are_classes_unless_named(tmp_path: Path) -> None:
     cells = ["none", "severe", "none", "severe", "n.d."]
     assert set(labels(labelled(tmp_path, [*cells, "n.d."]))) == {"none", "severe", "n.d."}
@@ -85,13 +79,6 @@ def test_columns_that_are_no_labels(
     with pytest.raises(DatasetError, match=message) as caught:
         labelled(tmp_path, cells, **options)
     assert "\n" not in str(caught.value)
-
-
-def test_many_whole_numbers_are_a_quantity() -> None:
-    cells = [str(i % 30) for i in range(300)]
-    with pytest.raises(DatasetError, match="30 different numbers from 0 to 29"):
-        LabelReader().read(cells, "t.csv")
-    assert len(np.unique(LabelReader().read([str(i % 20) for i in range(300)], "t.csv").y)) == 20
 
 
 @pytest.mark.parametrize(("threshold", "expected"), [(6.5, [0, 1, 1, 0]), ("median", [0, 1, 1, 0])])
@@ -166,14 +153,6 @@ def test_smi_files(tmp_path: Path) -> None:
 def test_tables_without_a_header(tmp_path: Path, lines: list[str]) -> None:
     data = load_smiles(write(tmp_path / "t.txt", *lines), "1", "2")
     assert (data.smiles, labels(data), data.skipped) == (["CCO", "CCN"], [1, 0], [])
-
-
-def test_numbers_are_names_where_a_column_is_called_so_and_places_beside_names(tmp_path: Path) -> None:
-    table = write(tmp_path / "t.csv", "2,smiles,1", "5,CCO,1", "5,CCN,0")
-    assert labels(load_smiles(table, "smiles", "1")) == [1, 0]
-    assert labels(load_smiles(table, "smiles", "3")) == [1, 0]
-    with pytest.raises(DatasetError, match="expected a column '4', got 2, smiles, 1"):
-        load_smiles(table, "smiles", "4")
 
 
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])

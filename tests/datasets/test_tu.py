@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +22,6 @@ GOOD = {
     "node_labels": "0\n1\n0\n2\n0\n",
     "edge_labels": "5\n5\n6\n6\n7\n7\n",
 }
-Write = "Callable[..., Path]"
 
 
 def labels(dataset: GraphDataset) -> list[object]:
@@ -144,36 +142,6 @@ def test_bad_files(
     with pytest.raises(DatasetError):
         load_dataset("TINY", tmp_path, download=False)
     assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.*"))
-
-
-def test_one_class_can_be_asked_for(write: Callable[..., Path]) -> None:
-    assert len(load_tu(write(graph_labels="1\n1\n"), min_classes=1)) == 2
-
-
-def test_a_line_of_100_mb_takes_no_memory(write: Callable[..., Path]) -> None:
-    folder = write()
-    with (folder / "TINY_A.txt").open("wb") as file:
-        file.write(b"1, 2\n")
-        for _ in range(100):
-            file.write(b"1" * 1_000_000)
-    tracemalloc.start()
-    try:
-        with pytest.raises(
-            DatasetError, match=r"TINY_A\.txt, line 2: expected a line of at most 1,048,576 bytes"
-        ):
-            load_tu(folder)
-        assert tracemalloc.get_traced_memory()[1] < 20_000_000
-    finally:
-        tracemalloc.stop()
-
-
-def test_no_such_folder_and_several_data_sets(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"nowhere: no such folder; expected one with NAME_A\.txt"):
-        load_tu(tmp_path / "nowhere")
-    for name in ("X", "Y"):
-        (tmp_path / f"{name}_A.txt").write_text("")
-    with pytest.raises(DatasetError, match=r"expected one file NAME_A\.txt, got X_A\.txt, Y_A\.txt"):
-        load_tu(tmp_path)
 
 
 def test_offline_the_error_says_what_to_put_where() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import inspect
 import json
 import re
 import shlex
@@ -17,7 +15,6 @@ import pytest
 
 import gdlnn
 from gdlnn.cli import main
-from gdlnn.graphs.molecules import MOLECULE_SCHEMA
 from reference.live_server import LiveServer, live_server
 from reference.pages import DOCS, README, ROOT, blocks, kinds_and_blocks, name_of, train_quickly
 
@@ -46,21 +43,6 @@ def test_every_block_says_what_it_is(page: Path) -> None:
     assert kinds <= RUN | NOT_RUN | NO_CODE
     for body in blocks(page, *NO_CODE):
         assert not re.search(r"^(gdlnn|python|make|import|from) ", body, re.MULTILINE), body
-
-
-def test_the_figures_of_the_readme_are_those_of_the_results() -> None:
-    def rows(text: str) -> dict[str, list[str]]:
-        table = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
-        # The mean and whether it is in bold, without interval and number of splits.
-        return {row[0]: [re.sub(r" [^*]*", "", cell) for cell in row[1:]] for row in table if len(row) == 10}
-
-    results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    full = rows(results.partition("accuracy-repeated-summary:begin")[2].partition("summary:end")[0])
-    short = rows(README.read_text(encoding="utf-8"))
-    assert short
-    assert {name: full[name] for name in short if name.strip("-")} == {
-        name: cells for name, cells in short.items() if name.strip("-")
-    }
 
 
 @pytest.mark.parametrize("page", [page for page in DOCS if blocks(page, "gdl", "json")], ids=name_of)
@@ -165,28 +147,6 @@ def test_the_commands_of_a_page_run(
             assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 0, line
 
 
-def test_the_program_of_the_readme_is_gdl() -> None:
-    (code,) = re.findall(r"`(node [^`]+)`", README.read_text(encoding="utf-8"))
-    (named,) = gdlnn.parse_programs(code, schema=MOLECULE_SCHEMA)
-    said = named.program.describe(MOLECULE_SCHEMA)
-    assert said == "Molecules that contain N next to an aromatic atom."
-
-
-def test_the_worked_molecules_say_what_the_page_shows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What the first block prints is the first text on the page; figures may differ in the last digit."""
-    page = ROOT / "docs" / "explanations.md"
-    monkeypatch.chdir(ROOT)
-    exec(compile(blocks(page, "python")[0], name_of(page), "exec"), {})
-    printed, shown = capsys.readouterr().out.strip(), blocks(page, "text")[0].strip()
-    number = re.compile(r"[-+]?\d+(?:\.\d+)?")
-    assert number.sub("#", printed) == number.sub("#", shown), f"docs/explanations.md: expected\n{printed}"
-    assert [float(n) for n in number.findall(printed)] == pytest.approx(
-        [float(n) for n in number.findall(shown)], abs=0.15, rel=0.02
-    )
-
-
 # --- names and pictures -------------------------------------------------------------------------------------
 
 
@@ -212,49 +172,6 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert "gdlnn.errors" in found
     for module in ("explain", "report", "server"):
         assert f"gdlnn.{module}" in found  # all names of its __all__
-
-
-def parameters_of(text: str) -> dict[str, str | None]:
-    """Return the parameters of a call as a page writes it, each with its default, or None without one."""
-    found: dict[str, str | None] = {}
-    for item in re.findall(r"(?:[^,(]|\([^)]*\))+", text):
-        name, _, default = item.strip().partition("=")
-        if name.strip("*") and not name.startswith("**"):
-            found[name] = default or None
-    return found
-
-
-def test_calls_on_the_page_of_public_names_have_the_parameters_of_today() -> None:
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
-    calls = [call for row in rows for call in re.findall(r"`([a-zA-Z]\w*)\(([^`]*)\)`", row)]
-    assert calls
-    for name, text in calls:
-        if "…" in text:
-            continue  # its parameters have a table of their own
-        real = inspect.signature(getattr(gdlnn, name)).parameters
-        told = parameters_of(text)
-        assert list(told) == list(real), name
-        for parameter, default in told.items():
-            if default is not None:
-                assert ast.literal_eval(default) == real[parameter].default, (name, parameter)
-
-
-@pytest.mark.parametrize(
-    ("heading", "call"), [("Parameters of `mine`:", "mine"), ("`GDLNNClassifier` finds", "GDLNNClassifier")]
-)
-def test_tables_of_parameters_are_complete(heading: str, call: str) -> None:
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    table = page.partition(heading)[2].split("\n\n")[1]
-    told = [name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
-    real = inspect.signature(getattr(gdlnn, call)).parameters
-    assert sorted(told) == sorted(name for name in real if name != "dataset")
-
-
-def test_every_page_is_in_the_contents() -> None:
-    contents = "\n".join(blocks(ROOT / "docs" / "index.md", "{toctree}")).split()
-    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in DOCS} - {"index"}
-    assert names <= set(contents)
 
 
 @pytest.mark.long

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 import gdlnn
 
@@ -103,28 +100,3 @@ def test_a_missing_extra_is_answered_with_one_that_brings_it() -> None:
 
 def targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-
-
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "README.md", "Dockerfile", ".github/workflows"])
-def test_targets_that_are_named_exist(name: str) -> None:
-    path = ROOT / name
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    for file in files:
-        named = re.findall(
-            r"(?:`|run: |RUN |^)make ([a-z-]+)", file.read_text(encoding="utf-8"), re.MULTILINE
-        )
-        assert set(named) <= targets(), file
-
-
-@pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda file: file.name)
-def test_workflows_and_templates_are_yaml(file: Path) -> None:
-    yaml = pytest.importorskip("yaml")
-    assert isinstance(yaml.safe_load(file.read_text(encoding="utf-8")), dict)
-
-
-def test_the_dockerfile_has_no_findings() -> None:
-    hadolint = shutil.which("hadolint", path=Path(sys.executable).parent)
-    if hadolint is None:
-        pytest.skip("hadolint is not installed")
-    done = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout

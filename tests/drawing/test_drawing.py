@@ -16,12 +16,10 @@ from rdkit import Chem
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
 from gdlnn.drawing import Marks, draw_graph, draw_program, layout
 from gdlnn.drawing.layers import contour
-from gdlnn.drawing.marks import LEVELS, signed
 from gdlnn.drawing.svg import palettes
 from gdlnn.explain import Explanation, Term
 from gdlnn.explain.explanation import Contributions, Method
 from gdlnn.explain.pictures import draw_explanation, explanation_page
-from gdlnn.explain.words import words_of
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from reference.explain_models import motif_data, motif_model
 
@@ -129,18 +127,6 @@ def test_programs_as_diagrams() -> None:
     assert "and 2 more" in draw_program(Program.parse(f"node x <{', '.join(['[1, 1]'] * 5)}>"))
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 6])
-def test_a_name_of_many_lines_is_cut_off(n_features: int) -> None:
-    values = {1.0: "word " * 60, 2.0: "x" * 300}
-    features = tuple(Feature(f"feature {i}", "nominal", values) for i in range(n_features))
-    for value in values:
-        program = Program.parse(f"node x <{', '.join([f'[{value}, {value}]'] * n_features)}>")
-        svg = draw_program(program, Schema(features, ()))
-        lines = [e.text or "" for e in parsed(svg).iterfind(".//{*}text")]
-        assert len(lines) == 4
-        assert lines[-1] == f"and {n_features - 1} more" if n_features > 1 else lines[-1].endswith("…")
-
-
 def test_pages_hold_everything_themselves(tmp_path: Path) -> None:
     found = motif_model().explain(motif_data()[1].graphs[:2], technique="lime")
     page = explanation_page(found)
@@ -218,31 +204,6 @@ def test_pictures_have_no_styles_of_their_own_but_files_do() -> None:
     assert dark["for-5"] in alone
 
 
-def test_labels_can_be_read_on_every_colour_of_the_map() -> None:
-    def luminance(code: str) -> float:
-        parts = [int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    def contrast(one: str, other: str) -> float:
-        high, low = sorted((luminance(one), luminance(other)), reverse=True)
-        return (high + 0.05) / (low + 0.05)
-
-    for colours in palettes():
-        under = [
-            code for name, code in colours.items() if name.startswith(("for-", "against-", "paper", "hit"))
-        ]
-        assert len(under) == 2 * LEVELS + 2
-        assert min(contrast(colours["ink"], code) for code in under) >= 4.5
-        for name in ("quiet", "line-1", "line-2", "line-3", "cross"):
-            assert contrast(colours[name], colours["paper"]) >= 4.5
-
-
-@pytest.mark.parametrize(("value", "shown"), [(-0.0316, "−0.032"), (12.3, "+12"), (0.0, "0"), (9.96, "+10")])
-def test_numbers_have_two_figures(value: float, shown: str) -> None:
-    assert signed(value) == shown
-
-
 def test_an_outline_goes_around_its_nodes_and_no_others() -> None:
     angles = np.arange(6) * np.pi / 3
     places = np.vstack([28 * np.stack([np.cos(angles), np.sin(angles)], axis=1), [(84.0, 0.0)]])
@@ -282,33 +243,6 @@ def nitro_explanation(
     found = Contributions(0.12, 0.2, 0.3, (("logP 2.1", -0.02),), 0.0, scores, edges)._replace(**changes)
     method = Method("contribution")
     return Explanation(graph, 1, 0.394, 1, 0.394, terms, nodes, method, found, threshold=0.31)
-
-
-def test_programs_are_numbered_without_gaps_those_for_the_class_first() -> None:
-    e = nitro_explanation()
-    listed = [(words_of(e, term.program), term.side) for term in e.listed]  # not absent or tiny ones
-    assert listed[:1] == [("a nitro group.", "for")]
-    assert listed[-1] == ("CH3.", "against")
-    text = e.describe()
-    assert text.index("+90 a nitro group (atoms 8, 9, 10)") < text.index("−40 CH3 (atom 1)")
-    assert "−2 the molecule as a whole: logP 2.1 −2" in text
-    none = nitro_explanation((-0.4, 0.2, 0.3, 0.001), (), baseline=0.9, added=0.1, scores=(0.0,) * 10)
-    assert "starts at 90%" in none.describe()
-
-
-def test_the_page_names_the_group_the_baseline_and_the_threshold() -> None:
-    e = nitro_explanation()
-    page = explanation_page([e]).replace("\u00a0", " ")
-    assert "1 (39.4 %, predicted from 31 % on)" in page
-    assert "starts at 12 % (20 % of the training graphs are of this class)" in page
-    assert ">nitro group, +90</text>" in page
-    assert "points that each atom adds" in page
-    assert re.search(r"class='o p1 o1' data-nodes='7 8 9'", page)
-    assert re.search(r"class='o p3' data-nodes='0'", page)  # against: it lights up, and has no line
-    assert "predicted from" not in explanation_page([replace(e, threshold=0.5)])
-    for changed in (e, replace(e, threshold=0.5)):
-        assert "starts at" in changed.draw()
-        assert "starts at" in changed._repr_html_()
 
 
 def test_pages_allow_nothing_inline() -> None:

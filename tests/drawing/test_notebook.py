@@ -5,12 +5,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from sklearn import config_context
 
 from gdlnn import Graph, Program
-from gdlnn.model import GDLNNClassifier
 from reference.explain_models import motif_model, motif_pl4xgl
 
 if TYPE_CHECKING:
@@ -28,29 +26,11 @@ def test_a_graph_is_drawn() -> None:
     assert "<G>" not in html
 
 
-def test_a_graph_without_nodes_and_a_huge_one_are_told() -> None:
-    for n in (0, 400):
-        graph = Graph(np.zeros((n, 1)), np.zeros((0, 2), dtype=int))
-        assert "<svg" not in graph._repr_html_()
-
-
-def test_a_molecule_is_drawn() -> None:
-    chem = pytest.importorskip("rdkit.Chem")
-    from gdlnn.graphs.molecules import molecule_graph
-
-    html = molecule_graph(chem.MolFromSmiles("c1ccccc1N"))._repr_html_()
-    assert "path" in html
-
-
 def test_a_program_is_drawn_with_its_text() -> None:
     html = Program.parse("node x <[3, inf]> node y edge (x, y)")._repr_html_()
     assert picture_of(html).tag.endswith("svg")
     assert "edge (x, y)" in html
     assert "&lt;[3.0, inf]&gt;" in html
-
-
-def test_a_model_shows_its_parameters() -> None:
-    assert "GDLNNClassifier" in GDLNNClassifier(random_state=7)._repr_html_()
 
 
 @pytest.mark.parametrize("make", [motif_model, motif_pl4xgl])

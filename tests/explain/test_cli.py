@@ -62,13 +62,6 @@ def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest
     assert (shown.out, shown.err) == ("", "")
 
 
-def test_pages_and_pictures(files: tuple[str, str], tmp_path: Path) -> None:
-    run("explain", *files, "-i", 0, "-i", 1, "-o", tmp_path / "out.html")
-    assert (tmp_path / "out.html").read_text(encoding="utf-8").count("<section>") == 2
-    run("explain", *files, "-i", 0, "--class", "house", "-o", tmp_path / "out.svg")
-    assert "house" in (tmp_path / "out.svg").read_text(encoding="utf-8")
-
-
 def test_the_model_as_a_whole(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

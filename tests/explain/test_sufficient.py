@@ -186,12 +186,6 @@ def test_where_nothing_is_enough_the_heaviest_are_named() -> None:
     assert all(term.places for term in found.terms)
 
 
-def test_a_graph_without_nodes_has_an_empty_explanation() -> None:
-    found = explain(motif_model(), TEST.graphs[0].subgraph([]), n_reasons="smallest")
-    assert found.is_empty
-    assert found.terms == ()
-
-
 @pytest.mark.parametrize("wrong", [0, 1.5, float("nan"), float("inf"), "few", None])
 def test_a_wrong_number_of_programs_is_told(wrong: Any) -> None:
     with pytest.raises(ExplanationError, match="n_reasons: expected a whole number of at least 1"):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from gdlnn import Feature, Program, ProgramError, Schema
 from gdlnn.gdl import wording
-from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA
 from reference.strategies import intervals, programs, schemas
 
 MOLECULE = Schema(
@@ -154,29 +153,6 @@ def test_molecules(text: str, sentence: str) -> None:
     assert Program.parse(text, MOLECULE).describe(MOLECULE) == sentence
 
 
-def test_other_schemas_speak_of_their_features() -> None:
-    program = Program.parse(
-        "node x <element = helix, residues >= 20> node y <element in {sheet, turn}> edge (x, y)", PROTEIN
-    )
-    assert program.describe(PROTEIN) == (
-        "Graphs that contain a node with element sheet or turn "
-        "next to a node with element helix and residues at least 20."
-    )
-    assert "followed by" in program.describe(PROTEIN, directed=True)
-
-
-def test_that_a_count_is_at_least_zero_is_left_out() -> None:
-    schema = Schema(node=(Feature("hydrogens", "ordinal"), Feature("charge", "ordinal")), domain="molecule")
-    program = Program.parse(
-        "node x <[0, inf], [0, inf]> node y <[0, 3], [-inf, inf]> node z <[0, 0], [-inf, inf]> "
-        "edge (x, y) edge (y, z)"
-    )
-    assert program.describe(schema) == (
-        "Molecules that contain an atom with hydrogens at most 3 next to an atom with hydrogens 0 and "
-        "an atom with charge at least 0."
-    )
-
-
 @given(st.data())
 def test_every_program_has_its_sentence(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -203,25 +179,6 @@ def test_long_chains_do_not_exhaust_the_stack(directed: bool) -> None:
     edges = [f"edge (x{i}, x{i + 1})" for i in range(n - 1)]
     words = Program.parse("\n".join(nodes + edges)).describe(directed=directed)
     assert words.count("value 1") == n // 3
-
-
-def test_long_formulas_do_not_exhaust_the_stack() -> None:
-    n = 1500
-    inner = "<atom = C, charge = 0, hydrogens = 2, degree = 2, aromatic = no>"
-    ends = "<atom = O, charge = 0, hydrogens = 1, degree = 1, aromatic = no>"
-    nodes = [f"node x{i} {inner if 0 < i < n - 1 else ends}" for i in range(n)]
-    edges = [f"edge (x{i}, x{i + 1}) <bond = single>" for i in range(n - 1)]
-    words = Program.parse("\n".join(nodes + edges), MOLECULE_SCHEMA).describe(MOLECULE_SCHEMA)
-    assert words.count("CH2") == n - 2
-
-
-def test_many_elements_are_described_by_those_left_out() -> None:
-    program = Program.parse("node x <atom <= C> node y <atom >= N> edge (x, y)", OGB_SCHEMA)
-    assert program.describe(OGB_SCHEMA) == (
-        "Molecules that contain an atom other than H, He, Li, Be, B or C next to H/He/Li/Be/B/C."
-    )
-    most = Program.parse("node x <atom in [B, Xe]>", OGB_SCHEMA)
-    assert most.describe(OGB_SCHEMA) == "Molecules that contain an atom of 50 possible elements."
 
 
 @given(st.data())

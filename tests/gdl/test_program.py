@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 
 from gdlnn import Graph, Program, ProgramError
-from gdlnn.gdl.program import Interval
 from reference import matcher
 from reference.random_cases import random_graph, random_shape
 from reference.strategies import programs
@@ -88,20 +87,6 @@ def test_equal_vectors_are_one_value() -> None:
     assert repr(Program([("x", [(-0.0, 1)])])) == "<Program: node x <[0.0, 1.0]>>"
 
 
-def test_numbers_of_features() -> None:
-    program = Program.parse("node x node y <[1, 1], [2, 2]> edge (x, y)")
-    assert (program.n_node_features, program.n_edge_features) == (2, None)
-    arrays = program.arrays(2, 1)
-    assert arrays.node_lower.tolist() == [[-INF, -INF], [1, 2]]
-    assert arrays.node_upper.tolist() == [[INF, INF], [1, 2]]
-    assert arrays.edges.tolist() == [[0, 1]]
-    assert arrays.edge_lower.tolist() == [[-INF]]
-    with pytest.raises(
-        ProgramError, match=r"expected 3 interval\(s\) per node, as the graphs have .*, got 2"
-    ):
-        program.arrays(3, 1)
-
-
 @given(programs())
 def test_json_and_pickle_round_trip(program: Program) -> None:
     text = json.dumps(program.to_json(), allow_nan=False)
@@ -161,9 +146,3 @@ def test_from_graph_matches_its_graph() -> None:
         program = Program.from_graph(graph)
         assert Program(program.nodes, program.edges) == program
         assert matcher.matches(program, graph), (seed, program)
-
-
-def test_interval() -> None:
-    assert 2 in Interval(1, 2)
-    assert 2.5 not in Interval(1, 2)
-    assert not Interval().__contains__("2")

@@ -115,20 +115,6 @@ def test_bad_graphs(arguments: dict[str, Any], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_opposite_directed_edges_are_not_parallel() -> None:
-    assert Graph([[1.0], [2.0]], [(0, 1), (1, 0)], directed=True).n_edges == 2
-
-
-def test_a_graph_without_a_name_is_called_graph() -> None:
-    with pytest.raises(GraphError, match=r"^graph: edge 0 \(0, 1\): expected nodes from 0 to 0, got node 1$"):
-        Graph([[1.0]], [(0, 1)])
-
-
-def test_subgraph_of_missing_nodes() -> None:
-    with pytest.raises(GraphError, match="subgraph: expected nodes from 0 to 2, got 3"):
-        PATH.subgraph([0, 3])
-
-
 # --- GraphDataset ---------------------------------------------------------------------------------------
 
 

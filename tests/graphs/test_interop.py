@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -23,9 +23,6 @@ from gdlnn.graphs.interop import (
     to_rdkit,
 )
 from reference.random_cases import renumbered
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCHEMA = Schema((Feature("kind", "nominal"), Feature("weight")), (Feature("bond"),))
 
@@ -153,36 +150,6 @@ def test_twins_are_those_networkx_finds(directed: bool, n_cases: float) -> None:
         assert found == expected, f"case {case}"
 
 
-def test_graphs_that_colours_cannot_tell_apart() -> None:
-    def cycles(*sizes: int) -> Graph:
-        edges, start = [], 0
-        for size in sizes:
-            edges += [[start + i, start + (i + 1) % size] for i in range(size)]
-            start += size
-        return Graph(np.zeros((start, 1)), edges)
-
-    assert canonical_form(cycles(6)) != canonical_form(cycles(3, 3))
-    assert canonical_form(cycles(4, 3, 5)) == canonical_form(cycles(5, 4, 3))
-    rng = np.random.default_rng(5)
-    rook = [[4 * a + b, 4 * c + d] for a in range(4) for b in range(4) for c in range(4) for d in range(4)
-            if (a == c) != (b == d) and 4 * a + b < 4 * c + d]  # fmt: skip
-    steps = [(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)]
-    shrikhande = sorted(
-        {
-            tuple(sorted((4 * a + b, 4 * ((a + x) % 4) + (b + y) % 4)))
-            for a in range(4)
-            for b in range(4)
-            for x, y in steps
-        }
-    )
-    one, other = (Graph(np.zeros((16, 1)), edges) for edges in (rook, shrikhande))
-    assert one.n_edges == other.n_edges == 48
-    assert canonical_form(one) != canonical_form(other)
-    assert canonical_form(one) == canonical_form(renumbered(rng, one))
-    assert canonical_form(other) == canonical_form(renumbered(rng, other))
-    assert canonical_form(Graph([[1.0]], [])) != canonical_form(Graph([[1.0, 2.0]], []))
-
-
 def test_conflicting_labels_are_reported_and_dropped() -> None:
     graphs = [Graph([[float(i)]], []) for i in (0, 1, 0, 2, 1, 0)]
     dataset = GraphDataset(graphs, [0, 1, 0, 1, 0, 0])
@@ -198,19 +165,3 @@ def test_conflicting_labels_are_reported_and_dropped() -> None:
     assert GraphDataset([]).duplicates().groups == ()
     part = dataset.take([1, 3, 4])
     assert part.duplicates().across(part[:1], part[1:]) == ((0, 2),)
-
-
-@pytest.mark.data
-def test_twins_of_real_molecules(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gdlnn.datasets import load_dataset
-
-    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path))
-    dataset = load_dataset("PTC_MR", data_dir)
-    twins = dataset.duplicates()
-    assert (len(twins.groups), len(twins.conflicting)) == (6, 2)
-    theirs = [
-        nx.weisfeiler_lehman_graph_hash(to_networkx(g), edge_attr="bond", node_attr="atom") for g in dataset
-    ]
-    assert len(set(theirs)) <= len(dataset) - twins.n_extra
-    for group in twins.groups:
-        assert len({theirs[i] for i in group}) == 1

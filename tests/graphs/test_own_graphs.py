@@ -10,14 +10,12 @@ import pandas
 import pytest
 
 import gdlnn
-from gdlnn import Feature, GraphError, ModelError, Program, Schema
+from gdlnn import Feature, GraphError, Program, Schema
 from gdlnn.graphs.interop import (
     from_networkx,
     from_networkx_dataset,
-    from_pyg_dataset,
     from_tables,
     to_networkx,
-    to_pyg_dataset,
 )
 
 NODES: dict[str, list[Any]] = {
@@ -152,11 +150,6 @@ def test_words_in_networkx_get_one_coding() -> None:
     assert to_networkx(data.graphs[0]).number_of_edges() == graphs[0].number_of_edges()
 
 
-def test_graphs_without_attributes_share_the_degree() -> None:
-    data = from_networkx_dataset([nx.path_graph(3), nx.star_graph(3), nx.empty_graph(2)])
-    assert [graph.node_features.ravel().tolist() for graph in data] == [[1, 2, 1], [3, 1, 1, 1], [0, 0]]
-
-
 @pytest.fixture(scope="module")
 def rings() -> gdlnn.GraphDataset:
     labels = ["fraud" if i % 2 else "honest" for i in range(80)]
@@ -180,13 +173,3 @@ def test_directed_graphs_with_names_are_learnt_and_explained(
     words = why.describe()
     assert "person" in words
     assert why.to_html().startswith("<")
-
-
-def test_pyg_asks_the_same_model(rings: gdlnn.GraphDataset, model: gdlnn.GDLNNClassifier) -> None:
-    pytest.importorskip("torch_geometric")
-    there = to_pyg_dataset(rings[60:70])
-    back = from_pyg_dataset(there, directed=True, schema=rings.schema)
-    assert model.predict(back).tolist() == model.predict(rings[60:70]).tolist()
-    there[0].edge_index, there[0].edge_attr = there[0].edge_index[:, :1], there[0].edge_attr[:1]
-    with pytest.raises(ModelError, match="expected a directed graph"):
-        model.predict(from_pyg_dataset(there[:1], schema=rings.schema))

@@ -9,8 +9,8 @@ import pytest
 
 from gdlnn import Graph, MatchError, Program, _core
 from gdlnn.gdl.matching import fitted_batch
-from gdlnn.graphs.arrays import GraphSet, encoded
-from gdlnn.matching import count_matches, match, n_threads_for
+from gdlnn.graphs.arrays import GraphSet
+from gdlnn.matching import count_matches, match
 
 EMPTY = Program()
 ONE = Program([("x", [(0, 1)])])
@@ -38,12 +38,6 @@ def test_a_graph_without_edges_may_lack_edge_features() -> None:
     ]
 
 
-def test_one_program_and_one_graph_need_no_list() -> None:
-    assert match(EDGE, TRIANGLE).tolist() == [[True]]
-    assert count_matches(EDGE, TRIANGLE).tolist() == [[4]]
-    assert count_matches(EDGE, TRIANGLE, distinct=True).tolist() == [[2]]
-
-
 def test_features_that_do_not_fit() -> None:
     with pytest.raises(MatchError, match=r"program 1: expected 1 interval\(s\) per node, .* got 2"):
         match([ONE, Program([("x", [(0, 1), (0, 1)])])], TRIANGLE)
@@ -68,27 +62,6 @@ def test_what_is_no_program_or_no_graph() -> None:
         match([wrong], TRIANGLE)
     with pytest.raises(MatchError, match="graph 1: expected a Graph, got str"):
         match(ONE, [TRIANGLE, wrong])
-
-
-def test_n_jobs() -> None:
-    assert n_threads_for(None) == 1
-    assert n_threads_for(3) == 3
-    assert n_threads_for(-1) >= 1
-    assert n_threads_for(-1000) == 1
-    with pytest.raises(
-        MatchError, match="n_jobs: expected a positive number, or -1 for all CPU cores, got 0"
-    ):
-        match(ONE, TRIANGLE, n_jobs=0)
-
-
-def test_a_graph_is_encoded_once() -> None:
-    graph = Graph([[0.0]], [])
-    assert encoded(graph) is encoded(graph)
-    graphs = GraphSet([graph, TRIANGLE])
-    assert len(graphs) == 2
-    assert graphs.nbytes > 0
-    assert "2 graphs" in repr(graphs)
-    assert np.array_equal(match(ONE, graphs), match(ONE, [graph, TRIANGLE]))
 
 
 def test_the_core_refuses_a_graph_that_is_not_there() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import threading
@@ -14,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import pytest
-from rich.console import Console
 
-from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, WorkerError, jobs, mine, progress
+from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, WorkerError, jobs, mine
 from gdlnn.matching import match
 from gdlnn.mining import miner
 from reference.mining_cases import random_trees
@@ -68,22 +66,6 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> Non
 def test_bad_data_sets_are_named(dataset: Any, message: str) -> None:
     with pytest.raises(MiningError, match=f"^mine: dataset: {message}"):
         mine(dataset)
-
-
-def test_a_percentage_is_one_of_the_training_graphs() -> None:
-    assert mine(TREES, epsilon="1%", targets=[1, 2]) == mine(TREES, epsilon=0.4, targets=[1, 2])
-
-
-def test_no_target_gives_an_empty_set() -> None:
-    empty = GraphDataset([Graph(np.zeros((0, 1)), []), Graph([[1.0]], [])], [0, 1])
-    found = mine(empty, targets=[0])
-    assert len(found) == 0
-    assert found.complete
-
-
-def test_one_label_and_one_graph() -> None:
-    found = mine(GraphDataset([Graph([[1.0]], [])], ["only"]))
-    assert [item.score for item in found] == [1 / 1.1]
 
 
 # --- ends before the end -----------------------------------------------------------------------------------
@@ -149,16 +131,6 @@ def test_worker_processes_give_the_same_bytes() -> None:
     ]
 
 
-def test_data_is_unpacked_once_in_a_worker() -> None:
-    jobs._unpacked.cache_clear()
-    with joblib.parallel_config("threading", n_jobs=2):  # workers whose cache can be looked into
-        for _ in range(2):
-            assert list(jobs.run_jobs(len, list(range(40)), [()] * 20)) == [40] * 20
-    cache = jobs._unpacked.cache_info()
-    assert 1 <= cache.misses <= 2  # both threads may ask first
-    assert cache.hits >= 38
-
-
 def kill_worker(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -178,30 +150,7 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         jobs._unpacked(shared)
 
 
-def test_the_time_limit_of_processes_keeps_what_is_done() -> None:
-    with joblib.parallel_config("loky", n_jobs=2):
-        found = mine(MANY, time_limit=0.2)
-    assert found.stopped_by == "time limit"
-    assert 0 < found.stats.tasks < 400
-
-
 # --- the bar -----------------------------------------------------------------------------------------------
-
-
-def test_the_bar_shows_in_terminals_alone(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    mine(TREES)
-    assert capfd.readouterr() == ("", "")
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=120, _environ={"TERM": "xterm"})
-    monkeypatch.setattr(progress, "_console", lambda: console)
-    mine(TREES, verbose=False)
-    assert screen.getvalue() == ""
-    found = mine(TREES)
-    shown = screen.getvalue()
-    assert "40/40" in shown
-    assert f"descents, {len(found)} programs" in shown
 
 
 def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as_it_is() -> None:

@@ -99,11 +99,6 @@ def test_a_stopped_run_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
     assert resumed.to_text() == mine(dataset).to_text()
 
 
-def test_filters_may_change_between_runs(tmp_path: Path) -> None:
-    mine(TREES, checkpoint=tmp_path / "run")
-    assert mine(TREES, min_support=3, checkpoint=tmp_path / "run") == mine(TREES, min_support=3)
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -144,26 +139,6 @@ def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
         ):
             mine(TREES, checkpoint=tmp_path / "notes.txt")
         assert (tmp_path / "notes.txt").read_bytes() == content
-
-
-def test_a_damaged_record_in_the_middle_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    mine(TREES, checkpoint=path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    place = len(lines[0]) + len(lines[1])
-    lines[2] = lines[2].replace(b'"score":', b'"score"')
-    path.write_bytes(b"".join(lines))
-    with pytest.raises(MiningError, match=f"checkpoint run: the record at byte {place} is damaged"):
-        mine(TREES, checkpoint=path)
-
-
-def test_a_sound_line_that_is_no_result_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    mine(TREES, checkpoint=path)
-    with path.open("ab") as file:
-        file.write(b'{"task": 1}\n')
-    with pytest.raises(MiningError, match="is not a valid result"):
-        mine(TREES, checkpoint=path)
 
 
 def test_two_runs_cannot_share_a_file(tmp_path: Path) -> None:

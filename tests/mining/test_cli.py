@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gdlnn import ProgramSet, mine
-from reference.command_line import exit_code, run
+from reference.command_line import run
 from reference.mining_cases import random_trees
 
 if TYPE_CHECKING:
@@ -46,32 +46,3 @@ def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
     run("mine", data, "-o", tmp_path / "p.gdl", "--split", "stratified", "--seed", 3, "-q")
     train = TREES.split("stratified", 3)[0]
     assert ProgramSet.load(tmp_path / "p.gdl") == mine(train, random_state=3)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--epsilon", "x"], "epsilon: expected a positive number"),
-        (["--targets", "9"], "'9' is not one of 'all', 'auto'"),
-        (["-j", "0"], "n_jobs: expected a positive number"),
-    ],
-)
-def test_bad_options(
-    data: str, tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code("mine", data, "-o", tmp_path / "p.gdl", *words) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "p.gdl").exists()
-
-
-def test_a_time_limit_writes_what_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, many = tmp_path / "p.gdl", random_trees(150, nodes=18)
-    many.save(tmp_path / "many.gdlds")
-    data = tmp_path / "many.gdlds"
-    words = ("mine", data, "-o", out, "--part", "all", "--checkpoint", tmp_path / "c")
-    run(*words, "--time-limit", 0.02)
-    captured = capsys.readouterr()
-    assert "stopped by time limit: p.gdl is incomplete. Run the same command again" in captured.err
-    assert not ProgramSet.load(out).complete
-    run(*words, "-q")
-    assert out.read_text() == mine(many).to_text()

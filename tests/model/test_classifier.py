@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
@@ -176,14 +175,6 @@ def test_validation_parts(motifs: GraphDataset) -> None:
         training_and_validation(motifs, 1.5, 0.1, 0)
 
 
-def test_early_stopping_when_asked(motifs: GraphDataset) -> None:
-    model = quick(early_stopping=True, epochs=60, patience=3).fit(
-        motifs[:24], validation=(motifs.graphs[24:40], np.asarray(motifs.y)[24:40])
-    )
-    assert all("val_loss" in row for row in model.history_)
-    assert model.choice_["training"] == "early stopping on 16 graphs"
-
-
 @pytest.mark.parametrize(
     ("fit", "words"),
     [
@@ -206,15 +197,6 @@ def test_bad_input(motifs: GraphDataset, fit: Any, words: str) -> None:
     assert y is not None
     with pytest.raises(ModelError, match=words):
         fit(motifs.graphs[:6], y[:6])
-
-
-def test_graphs_of_another_kind_are_refused(fitted: GDLNNClassifier) -> None:
-    with pytest.raises(ModelError, match=r"graph 0: expected 1 node feature\(s\), as in training, got 2"):
-        fitted.predict([Graph([[1.0, 2.0]], [])])
-    with pytest.raises(ModelError, match="graph 0: expected an undirected graph"):
-        fitted.predict([Graph([[1.0], [2.0]], [(0, 1)], directed=True)])
-    with pytest.raises(NotFittedError):
-        quick().predict([Graph([[1.0]], [])])
 
 
 @pytest.mark.parametrize(("head", "expected"), [("linear", True), ("scorecard", False), ("mlp", False)])

@@ -21,7 +21,6 @@ from gdlnn import (
     load_model,
     make_ba_2motifs,
 )
-from gdlnn.model import PooledFeatures, model_file
 from reference.models import classifier
 
 if TYPE_CHECKING:
@@ -147,21 +146,6 @@ def test_changed_files_are_refused(file: Path, change: Any, words: str) -> None:
         load_model(rewrite(file, change))
 
 
-def test_claims_of_a_huge_head_allocate_nothing(file: Path) -> None:
-    def claim(members: dict[str, bytes]) -> None:
-        parameters = json.loads(members["model.json"])["parameters"]
-        describe(members, parameters={**parameters, "head": {**parameters["head"], "hidden": [10**9]}})
-
-    with pytest.raises(ModelError, match="expected float32 of shape"):
-        load_model(rewrite(file, claim))
-
-
-def test_too_large_members_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(model_file.MAX_BYTES, "programs.json", 10)
-    with pytest.raises(ModelError, match=r"programs\.json: expected at most 10 bytes"):
-        load_model(file)
-
-
 def test_truncated_corrupted_foreign_and_missing_files(file: Path, n_cases: float) -> None:
     data = file.read_bytes()
     copy = file.with_name("copy.gdlnn")
@@ -187,11 +171,3 @@ def test_several_sources_of_programs_are_stored(motifs: GraphDataset, tmp_path: 
     sources: list[Mined | Neighborhoods] = [Mined(epsilon=1.0), Neighborhoods(radius=1)]
     GDLNNClassifier(sources, "linear", verbose=False).fit(motifs).save(tmp_path / "m.gdlnn")
     assert repr(load_model(tmp_path / "m.gdlnn").vocabulary) == repr(sources)
-
-
-@pytest.mark.parametrize("values", [[2.0, 1.0], [1.0]])
-def test_pooled_features_that_cannot_be(values: list[float]) -> None:
-    with pytest.raises(ModelError, match="pooled features: expected"):
-        PooledFeatures.from_json(
-            {"values": {"node": [values], "edge": []}, "names": ["a"], "properties": False}
-        )

@@ -56,14 +56,6 @@ def test_equal_seeds_give_equal_bits_whatever_the_threads(
     assert not np.array_equal(other.predict_proba(data[0]), one)
 
 
-def test_members_are_averaged(data: tuple[FloatArray, npt.NDArray[Any]]) -> None:
-    X, y = data
-    head = single(epochs=5, ensemble_size=3).fit(X, y)
-    each = head.members(X)
-    np.testing.assert_allclose(head.predict_proba(X), each.mean(axis=0), atol=1e-6)
-    assert not np.allclose(each[0], each[1])
-
-
 def test_sparse_features_are_trained_on_as_they_are() -> None:
     rng = np.random.default_rng(5)
     X = (rng.random((240, 60)) < 0.1).astype(float)
@@ -92,15 +84,6 @@ def test_it_learns_and_stops_when_the_validation_part_gets_no_better(
         assert len(rows) < 300
         best = max(rows, key=lambda row: (row["val_accuracy"], -row["val_loss"]))
         assert rows[-1]["epoch"] - best["epoch"] >= 10
-
-
-def test_validation_labels_that_were_not_trained_on_count_as_wrong(
-    data: tuple[FloatArray, npt.NDArray[Any]],
-) -> None:
-    X, y = data
-    head = single(epochs=3).fit(X, y, validation=(X[:4], np.array(["never"] * 4)))
-    assert {row["val_accuracy"] for row in head.history_} == {0.0}
-    assert np.isfinite(head.predict_proba(X)).all()
 
 
 def test_balanced_weights_help_a_rare_class() -> None:

@@ -118,11 +118,6 @@ def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None
             fitted.fit(SMILES, holes)
 
 
-def test_a_frame_is_not_a_column(model: GDLNNClassifier) -> None:
-    with pytest.raises(ModelError, match="give one of the columns"):
-        model.predict(pandas.DataFrame({"smiles": SMILES}))
-
-
 # --- tables -------------------------------------------------------------------------------------------------
 
 

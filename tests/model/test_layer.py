@@ -69,11 +69,6 @@ def test_pooled_numbers_and_graphs_without_edges() -> None:
     np.testing.assert_array_equal(again.transform(graphs), table)
 
 
-def test_no_graphs_no_programs() -> None:
-    assert GDLTransformer(PROGRAMS).fit([TRIANGLE]).transform([]).shape == (0, 3)
-    assert GDLTransformer([]).fit([TRIANGLE]).transform([TRIANGLE]).shape == (1, 0)
-
-
 def test_it_works_in_a_pipeline_and_clones(motifs: GraphDataset) -> None:
     layer = GDLTransformer(PROGRAMS, "count", pooled=True)
     model = make_pipeline(clone(layer), LogisticRegression()).fit(motifs.graphs, motifs.y)

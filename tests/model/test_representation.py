@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from gdlnn.cli.explain import Technique
-from gdlnn.explain import DEFAULT_TECHNIQUE, TECHNIQUES, explain_model
+from gdlnn.explain import explain_model
 from gdlnn.matching import ProgramPlan
 from gdlnn.report import ReportOptions, build_report
 from gdlnn.server.answers import Answers
-from gdlnn.server.bodies import ExplainBody, TechniqueName
+from gdlnn.server.bodies import ExplainBody
 from gdlnn.server.limits import Limits
-from reference.explain_models import motif_data, motif_model, motif_pl4xgl
+from reference.explain_models import motif_data, motif_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,13 +60,6 @@ def test_every_graph_is_matched_once(ask: Callable[[Any], Any], matchings: Match
     assert matchings.graphs == len(TEST)
 
 
-def test_pl4xgl_matches_every_graph_once(matchings: Matchings) -> None:
-    model = motif_pl4xgl()
-    matchings.graphs = 0
-    model.explain(TEST)
-    assert matchings.graphs == len(TEST)
-
-
 def test_the_server_matches_a_graph_once(matchings: Matchings) -> None:
     answers = Answers({"": motif_model()}, Limits())
     matchings.graphs = 0
@@ -88,14 +80,3 @@ def test_a_representation_is_taken_apart() -> None:
     np.testing.assert_array_equal(some.probabilities, seen.probabilities[[3, 1]])
     np.testing.assert_array_equal(some.labels, model.predict([TEST.graphs[3], TEST.graphs[1]]))
     assert len(model.represent([])) == 0
-
-
-def test_techniques_have_one_registry_and_one_default() -> None:
-    assert set(get_args(TechniqueName)) == set(TECHNIQUES)
-    assert ExplainBody.model_fields["technique"].default == DEFAULT_TECHNIQUE
-    _, option = get_args(Technique)
-    assert option.show_default == DEFAULT_TECHNIQUE
-    named = option.help.rstrip(".").replace(" or ", ", ").split(", ")
-    assert set(named) == set(TECHNIQUES)
-    made = motif_model().explain(TEST.graphs[0])
-    assert made.method.technique == DEFAULT_TECHNIQUE

@@ -10,15 +10,9 @@ from sklearn import metrics
 
 from gdlnn.model.scores import (
     NAMES,
-    ORDER,
-    ORDER_WITH_RARE,
     _statistics,
     _times_drawn,
-    has_rare_class,
-    majority_scores,
-    order_of,
     score_intervals,
-    score_lines,
     wilson,
 )
 
@@ -127,21 +121,3 @@ def test_a_perfect_score_of_few_graphs_is_not_certain() -> None:
     constant = score_intervals(y, np.array([[0.9, 0.1]] * 11), classes)
     assert constant["balanced_accuracy"] == 0.5
     assert constant["intervals"]["balanced_accuracy"] is None
-
-
-def test_a_rare_class_changes_what_comes_first() -> None:
-    assert has_rare_class([("a", 71), ("b", 29)])
-    assert not has_rare_class([("a", 70), ("b", 30)])
-    assert (order_of([("a", 1), ("b", 1)]), order_of([("a", 9), ("b", 1)])) == (ORDER, ORDER_WITH_RARE)
-    y, proba, classes = drawn(60, 2, 0)
-    for counts in ([(0, 10), (1, 90)], [(0, 50), (1, 50)]):
-        own, majority = score_intervals(y, proba, classes, counts=counts), majority_scores(y, classes, counts)
-        lines = list(score_lines("test", own, majority, counts))
-        first = [line.split()[0] for line in lines[1:4]]
-        assert first == (
-            ["ROC-AUC", "PR-AUC", "balanced"] if counts[0][1] == 10 else ["accuracy", "balanced", "ROC-AUC"]
-        )
-        accuracy = next(line for line in lines if line.startswith("accuracy"))
-        assert accuracy.rstrip().endswith(f"{majority['accuracy']:.3f}")
-        assert sum("recall" in line for line in lines) == 1
-    assert majority_scores(y, classes, [(0, 10), (1, 90)])["pr_auc"] == pytest.approx((y == 0).mean())

@@ -13,7 +13,6 @@ import torch
 
 from gdlnn import GDLNNClassifier, MLPHead, Neighborhoods, make_ba_2motifs
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.model import network
 from gdlnn.model.representation import stream_predictions
 
 if TYPE_CHECKING:
@@ -93,19 +92,3 @@ def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> Non
         assert labels == model.predict(MOTIFS).tolist()
     finally:
         torch.set_num_threads(threads)
-
-
-def test_sums_do_not_depend_on_the_number_of_threads() -> None:
-    """A library of torch that is not limited would give other last bits here."""
-    threads = torch.get_num_threads()
-    a, b = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) for shape in ((7, 300), (300, 50)))
-    found = []
-    try:
-        for number in (1, 2, 3, 4, 8):
-            torch.set_num_threads(number)
-            with network.one_thread():
-                found.append(a @ b)
-            assert torch.get_num_threads() == number
-    finally:
-        torch.set_num_threads(threads)
-    assert all(torch.equal(one, found[0]) for one in found)

@@ -8,7 +8,7 @@ import pytest
 from gdlnn import MinedProgram, ModelError, Program, ProgramSet, make_ba_2motifs, mine
 from gdlnn.mining import SetInfo
 from gdlnn.mining.program_set import matched_rows, support_matrix
-from gdlnn.model.vocabulary import AUTO_EPSILONS, listed_epsilons, merged_columns
+from gdlnn.model.vocabulary import listed_epsilons, merged_columns
 
 A = Program.parse("node a")
 B = Program.parse("node a\nnode b\nedge (a, b)")
@@ -80,7 +80,3 @@ def test_columns_of_mined_sets_keep_their_supports() -> None:
     for item, rows in zip(merged, matched_rows(merged.supports), strict=True):
         right = int((np.asarray(data.y)[rows] == item.label).sum())
         assert item.score == right / (item.n_matched + 0.1)
-
-
-def test_auto_is_several_epsilons() -> None:
-    assert set(listed_epsilons("auto", 50)) <= set(AUTO_EPSILONS)

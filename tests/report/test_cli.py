@@ -90,15 +90,3 @@ def test_demo_ends_with_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for words in ("60 graphs of cycle (30), house (30)", "Trained ", "starts at ", "accuracy "):
         assert words in said
     assert "BA-2Motifs · GDLNN report" in page.read_text(encoding="utf-8")
-
-
-def test_mine_and_train_speak_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    programs, model = tmp_path / "p.gdl", tmp_path / "m.gdlnn"
-    run("mine", DATA, "-o", str(programs), "--targets", "auto", "--json", "-q")
-    told = json.loads(capsys.readouterr().out)
-    assert told["complete"]
-    assert told["n_programs"] == len(gdlnn.ProgramSet.load(programs))
-    run("train", DATA, "-o", str(model), "--epsilon", "1", "--json", "-q")
-    told = json.loads(capsys.readouterr().out)
-    assert told["programs"] == len(gdlnn.load_model(model).programs_)
-    assert 0 <= told["metrics"]["test"]["model"]["accuracy"] <= 1

@@ -17,7 +17,6 @@ from gdlnn import GraphDataset
 from gdlnn.errors import DatasetError
 from gdlnn.explain import contribution
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
-from gdlnn.report.summary import summary
 from reference.report_models import HOSTILE, molecules, motifs, three_classes
 
 if TYPE_CHECKING:
@@ -223,12 +222,6 @@ def test_the_json_inside_is_the_report(report: dict[str, Any]) -> None:
     assert json.loads(inside.group(1)) == json.loads(json.dumps(report))
 
 
-def test_the_same_call_gives_the_same_report(
-    report: dict[str, Any], fitted: tuple[GDLNNClassifier, GraphDataset]
-) -> None:
-    assert json.dumps(build_report(*fitted, OPTIONS)) == json.dumps(report)
-
-
 def test_names_cannot_break_out_and_three_classes_do(tmp_path: Path) -> None:
     model, test = three_classes()
     report = write_report(model, test, tmp_path / "new" / "r.html", OPTIONS, title="<i>T</i>")
@@ -256,9 +249,3 @@ def test_what_cannot_be_reported_on(fitted: tuple[GDLNNClassifier, GraphDataset]
         build_report(model, GraphDataset(test.graphs, schema=test.schema))
     with pytest.raises(DatasetError, match="at least one graph"):
         build_report(model, test[:0])
-
-
-def test_the_summary_compares_graphs_outside_the_domain(report: dict[str, Any]) -> None:
-    domains = [{"domain": name, "scores": {"n": 20, "accuracy": 0.5}} for name in ("inside", "outside")]
-    changed = {**report, "performance": {**report["performance"], "domains": domains}}
-    assert "of the 20 such here 50" in str(summary(changed))

@@ -13,12 +13,11 @@ from gdlnn.errors import GDLNNError, MiningError
 from gdlnn.model.vocabulary import make_sources
 from repro import methods as methods_module
 from repro.__main__ import main
-from repro.accuracy import best_of, run_accuracy
+from repro.accuracy import run_accuracy
 from repro.accuracy_tables import write_accuracy
-from repro.cells import RunConfig, Study, Task, read_cells
+from repro.cells import RunConfig, Study, read_cells
 from repro.inputs import PROTOCOLS, data_fingerprint, forget, load_split, make_split, plan_splits
 from repro.methods import BASE, METHODS, VARIANTS
-from repro.tables import replace_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,18 +76,6 @@ def test_configurations_are_chosen_by_validation_alone(tmp_path: Path) -> None:
     best = min(trials, key=lambda trial: (-trial["metrics"]["accuracy"], trial["metrics"]["log_loss"]))
     assert cell["n_configurations"] == 3
     assert cell["configuration"] == best["configuration"]
-
-
-def test_of_equal_trials_the_first_configuration_is_chosen() -> None:
-    task = Task("accuracy", SMALL, "wl", {"C": 0})
-    trials: list[dict[str, Any]] = [
-        {"status": "ok", "configuration": {"C": c}, "metrics": {"accuracy": a, "log_loss": loss}}
-        for c, a, loss in ((1, 0.5, 0.1), (2, 0.7, 0.4), (3, 0.7, 0.3), (4, 0.7, 0.3))
-    ]
-    trials.append({"status": "failed", "reason": "no"})
-    assert best_of(task, trials).configuration == {"C": 3}
-    assert best_of(task, trials[4:]) == task
-    assert best_of(task, []) == task
 
 
 def test_a_failing_method_leaves_its_reason_and_the_rest_goes_on(
@@ -164,19 +151,6 @@ def test_fingerprints_are_those_of_version_0_2(data_dir: Path) -> None:
     assert load_split("BA-2Motifs", "repeated", "random-11", str(data_dir))[1] == "f1cea22793685d81"
 
 
-def test_configurations_of_a_grid() -> None:
-    gin = METHODS["gin"]
-    assert len(gin.configurations("quick")) == 1
-    assert len(gin.configurations("paper")) == 96
-    drawn = gin.configurations("paper", 12)
-    assert len({str(configuration) for configuration in drawn}) == 12
-    assert drawn == gin.configurations("paper", 12)
-    assert len(METHODS["gdlnn-paper"].configurations("paper")) == 72
-    for method in METHODS.values():
-        for configuration in method.configurations("quick"):
-            assert method.make(configuration, 3, "cpu").get_params()["random_state"] == 3
-
-
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ["--datasets", SMALL, "--out", str(tmp_path / "out"), *QUICKLY]
     command("accuracy", *common, "--methods", "majority,wl,wl-oa", "--protocol", "repeated")
@@ -198,13 +172,6 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         main(["magic"])
     assert ended.value.code == 2
-
-
-def test_the_list_of_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    command("--help")
-    shown = capsys.readouterr().out
-    for name in ("accuracy", "ablation", "explain", "cost", "motifs", "paper"):
-        assert name in shown
 
 
 def test_ablation_on_the_command_line(
@@ -252,22 +219,3 @@ def test_variants_of_a_split_mine_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ablation-mined", "ablation-with-mined"):
         VARIANTS[name].make(VARIANTS[name].quick, 0, "cpu").fit(data)
     assert len(calls) == 1
-
-
-def test_documents_without_marks(tmp_path: Path) -> None:
-    file = tmp_path / "page.md"
-    file.write_text("nothing")
-    with pytest.raises(GDLNNError, match=r"page\.md: expected the marks <!-- x:begin -->"):
-        replace_part(file, "x", "text")
-
-
-def test_a_folder_of_saved_data_sets_is_found_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_ba_2motifs(n=20, random_state=4).save(tmp_path / "data" / "BA-2Motifs.gdlds")
-    monkeypatch.delenv("GDLNN_DATA", raising=False)
-    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
-    words = ["accuracy", "--datasets", "ba-2motifs", "--methods", "majority", "--out", str(tmp_path / "out")]
-    command(*words, "--data", str(tmp_path / "data"), *QUICKLY)
-    (cell,) = read_cells(tmp_path / "out" / "accuracy.jsonl")
-    assert (cell["dataset"], cell["status"], sum(cell["sizes"])) == ("BA-2Motifs", "ok", 20)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,20 +14,14 @@ from typing import Any
 import pytest
 
 from gdlnn import GDLNNError
-from reference.disk import little_room
 from repro.__main__ import main
 from repro.cells import (
-    RESULTS,
-    OutOfTimeError,
     RunConfig,
     Study,
     Task,
     append_cell,
-    once,
     read_cells,
-    released_cells,
     run_cell,
-    time_limit,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -101,14 +94,6 @@ def test_a_cell_that_runs_out_of_time_is_tried_again_with_more(tmp_path: Path) -
     assert patient.run(tasks(3), doubled)[0]["status"] == "ok"
 
 
-def test_the_time_limit_leaves_no_alarm_behind() -> None:
-    with pytest.raises(OutOfTimeError), time_limit(0.05):
-        time.sleep(5)
-    with time_limit(0.05):
-        pass
-    time.sleep(0.1)
-
-
 def test_a_dying_process_is_blamed_and_the_others_go_on(tmp_path: Path) -> None:
     study = Study("accuracy", RunConfig(str(tmp_path), n_workers=2))
     found = study.run(tasks(0, 1, 2, 4, 5), troubled)
@@ -129,20 +114,6 @@ def test_a_key_depends_on_all_that_the_result_depends_on() -> None:
     assert run_cell(doubled, TASK, RunConfig("out"))["key"] == TASK.key
 
 
-def test_shared_work_is_done_once(tmp_path: Path) -> None:
-    config = RunConfig(str(tmp_path))
-    calls: list[int] = []
-
-    def make() -> list[int]:
-        calls.append(1)
-        return [1, 2]
-
-    assert once(config, ("model", "a", 1), make) == once(config, ("model", "a", 1), make) == [1, 2]
-    assert len(calls) == 1
-    once(config, ("model", "a", 2), make)
-    assert len(calls) == 2
-
-
 def test_two_studies_do_not_compute_the_same_cells(tmp_path: Path) -> None:
     config = RunConfig(str(tmp_path))
     with (
@@ -153,14 +124,6 @@ def test_two_studies_do_not_compute_the_same_cells(tmp_path: Path) -> None:
         pass
     with Study("accuracy", config), Study("cost", config):
         pass
-
-
-def test_cells_of_a_released_version_are_read(tmp_path: Path) -> None:
-    for version, study in (("0.2.0", "accuracy"), ("0.2.0", "cost"), ("0.3.0", "accuracy")):
-        append_cell(tmp_path / "kept.jsonl", {"version": version, "study": study})
-    expected = {"version": "0.2.0", "study": "accuracy", "status": "ok"}
-    assert released_cells("0.2.0", "accuracy", tmp_path) == [expected]
-    assert RESULTS == ROOT / "repro" / "results"
 
 
 def test_a_killed_study_goes_on(tmp_path: Path) -> None:
@@ -185,28 +148,3 @@ def test_a_killed_study_goes_on(tmp_path: Path) -> None:
     after = {cell["key"]: cell for cell in read_cells(file)}
     assert len(after) == 6
     assert before.items() <= after.items()
-
-
-def test_without_room_the_cells_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--methods", "majority", "--runs", "1"]
-    words += ["--out", str(tmp_path), "--jobs", "1"]
-    with pytest.raises(SystemExit):
-        main(words)
-    cells = read_cells(tmp_path / "accuracy.jsonl")
-    (tmp_path / "accuracy-paper.md").write_text("from before")
-    capsys.readouterr()
-    with little_room(300), pytest.raises(SystemExit) as ended:
-        main([*words, "--tables-only"])
-    assert ended.value.code == 2
-    assert "accuracy-paper.md: cannot be written: File too large" in capsys.readouterr().err
-    assert (tmp_path / "accuracy-paper.md").read_text() == "from before"
-    with little_room(3000), pytest.raises(SystemExit) as ended:
-        main([*words[:-6], "wl", "--runs", "1", *words[-4:]])
-    assert ended.value.code == 2
-    assert read_cells(tmp_path / "accuracy.jsonl")[:1] == cells
-
-
-def test_cells_are_plain_json(tmp_path: Path) -> None:
-    Study("accuracy", RunConfig(str(tmp_path))).run([replace(TASK, rows=(1, 2))], doubled)
-    (line,) = (tmp_path / "accuracy.jsonl").read_text().splitlines()
-    assert json.loads(line)["rows"] == [1, 2]

@@ -14,8 +14,8 @@ import pytest
 from repro import cost, explain, explainers
 from repro.__main__ import main
 from repro.baselines.subgraphx import SubgraphX
-from repro.cells import RunConfig, Study, append_cell, read_cells
-from repro.explainers import EXPLAINERS, chosen_configuration, run_explanations, sampled_rows
+from repro.cells import RunConfig, Study, read_cells
+from repro.explainers import EXPLAINERS, run_explanations, sampled_rows
 from repro.inputs import forget, load_split
 from repro.methods import METHODS
 from repro.motifs import MotifStudy
@@ -85,29 +85,6 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(filled: Path) -> Non
     before = (filled / "explain.jsonl").read_bytes()
     cells_of(filled, ALL)
     assert (filled / "explain.jsonl").read_bytes() == before
-
-
-def test_tables_tell_what_cells_say(tmp_path: Path, filled: Path) -> None:
-    cells = read_cells(filled / "explain.jsonl")
-    text = explain.write_explain(tmp_path, cells)
-    for part in (
-        "Sparsity at equal fidelity",
-        "Agreement with the truth",
-        "at the truth's size",
-        "with a reason",
-        "GIN + SubgraphX",
-        "3 of 6 (sample)",
-    ):
-        assert part in text
-    points = explain.points_of(cells)
-    sizes = points.loc[SMALL, "subgraphx"]["sparsity"].tolist()
-    assert sizes == sorted(sizes, reverse=True)
-    assert points.loc[SMALL, "pl4xgl"]["fidelity_masked"].isna().all()
-    assert len((tmp_path / "explain.csv").read_text().splitlines()) == 1 + len(points)
-    # The same cells give the same bytes.
-    before = (tmp_path / "explain.svg").read_bytes()
-    explain.write_explain(tmp_path, cells)
-    assert (tmp_path / "explain.svg").read_bytes() == before
 
 
 def test_points_by_hand() -> None:
@@ -185,22 +162,6 @@ def test_a_model_that_cannot_be_fitted_is_tried_once(tmp_path: Path, monkeypatch
     assert "there.csv" in text
 
 
-def test_configurations_come_from_an_accuracy_study(tmp_path: Path) -> None:
-    base = {"dataset": SMALL, "method": "gin", "status": "ok", "fingerprint": "f", "seed": 0}
-    for number, (n, mark) in enumerate(((1, "f"), (8, "f"), (9, "other"))):
-        cell = {**base, "n_configurations": n, "configuration": {"hidden": number}, "fingerprint": mark}
-        append_cell(tmp_path / "accuracy.jsonl", cell)
-    config = RunConfig(str(tmp_path))
-    assert chosen_configuration(config, SMALL, METHODS["gin"], "f") == {"hidden": 1}
-    assert chosen_configuration(config, "another", METHODS["gin"], "f") == METHODS["gin"].quick
-
-
-def test_samples_are_seeded() -> None:
-    assert sampled_rows(100, 30, 0) == sampled_rows(100, 30, 0) != sampled_rows(100, 30, 1)
-    assert len(set(sampled_rows(100, 30, 0))) == 30
-    assert sampled_rows(20, 30, 0) == sampled_rows(20, None, 5) == tuple(range(20))
-
-
 def curve(*pairs: tuple[float, float]) -> pd.DataFrame:
     return pd.DataFrame(pairs, columns=["sparsity", "fidelity"]).assign(fidelity_masked=np.nan)
 
@@ -260,10 +221,3 @@ def test_the_figure_of_motifs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     before = (tmp_path / "motifs.jsonl").read_bytes()
     assert MotifStudy(60, 0, config).figure() == picture
     assert (tmp_path / "motifs.jsonl").read_bytes() == before
-
-
-def test_the_figure_of_motifs_needs_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["motifs", "-o", str(tmp_path)])
-    assert ended.value.code == 2
-    assert "is a folder; expected a file to write" in capsys.readouterr().err

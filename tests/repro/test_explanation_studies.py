@@ -8,17 +8,14 @@ import numpy as np
 import pytest
 
 from repro.domain import by_domain
-from repro.imbalance import calibration_error, with_rare_class
 from repro.paired import paired_table
 from repro.planted import RULES, plant
 from repro.rows import Rows, measure_all
-from repro.rules import Problem, aims, applies, measured, summary, table
+from repro.rules import Problem, aims, measured, summary, table
 from repro.stability import compared
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from gdlnn import GraphDataset
 
 
 def test_what_was_measured_is_not_measured_again(tmp_path: Path) -> None:
@@ -54,11 +51,6 @@ def test_explanations_are_closer_to_the_truth_than_random_nodes(rows: list[dict[
     assert "of 1 noiseless rules" in aims(rows)
 
 
-def test_heteroatoms_are_those_of_molecules() -> None:
-    rules = ("group", "made-ring", "Mutagenicity", "BA-2Motifs")
-    assert [applies("heteroatoms", rule) for rule in rules] == [True, False, True, False]
-
-
 def test_stability_compares_explanations_of_the_same_class() -> None:
     def explanation(label: str, nodes: list[int], enough: bool = True) -> dict[str, Any]:
         values = {"share": len(nodes) / 4, "programs": 1, "has_reason": bool(nodes), "enough": enough}
@@ -74,23 +66,6 @@ def test_differences_are_paired() -> None:
     splits = [{"a": [0.9], "b": [0.8]}, {"a": [0.6], "b": [0.5]}]
     lines = paired_table(["accuracy"], splits, [("a", "b")]).splitlines()
     assert lines[2:] == ["| a | 0.750 |", "| b | 0.650 |", "| a less b | +0.100 ± 0.000 |"]
-
-
-def test_the_calibration_error_is_the_gap_between_chance_and_frequency() -> None:
-    chances, own = np.full(100, 0.3), np.arange(100) % 10 < 5
-    assert calibration_error(chances, own) == pytest.approx(0.2)
-
-
-def test_the_rare_class_makes_seven_percent(motifs: GraphDataset) -> None:
-    y = np.asarray(with_rare_class(motifs, 0).y)
-    assert (y == 0).mean() == pytest.approx(0.07, abs=0.01)
-
-
-@pytest.fixture(scope="module")
-def motifs() -> GraphDataset:
-    from gdlnn import make_ba_2motifs
-
-    return make_ba_2motifs(200, random_state=0)
 
 
 def test_domains_take_the_test_graphs_of_all_splits_together() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from gdlnn import Feature, Graph, GraphDataset, ModelError, Schema, make_ba_2motifs
+from gdlnn import Feature, Graph, GraphDataset, Schema, make_ba_2motifs
 from repro.baselines.encoding import FeatureEncoder, to_data
 from repro.baselines.gnn import (
     GATClassifier,
@@ -111,20 +111,3 @@ def test_odd_graphs_and_odd_batches(pooling: str) -> None:
     np.testing.assert_allclose(proba, alone, atol=1e-6)
     assert model.predict([empty, *graphs]).tolist() == ["ab"[row] for row in alone.argmax(axis=1)]
     assert model.predict([]).shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"pooling": "median"}, "pooling: expected one of mean, max, sum, got 'median'"),
-        ({"hidden": 0}, "hidden: expected a multiple of 1"),
-    ],
-)
-def test_bad_parameters(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        GINClassifier(**parameters).fit(make_ba_2motifs(n=4))  # type: ignore[arg-type]
-
-
-def test_attention_needs_a_width_for_its_heads() -> None:
-    with pytest.raises(ModelError, match="hidden: expected a multiple of 4"):
-        GATClassifier(hidden=6).fit(make_ba_2motifs(n=4))

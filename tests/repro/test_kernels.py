@@ -13,11 +13,10 @@ from gdlnn import Graph, GraphDataset, ModelError, make_ba_2motifs
 from gdlnn.graphs.molecules import graph_molecule, molecule_graph, molecule_schema
 from repro.baselines.base import (
     FingerprintForestClassifier,
-    MajorityClassifier,
     PooledForestClassifier,
     fingerprints,
 )
-from repro.baselines.kernels import WLClassifier, WLOAClassifier, labels_among
+from repro.baselines.kernels import WLClassifier, WLOAClassifier
 
 SMILES = [
     "CCO", "c1ccccc1O", "CC(=O)Oc1ccccc1C(=O)O", "C[N+](C)(C)CC(=O)[O-]", "C1CCCCC1N", "Clc1ccc(Br)cc1",
@@ -93,12 +92,6 @@ def test_edges_have_a_say_in_colours() -> None:
     assert WLClassifier(edge_labels=False).fit(graphs, y).score(graphs, y) == 0.5
 
 
-def test_which_features_are_labels() -> None:
-    schema = molecule_schema()
-    assert labels_among(schema, "node", np.zeros((2, 9))) == list(range(9))
-    assert labels_among(None, "node", np.array([[1.0, 0.5], [2.0, 1.5]])) == [0]
-
-
 def molecules() -> GraphDataset:
     chem = pytest.importorskip("rdkit.Chem")
     schema = molecule_schema()
@@ -131,36 +124,3 @@ def test_forest_on_pooled_features() -> None:
     model = PooledForestClassifier(n_trees=20, random_state=1).fit(data)
     assert model.score(data) > 0.8
     np.testing.assert_array_equal(model.predict(data), clone(model).fit(data).predict(data))
-
-
-def test_majority() -> None:
-    data = GraphDataset(random_graphs(5, 0), ["b", "a", "b", "b", "a"])
-    model = MajorityClassifier().fit(data)
-    assert model.predict(data).tolist() == ["b"] * 5
-    assert model.predict_proba(data)[0].tolist() == [0.4, 0.6]
-    assert model.score(data) == 0.6
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (WLClassifier(n_iter=-1), "n_iter: expected a whole number of at least 0, got -1"),
-        (WLClassifier(C=0), "C: expected a number above 0, got 0"),
-    ],
-)
-def test_bad_parameters(model: WLClassifier, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        model.fit(random_graphs(4, 0), [0, 1, 0, 1])
-
-
-def test_bad_input() -> None:
-    graphs = random_graphs(4, 0)
-    with pytest.raises(ModelError, match="expected labels"):
-        MajorityClassifier().fit(graphs)
-    with pytest.raises(ModelError, match="at least one graph"):
-        MajorityClassifier().fit([], [])
-    with pytest.raises(ModelError, match="at least two classes"):
-        WLClassifier().fit(graphs, [0, 0, 0, 0])
-    model = MajorityClassifier().fit(graphs, [0, 1, 0, 1])
-    with pytest.raises(ModelError, match=r"graph 0: expected 1 node feature\(s\), as in training, got 2"):
-        model.predict([Graph([[1.0, 2.0]], [])])

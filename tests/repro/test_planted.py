@@ -7,10 +7,9 @@ import pytest
 from rdkit import Chem
 
 from gdlnn import GraphDataset
-from gdlnn.errors import DatasetError
 from gdlnn.graphs import Origin, Table
 from gdlnn.graphs.molecules import MoleculeReader
-from repro.planted import RULES, Planted, contents, plant, renumbered
+from repro.planted import RULES, Planted, plant, renumbered
 
 PIECES = ["CC(=O)N", "C(O)", "c1ccc(Cl)cc1", "CN(C)C", "C1CCNCC1", "CSC", "CC(=O)O", "C(F)C", "c1ccncc1"]
 
@@ -106,33 +105,6 @@ def test_flipped_labels_are_a_tenth_of_training_and_none_of_the_test_set() -> No
     assert not RULES["flipped"].noiseless
     assert not RULES["decoy"].noiseless
     assert RULES["group"].noiseless
-
-
-def test_what_cannot_decide_is_drawn_for_both_labels() -> None:
-    rule = RULES["made-group"]
-    with_rule, without = contents(rule, True), contents(rule, False)
-    assert any("cycle" in pair for pair in with_rule)
-    assert any("cycle" in pair for pair in without)
-    assert all("house" in pair for pair in with_rule)
-    assert not any("house" in pair for pair in without)
-    assert set(contents(RULES["made-and"], True)) == {("cycle", "house")}
-    assert ("cycle", "house") in contents(RULES["made-but-not"], False)
-
-
-def test_motifs_lie_where_the_truth_says() -> None:
-    found = planted("made-group")
-    for graph, mask in zip(found.test.graphs, found.test.node_masks or [], strict=True):
-        assert mask is not None
-        if mask.any():
-            inside = mask[graph.edges].all(axis=1)
-            assert (int(mask.sum()), int(inside.sum())) == (5, 6)
-            leaving = mask[graph.edges].any(axis=1) & ~inside
-            assert int(leaving.sum()) == 1
-
-
-def test_molecules_are_asked_for_where_they_are_missing() -> None:
-    with pytest.raises(DatasetError, match="expected molecules with their SMILES"):
-        plant(RULES["group"])
 
 
 def test_renumbering_moves_truth_and_edges_along() -> None:

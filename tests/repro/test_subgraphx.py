@@ -11,8 +11,6 @@ import pytest
 import torch
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
-from gdlnn.errors import ExplanationError
-from repro.baselines.base import MajorityClassifier
 from repro.baselines.gnn import GINClassifier
 from repro.baselines.node_explainers import CoalitionValues, GNNExplainer, NodeIntegratedGradients
 from repro.baselines.subgraphx import (
@@ -138,19 +136,6 @@ def test_the_tree_finds_the_best_part_of_every_size() -> None:
     assert all(neighbours.largest_component(part) == part for part in tree.rewards)
 
 
-def test_few_children_are_those_of_low_degree() -> None:
-    neighbours = Neighbours.of(path_graph())
-    asked: list[int] = []
-
-    def worth(parts: Sequence[int]) -> npt.NDArray[np.float64]:
-        asked.extend(parts)
-        return np.ones(len(parts))
-
-    SubgraphTree(neighbours, worth, 3, 6, 1.0, range(7)).rollout()
-    whole = neighbours.whole
-    assert asked == [whole, *(whole & ~(1 << leaf) for leaf in (0, 5, 6))]
-
-
 # --- what the network says ------------------------------------------------------------------------------
 
 
@@ -204,14 +189,6 @@ def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, pa
     assert other.search(graph).rewards != search.rewards
 
 
-def test_graphs_without_nodes_or_edges(gin: GNNClassifier) -> None:
-    explainer = SubgraphX(gin, n_rollouts=2, n_samples=5)
-    empty = Graph(np.zeros((0, 1)), np.zeros((0, 2), dtype=np.int64))
-    assert explainer.explain(empty).nodes == ()
-    apart = Graph(np.ones((9, 1)), np.zeros((0, 2), dtype=np.int64))
-    assert len(explainer.explain(apart, 3).nodes) == 1
-
-
 # --- GNNExplainer and integrated gradients --------------------------------------------------------------
 
 
@@ -237,11 +214,3 @@ def test_integrated_gradients_add_up(gin: GNNClassifier, parts: Parts) -> None:
 
 
 # --- errors ---------------------------------------------------------------------------------------------
-
-
-def test_wrong_input_says_what_was_expected(gin: GNNClassifier, parts: Parts) -> None:
-    with pytest.raises(ExplanationError, match="n_nodes: expected a whole number"):
-        SubgraphX(gin).explain(parts[2].graphs[0], 0)
-    for model in (MajorityClassifier(), GINClassifier()):
-        with pytest.raises(ExplanationError, match="expected a fitted GCN, GIN, GAT or MLP, got a"):
-            GNNExplainer(model).explain(parts[2].graphs[0])  # type: ignore[arg-type]

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from gdlnn.model.scores import classification_scores
 from repro.accuracy_tables import (
-    PAPER_ACCURACY,
     ablation_table,
-    failures,
     metric_table,
     write_accuracy,
 )
-from repro.explainers import EXPLAINERS
-from repro.figures import COLOURS, draw_accuracy, draw_curves
-from repro.methods import METHODS, row_title
 from repro.metrics import log_loss
 from repro.statistics import (
     average_ranks,
@@ -167,38 +159,12 @@ def test_ranks_are_over_all_data_sets_among_methods_that_ran_on_all() -> None:
     assert average_ranks(frame_of(cells[2:4])) == {}
 
 
-def test_tables() -> None:
-    entries = frame_of([cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("gcn", [0, 1], dataset="BBBP")])
-    table = metric_table(entries, "accuracy")
-    assert table.splitlines()[0] == "|  | MUTAG | BBBP |"
-    assert "| GIN | **100.0** | not run |" in table
-    assert "| GCN | 50.0 | **50.0** |" in table
-
-
 def test_fewer_splits_are_counted_and_not_the_best() -> None:
     cells = [cell("gin", [1, 0], split=f"random-{i}") for i in range(3)]
     cells += [cell("wl", [1, 1], split="random-0")]
     table = metric_table(frame_of(cells), "accuracy")
     assert "| GIN | **50.0 ± 0.0** |" in table
     assert "| WL | 100.0 (1) |" in table
-
-
-def test_failed_and_not_applicable_cells_are_told_apart() -> None:
-    failed: dict[str, Any] = {"status": "failed", "reason": "ModelError: no"}
-    impossible: dict[str, Any] = {"status": "n/a", "reason": "it needs molecules"}
-    cells = [cell("gin", [1, 1]), cell("wl", [0], **failed), cell("ecfp-rf", [0], **impossible)]
-    table = metric_table(frame_of(cells), "accuracy")
-    assert "| WL | failed |" in table
-    assert "| ECFP4 + forest | n/a |" in table
-    assert failures(frame_of(cells)).splitlines() == [
-        "- WL on MUTAG: ModelError: no",
-        "- ECFP4 + forest on MUTAG: it needs molecules",
-    ]
-
-
-def test_a_row_has_one_pair_of_brackets() -> None:
-    assert row_title("gin:6") == "GIN (6 configurations)"
-    assert row_title("gdlnn-paper:72") == "GDLNN (paper's recipe, 72 configurations)"
 
 
 def test_ablation_shows_what_a_change_brings() -> None:
@@ -214,51 +180,6 @@ def test_ablation_shows_what_a_change_brings() -> None:
     assert f"| linear head | +0.0 ± {half:.1f} | +0.0 |" in table
 
 
-def test_ablation_shows_no_accuracy_where_differences_are_expected() -> None:
-    cells = [cell("ablation-base", [1, 0]), cell("ablation-linear", [1, 1])]
-    cells.append(cell("ablation-linear", [1, 1], dataset="BBBP"))  # its base is not finished
-    table = ablation_table(frame_of(cells))
-    assert "| linear head | +50.0 | – | +50.0 |" in table
-    assert "| 50.0 | not run |  |" in table
-
-
-def test_figure_is_svg_and_repeats_itself() -> None:
-    cells = [
-        cell("gin", [1, 1], seed=0),
-        cell("gin", [1, 0], seed=1),
-        cell("gcn", [0, 1], dataset="BBBP"),
-    ]
-    entries = frame_of(cells)
-    first = draw_accuracy(entries, "accuracy")
-    assert first.startswith(b"<?xml")
-    assert b"MUTAG" in first
-    assert b"GIN" in first
-    assert first == draw_accuracy(entries, "accuracy")
-
-
-def test_figures_can_be_read_in_light_and_dark_themes() -> None:
-    cells = [
-        cell(method, [1, number % 2], seed=seed, dataset=dataset)
-        for number, method in enumerate(METHODS)
-        for seed in (0, 1)
-        for dataset in ("MUTAG", "BBBP")
-    ]
-    points = pd.DataFrame({"sparsity": [0.5, 0.4], "fidelity": [0.1, 0.0]})
-    curves = {("MUTAG", name): points for name in EXPLAINERS}
-    for figure in (draw_accuracy(frame_of(cells), "accuracy"), draw_curves(curves)):
-        root = ElementTree.fromstring(figure.decode())
-        styles = [element.get("style", "") for element in root.iter()]
-        used = {colour for style in styles for colour in re.findall(r"#[0-9a-f]{6}", style)}
-        assert {"#767676", *COLOURS} <= used
-        # Text and marks on white, on the dark theme of the docs and on GitHub's; nothing is painted behind.
-        for background in ("#ffffff", "#131416", "#0d1117"):
-            assert min(contrast(colour, background) for colour in used) >= 3
-        # Text without a colour of its own would be black.
-        texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
-        assert texts
-        assert all("fill: #767676" in element.get("style", "") for element in texts)
-
-
 def contrast(first: str, second: str) -> float:
     """Return the contrast ratio of two colours, as WCAG defines it."""
 
@@ -269,9 +190,3 @@ def contrast(first: str, second: str) -> float:
 
     darker, lighter = sorted((luminance(first), luminance(second)))
     return (lighter + 0.05) / (darker + 0.05)
-
-
-def test_the_papers_table_is_whole() -> None:
-    assert set(PAPER_ACCURACY) == {"MLP", "GCN", "GIN", "GAT", "PL4XGL", "GDLNN"}
-    assert PAPER_ACCURACY["GIN"]["NCI1"] == "81.3 ± 2.4"
-    assert all(len(row) == 9 for row in PAPER_ACCURACY.values())

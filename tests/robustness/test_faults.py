@@ -30,7 +30,6 @@ from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
 from reference.server_models import MOLECULES
-from reference.tu_folders import write_tu
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,27 +170,6 @@ def test_an_input_is_not_written_over(
     assert end.value.code == 2
     assert "would overwrite the input; choose another --output" in capsys.readouterr().err
     assert (files / words[-1]).read_bytes() == before
-
-
-def test_converting_does_not_write_over_what_it_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    MOTIFS.save(tmp_path / "d.gdlds")
-    write_tu(MOTIFS, tmp_path / "TU")
-    (tmp_path / "link.jsonl").symlink_to("TU/TU_A.txt")
-    (tmp_path / "TU" / "other.jsonl").write_text("")
-    for data, out, code in (
-        ("d.gdlds", "d.gdlds", 2),
-        ("TU", "TU/TU_A.txt", 2),
-        ("TU", "link.jsonl", 2),
-        ("TU", "TU/other.jsonl", 0),  # beside the input, no part of it
-    ):
-        before = (tmp_path / out).read_bytes()
-        with pytest.raises(SystemExit) as end:
-            main(["datasets", str(tmp_path / data), "-o", str(tmp_path / out)])
-        assert end.value.code == code
-        told = "would overwrite the input" in capsys.readouterr().err
-        assert told == (code == 2) == ((tmp_path / out).read_bytes() == before)
 
 
 # --- locks --------------------------------------------------------------------------------------------------
@@ -337,30 +315,6 @@ def test_no_output_is_half_written(
     assert out.read_text() == "from before"
     assert sorted(path.name for path in files.iterdir()) == listed
     out.unlink()
-
-
-def test_without_room_a_table_of_predictions_stays_away(
-    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(files)
-    listed = sorted(path.name for path in files.iterdir())
-    words = ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv"]
-    with little_room(1000), pytest.raises(SystemExit) as end:
-        main(words)
-    assert end.value.code == 2
-    assert "out.csv: cannot be written: File too large" in capsys.readouterr().err
-    assert sorted(path.name for path in files.iterdir()) == listed
-
-
-def test_mining_does_not_begin_where_nothing_can_be_written(
-    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setattr("gdlnn.mining.mine", lambda *_, **__: pytest.fail("it began"))
-    with pytest.raises(SystemExit) as end:
-        main(["mine", str(files / "d.gdlds"), "-o", str(files / "p.gdl")])
-    assert end.value.code == 2
-    assert "p.gdl: cannot write there" in capsys.readouterr().err
 
 
 def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fuzz.readers import TARGETS as READERS
 from fuzz.readers import crafted, sound_files
-from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema, mine
+from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema
 from gdlnn.cli import main
 from gdlnn.datasets.load import read_split
 from gdlnn.errors import GDLNNError, GraphError, require
@@ -135,12 +135,6 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
         read_split(deep, 3)
 
 
-@pytest.mark.parametrize("path", ["", "nothing", "\0"])
-def test_a_set_of_programs_that_cannot_be_opened(path: str, tmp_path: Path) -> None:
-    with pytest.raises(MiningError):
-        ProgramSet.load(tmp_path / path)
-
-
 def test_values_of_results_in_checkpoints() -> None:
     good = {
         "task": 1, "program": {"nodes": [], "edges": []}, "score": 0.5, "support": "0", "mutations": 1,
@@ -192,20 +186,6 @@ def test_an_output_is_not_the_checkpoint(
     assert not Path("X.json").exists()
 
 
-def test_a_checkpoint_that_is_a_loop_of_links_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    TREES.save("d.gdlds")
-    Path("loop").symlink_to("loop")
-    with pytest.raises(SystemExit) as end:
-        main(["mine", "d.gdlds", "-o", "p.gdl", "--checkpoint", "loop"])
-    assert end.value.code == 2
-    said = "error: checkpoint loop: cannot be opened: Too many levels of symbolic links\n"
-    assert capsys.readouterr().err.endswith(said)
-    assert not Path("p.gdl").exists()
-
-
 def test_a_library_that_cannot_be_loaded_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str) -> types.ModuleType:
         raise error
@@ -222,14 +202,3 @@ def test_a_library_that_cannot_be_loaded_is_not_called_missing(monkeypatch: pyte
     with pytest.raises(MissingExtraError, match=r"nonesuch, which is not installed\. Install it with"):
         require("nonesuch.part", "chem", "Reading")
     assert "nonesuch" not in sys.modules
-
-
-def test_garbage_in_checkpoints_of_mining(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    mine(TREES, checkpoint=path)
-    header, first, *_ = path.read_bytes().splitlines(keepends=True)
-    sound = json.loads(first)
-    for changes in ({"score": float("nan")}, {"tests": -3}, {"support": "5,3"}, {"seconds": float("inf")}):
-        path.write_bytes(header + json.dumps({**sound, **changes}).encode() + b"\n")
-        with pytest.raises(MiningError, match="is not a valid result"):
-            mine(TREES, checkpoint=path)

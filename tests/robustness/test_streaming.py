@@ -10,7 +10,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import joblib
-import numpy as np
 import pytest
 
 from gdlnn import (
@@ -22,7 +21,6 @@ from gdlnn import (
 from gdlnn.cli import main
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
 from gdlnn.datasets.resolve import batched_dataset
-from gdlnn.graphs.arrays import pack_graphs, unpack_graphs
 from gdlnn.model import representation
 from gdlnn.model.representation import stream_predictions
 from reference.models import quick
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.resolve import Batch
     from gdlnn.datasets.tables import Row
     from gdlnn.model.representation import PredictedRow
@@ -42,16 +39,6 @@ MOTIFS = make_ba_2motifs(24, random_state=8)
 @pytest.fixture(scope="module")
 def model() -> GDLNNClassifier:
     return quick(epochs=5).fit(MOTIFS)
-
-
-def test_packed_graphs_come_back_equal() -> None:
-    for graphs in ([], MOTIFS.graphs):
-        back = unpack_graphs(pack_graphs(graphs))
-        assert len(back) == len(graphs)
-        for one, other in zip(back, graphs, strict=True):
-            np.testing.assert_array_equal(one.node_features, other.node_features)
-            np.testing.assert_array_equal(one.edges, other.edges)
-            np.testing.assert_array_equal(one.edge_features, other.edge_features)
 
 
 def test_predictions_on_workers_are_those_of_here(
@@ -281,21 +268,6 @@ def test_json_lines_with_hostile_beginnings(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_widths_that_the_beginning_does_not_tell(tmp_path: Path) -> None:
-    lines = tmp_path / "d.jsonl"
-    edge = '{"nodes": [[1], [2]], "edges": [[0, 1]], "edge_features": [[3, 4]]}'
-    other = '{"nodes": [[1], [2]], "edges": [[0, 1]], "edge_features": [[3]]}'
-    lines.write_text('{"nodes": [], "edges": []}\n{"nodes": [[1]], "edges": []}\n' + f"{edge}\n{other}\n")
-    cases: list[tuple[Widths, list[bool]]] = [
-        ((None, None), [True] * 4),
-        ((1, 2), [True, True, True, False]),
-    ]
-    for widths, expected in cases:
-        data = batched_dataset(str(lines), 2, widths=widths)
-        rows = [row for batch in data.batches for row in batch.read()]
-        assert [row.graph is not None for row in rows] == expected
-
-
 def test_the_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
     """Of a table without end, no more than a batch is read at a time."""
     pytest.importorskip("rdkit")
@@ -312,14 +284,3 @@ def test_the_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4_000_000
-
-
-def test_a_table_without_a_molecule_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rdkit")
-    table, out = file.with_name("bad.csv"), file.with_name("o.csv")
-    table.write_text("smiles\nC(\nX\n")
-    out.write_text("from before")
-    assert run("predict", file, table, "-o", out) == 2
-    assert "expected at least one row that parses, got none of 2" in capsys.readouterr().err
-    assert out.read_text() == "from before"
-    assert sorted(path.name for path in file.parent.iterdir()) == ["bad.csv", "d.gdlds", "m.gdlnn", "o.csv"]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, GraphDataset, ModelError, load_model, load_smiles, make_ba_2motifs
+from gdlnn import Graph, GraphDataset, load_model, load_smiles, make_ba_2motifs
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual
 from gdlnn.graphs import Feature, Schema
-from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.server import answers
 from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
@@ -90,29 +89,6 @@ def test_rows_that_do_not_parse_keep_their_place(client: TestClient) -> None:
     assert [row["row"] for row in rows] == [1, 2, 3, 4]
 
 
-def test_one_smiles_may_stand_alone(client: TestClient) -> None:
-    assert len(client.post("/predict", json={"smiles": "CCO"}).json()["rows"]) == 1
-
-
-def test_a_table_gives_what_its_rows_give(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
-    text = MOLECULES.read_text(encoding="utf-8")
-    rows = client.post("/predict/file", params={"kind": "csv"}, content=text).json()["rows"]
-    single = client.post("/predict", json={"smiles": molecules[1].smiles}).json()["rows"]
-    assert [row["label"] for row in rows] == [row["label"] for row in single]
-    assert [row["name"] for row in rows[:2]] == ["M001", "M002"]
-
-
-def test_smi_files_and_tables_without_a_header(client: TestClient) -> None:
-    expected = [("ethanol, pure", None), ("CCN", None)]
-    text = "CCO ethanol, pure\nCCN\n"
-    rows = client.post("/predict/file", params={"kind": "smi"}, content=text).json()["rows"]
-    assert [(row["name"], row["error"]) for row in rows] == expected
-    bare = {"kind": "csv", "smiles": "2", "id": "1"}
-    text = '"ethanol, pure",CCO\nCCN,CCN\n'
-    rows = client.post("/predict/file", params=bare, content=text).json()["rows"]
-    assert [(row["name"], row["error"]) for row in rows] == expected
-
-
 def test_a_table_with_another_column_and_bad_rows(client: TestClient) -> None:
     text = "what;structure\na;CCO\nb;nonsense\n"
     wanted = {"kind": "csv", "smiles": "structure", "id": "what"}
@@ -121,19 +97,6 @@ def test_a_table_with_another_column_and_bad_rows(client: TestClient) -> None:
     refused = client.post("/predict/file", params={"kind": "csv"}, content=text)
     assert refused.status_code == 422
     assert refused.json()["error"] == "input.csv: expected a column called smiles, got what, structure"
-
-
-def test_an_sdf_file(client: TestClient) -> None:
-    from rdkit import Chem
-
-    texts = ("CCO", "C(C)(C)(C)(C)C", "Nc1ccccc1")  # the second has a carbon with five neighbours
-    molecules = [Chem.MolFromSmiles(text, sanitize=text != texts[1]) for text in texts]
-    text = "".join(Chem.MolToMolBlock(m, kekulize=m is not molecules[1]) + "$$$$\n" for m in molecules)
-    rows = client.post("/predict/file", params={"kind": "sdf"}, content=text).json()["rows"]
-    assert [row["error"] is None for row in rows] == [True, False, True]
-    assert rows[2]["smiles"] == "Nc1ccccc1"
-    single = client.post("/predict", json={"smiles": ["Nc1ccccc1"]}).json()["rows"]
-    assert rows[2]["probability"] == pytest.approx(single[0]["probability"])
 
 
 # --- explanations -----------------------------------------------------------------------------------------
@@ -301,15 +264,6 @@ def test_a_reader_keeps_direction_and_names() -> None:
     assert (row.graph, row.reason) == (None, "graph 1: expected True for directed, as before, got False")
 
 
-def test_molecules_are_read_as_in_training(molecules: tuple[Path, GraphDataset]) -> None:
-    model = load_model(molecules[0])
-    for reading, n_atoms in ((MoleculeReader(), 5), (MoleculeReader(fragments="largest"), 4)):
-        model.reading_ = reading
-        ((row,), _) = Reader(model, Limits()).sent({"smiles": "CC(=O)[O-].[Na+]"})
-        assert row.graph is not None
-        assert row.graph.n_nodes == n_atoms
-
-
 # --- refusals ---------------------------------------------------------------------------------------------
 
 
@@ -400,11 +354,6 @@ def test_the_model_is_described(client: TestClient, molecules: tuple[Path, Graph
         assert client.post("/explain", json={"smiles": example["smiles"]}).status_code == 200
 
 
-def test_health(client: TestClient) -> None:
-    described = client.get("/health").json()
-    assert (described["status"], described["workers"], described["replaced"]) == ("ok", 1, 0)
-
-
 def test_nothing_comes_from_elsewhere(client: TestClient) -> None:
     for path in ("/", "/api", "/page.css", "/page.js"):
         answer = client.get(path)
@@ -415,16 +364,6 @@ def test_nothing_comes_from_elsewhere(client: TestClient) -> None:
         links = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?([^\"')\s>]+)", answer.text)
         assert not [link for link in links if re.match(r"https?:|//", link)]
         assert "http://" not in answer.text.replace("http://www.w3.org/2000/svg", "")
-
-
-def test_the_page_of_the_api_tells_every_route(client: TestClient) -> None:
-    document = client.get("/openapi.json").json()
-    page = client.get("/api").text
-    assert set(document["paths"]) == {"/predict", "/predict/file", "/explain", "/model", "/health"}
-    for path in document["paths"]:
-        assert f" {path}</code>" in page
-    for name in document["components"]["schemas"]:
-        assert f"id='{name}'" in page
 
 
 def _without_words(schema: Any) -> Any:
@@ -456,13 +395,6 @@ def test_answers_are_as_the_document_says(client: TestClient) -> None:
     check_answer(client, "Error", client.post("/predict", json={}).json())
     check_answer(client, "Predict", client.post("/predict", json={"smiles": ["CCO", "("]}).json())
     check_answer(client, "Explain", client.post("/explain", json={"smiles": "Nc1ccccc1"}).json())
-
-
-def test_a_model_that_is_none_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "broken.gdlnn"
-    path.write_bytes(b"no zip")
-    with pytest.raises(ModelError, match=r"broken\.gdlnn"), TestClient(make_app(path, n_workers=1)):
-        pass
 
 
 def test_molecules_are_read_as_in_training_and_structure_is_computed() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from gdlnn import Graph, GraphDataset, load_smiles
 from gdlnn.cli import main
 from gdlnn.datasets.jsonl import save_jsonl
-from gdlnn.errors import MissingExtraError, ModelError
+from gdlnn.errors import ModelError
 from gdlnn.graphs import Feature, Schema
 from gdlnn.model.model_folder import load_models
 from reference.models import quick
@@ -155,27 +154,6 @@ def test_latin_1_is_told_and_taken(client: TestClient) -> None:
     assert "expected the name of an encoding" in refused.json()["error"]
 
 
-@pytest.mark.parametrize(("kind", "package"), [("parquet", "pyarrow.parquet")])
-def test_a_missing_extra_is_answered_with_the_command(
-    model: Path, monkeypatch: pytest.MonkeyPatch, kind: str, package: str
-) -> None:
-    import importlib
-
-    real = importlib.import_module
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == package:
-            raise ImportError(name)
-        return real(name, *rest)
-
-    answers = Answers(load_models(model), Limits())
-    monkeypatch.delitem(sys.modules, package, raising=False)
-    monkeypatch.setattr(importlib, "import_module", without)
-    monkeypatch.setattr("gdlnn.errors._is_installed", lambda _: False)
-    with pytest.raises(MissingExtraError, match=r"pip install 'gdlnn\[tables\]'"):
-        answers.predict_file(b"PAR1", kind=kind, smiles=None, id=None, encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("kind", "content"),
     [("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1xxxxPAR1"), ("dataset", b"PK"), ("csv", b"\x1f\x8b0")],
@@ -185,18 +163,6 @@ def test_damaged_files_are_told(client: TestClient, kind: str, content: bytes) -
     refused = client.post("/predict/file", params={"kind": kind}, content=content)
     assert refused.status_code == 422, refused.text
     assert "input." in refused.json()["error"]
-
-
-def test_a_sheet_that_grows_too_large_is_refused(client: TestClient, tmp_path: Path) -> None:
-    import zipfile
-
-    pytest.importorskip("openpyxl")
-    path = tmp_path / "bomb.xlsx"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/sharedStrings.xml", b"0" * (300 << 20))
-    refused = client.post("/predict/file", params={"kind": "xlsx"}, content=path.read_bytes())
-    assert refused.status_code == 422, refused.text
-    assert "input.xlsx" in refused.json()["error"]
 
 
 def test_the_schema_of_a_file_is_checked_as_predict_checks_it(
@@ -282,16 +248,3 @@ def test_a_label_of_a_folder_is_explained(labels: TestClient) -> None:
     assert refused.json()["error"] == "model: expected one of has O, N, got none"
     refused = labels.post("/explain", json={"smiles": "CCCN", "model": "S"})
     assert refused.json()["error"] == "model: expected one of has O, N, got 'S'"
-
-
-def test_one_model_has_no_label(client: TestClient) -> None:
-    refused = client.post("/explain", json={"smiles": "CCCN", "model": "S"})
-    assert refused.json()["error"] == "model: expected no label: there is one model, got 'S'"
-
-
-def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ModelError, match="expected a model file or a folder of models"),
-        TestClient(make_app(tmp_path, n_workers=1)),
-    ):
-        pass
