@@ -146,7 +146,7 @@ def test_graphs_outside_what_was_learnt_are_flagged(fitted: GDLNNClassifier) -> 
         DomainAnswer("outside", "contains none of the patterns of the model", None, 0.0)
     ]
     features = np.zeros((1, len(fitted.get_feature_names_out())))  # no program, and an empty graph pools to 0
-    said = fitted.head_probabilities(features)
+    said = fitted.head_outputs(features)
     np.testing.assert_array_equal(fitted.predict_proba([lonely]), said)
     assert fitted.predict([lonely])[0] == fitted.classes_[said[0].argmax()]
 

@@ -136,9 +136,9 @@ def make_context(
 
     def predict(rows: FloatArray, graph: int) -> FloatArray:
         if not others.shape[1]:
-            return model.head_probabilities(rows)
+            return model.head_outputs(rows)
         fixed = np.broadcast_to(others[graph], (len(rows), others.shape[1]))
-        return model.head_probabilities(np.hstack([rows, fixed]))
+        return model.head_outputs(np.hstack([rows, fixed]))
 
     return Context(
         values=np.ascontiguousarray(representation.features[:, :n_programs]),

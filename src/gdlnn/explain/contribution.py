@@ -60,7 +60,7 @@ class Contribution:
         others = np.zeros((len(context.values), 0)) if context.others is None else context.others
         features = np.hstack([context.values, others])
         baseline = model.baseline()
-        start = model.head_probabilities(baseline)[0, context.targets]
+        start = model.head_outputs(baseline)[0, context.targets]
         weights, left = np.zeros_like(features), np.zeros(len(features))
         for first in range(0, len(features), _BATCH_GRAPHS):
             rows = slice(first, first + _BATCH_GRAPHS)
@@ -103,7 +103,7 @@ def _sampled(
             table = np.repeat(baseline[None], len(moved) + 1, axis=0)
             for step, column in enumerate(order):
                 table[step + 1 :, column] = values[column]
-            chances = model.head_probabilities(table)[:, targets[row]]
+            chances = model.head_outputs(table)[:, targets[row]]
             weights[row, order] += np.diff(chances) / (2 * N_ORDERS)
     return weights
 

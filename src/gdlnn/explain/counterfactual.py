@@ -138,8 +138,8 @@ class _Search:
             return []
         without = np.repeat(row[None], len(matched), axis=0)
         without[np.arange(len(matched)), matched] = 0
-        cost = self.model.head_probabilities(row[None])[0, self.position]
-        gains = cost - self.model.head_probabilities(without)[:, self.position]
+        cost = self.model.head_outputs(row[None])[0, self.position]
+        gains = cost - self.model.head_outputs(without)[:, self.position]
         order = np.argsort(-gains, kind="stable")[:_PROGRAMS]
         return [int(matched[i]) for i in order if gains[i] > 0]
 

@@ -1,4 +1,4 @@
-"""Base classes of classifiers over graphs: scores and tags, predictions, and display in notebooks."""
+"""Base classes of estimators over graphs: scores and tags, predictions, and display in notebooks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from gdlnn.mining import MinedProgram
+    from gdlnn.mining import MinedProgram, ProgramSet
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.inputs import GraphsLike
+    from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.representation import Representation
 
     # scikit-learn has no types, and subclasses of untyped classes are not checked: declare what is used.
@@ -32,16 +33,28 @@ if TYPE_CHECKING:
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...  # noqa: D102
 
+    class RegressorMixin:
+        """Marks a regressor."""
+
     class TransformerMixin:
         """Marks a transformer."""
 
         def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any: ...  # noqa: D102
 
 else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin  # noqa: F401 - for `layer`
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin  # noqa: F401
 
 
-class GraphEstimator(ClassifierMixin, BaseEstimator):
+class OverGraphs(BaseEstimator):
+    """A scikit-learn estimator whose rows are graphs."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class GraphEstimator(ClassifierMixin, OverGraphs):
     """A scikit-learn classifier whose rows are graphs. A subclass provides `fit` and `predict`."""
 
     def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
@@ -56,28 +69,23 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):
         data = as_labeled(X, y, "score", convert)
         return float(accuracy_score(data.y, self.predict(data), sample_weight=sample_weight))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
-
-class GraphClassifier(GraphEstimator):
-    """A classifier over graphs that decides by programs.
+class ProgramModel(OverGraphs):
+    """An estimator over graphs that predicts by programs.
 
     A subclass provides `fit` and `represent`, from which every prediction follows.
     """
+
+    programs_: ProgramSet
+    layer_: GDLTransformer
+    head_: Any
 
     def represent(self, X: GraphsLike) -> Representation:
         """Match the programs against graphs once, and return features, matches and predictions."""
         raise NotImplementedError
 
-    def predict_proba(self, X: GraphsLike) -> npt.NDArray[np.float64]:
-        """Return the probability of every class, in the order of `classes_`."""
-        return self.represent(X).probabilities
-
     def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
-        """Return the predicted label of every graph: the most probable one, or by the model's threshold."""
+        """Return the prediction of every graph: the label of a class, or the value of a regressor."""
         return self.represent(X).labels
 
     def predict_frame(self, X: GraphsLike) -> Any:
@@ -118,6 +126,14 @@ class GraphClassifier(GraphEstimator):
         if get_config()["display"] == "diagram":
             shown["text/html"] = self._html_repr()
         return shown
+
+
+class GraphClassifier(ProgramModel, GraphEstimator):
+    """A classifier over graphs that decides by programs."""
+
+    def predict_proba(self, X: GraphsLike) -> npt.NDArray[np.float64]:
+        """Return the probability of every class, in the order of `classes_`."""
+        return self.represent(X).probabilities
 
 
 @runtime_checkable

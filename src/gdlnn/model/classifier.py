@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,54 +9,37 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, hstack, issparse
-from sklearn.base import clone
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.graphs.schema import label_codes
-from gdlnn.graphs.structure import fill_structure, structure_is_wanted
-from gdlnn.mining import ProgramSet
 from gdlnn.model.base import GraphClassifier
-from gdlnn.model.domain import Domain
+from gdlnn.model.estimator import GDLNNEstimator, first_equal
 from gdlnn.model.head import Head, MLPHead
 from gdlnn.model.inputs import (
     MIN_VALIDATION,
-    Conversion,
     GraphsLike,
     Validation,
-    as_graphs,
     as_labeled,
     as_weights,
-    check_direction,
-    check_schemas,
     training_and_validation,
 )
-from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.linear import LinearHead
 from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.threshold import Decision, checked_rule, choose_threshold
-from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
-from gdlnn.model.vocabulary import (
-    Mined,
-    Neighborhoods,
-    RunOptions,
-    Source,
-    Vocabulary,
-    make_sources,
-    union,
-)
+from gdlnn.model.vocabulary import Mined, Neighborhoods, Source, make_sources
 from gdlnn.progress import stage, stages
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
-    from gdlnn.graphs import Graph
+    from gdlnn.mining import ProgramSet
+    from gdlnn.model.layer import Activation, GDLTransformer
 
 FloatArray = npt.NDArray[np.float64]
 _HEADS: dict[str, Callable[[], Any]] = {
@@ -69,11 +51,10 @@ _HEADS: dict[str, Callable[[], Any]] = {
 }
 FOLDS = 4
 """Number of folds in which heads predict graphs that they were not trained on, to choose a threshold."""
-logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, repr=False)
-class GDLNNClassifier(GraphClassifier):
+class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
     """Classify graphs by the programs they contain.
 
     `fit` finds programs in the training graphs, uses them as the columns of the GDL layer and trains a head
@@ -140,20 +121,10 @@ class GDLNNClassifier(GraphClassifier):
         The label of every training graph, in the order of the supports of `programs_`.
     """
 
-    vocabulary: Vocabulary = "auto"
-    head: Literal["auto", "mlp", "forest", "linear", "scorecard"] | Any = "auto"
-    structure: bool | Literal["auto"] = "auto"
-    pooled: bool | Literal["auto"] = "auto"
-    properties: bool | Literal["auto"] = "auto"
-    ignore: Sequence[str] = ()
     activation: Activation = "exists"
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
     threshold: str | float = 0.5
     validation_fraction: float = 0.1
-    checkpoint: str | os.PathLike[str] | None = None
-    random_state: int = 0
-    n_jobs: int | None = 1
-    verbose: bool = True
 
     @classmethod
     def paper(
@@ -213,84 +184,44 @@ class GDLNNClassifier(GraphClassifier):
             raise ModelError(
                 "fit: validation: no fraction can be held out: the given programs were mined from all graphs"
             )
-        self.head_ = self._make_head()
+        self.head_ = self.make_head()
         stops = isinstance(self.head_, MLPHead) and programs is None
         fraction = self.validation_fraction if stops else 0.0
         train, val = training_and_validation(data, validation, fraction, self.random_state)
         if weights is not None:
             weights = weights[np.isin(data.indices, train.indices)]
-        if structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError):
+        if self._with_structure(train):
             train, val = train.with_structure(), None if val is None else val.with_structure()
         self.classes_ = np.unique(np.asarray(train.y))
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
-        self.head_ = self._make_head()
+        self.head_ = self.make_head()
         rule = checked_rule(self.threshold)
         sources = make_sources(self.vocabulary)
         with stages(wanted=self.verbose):
             self.programs_ = self._find_programs(train, sources, programs)
             self.layer_ = self._layer(train)
-            if not len(self.programs_) and self.layer_.pooled_ is None:
-                raise ModelError("fit: expected at least one program, got none; lower min_support")
-            table = self._table(train, sources)
+            table = self._table(train, sparse=self._takes_sparse(sources))
             self._fit_head(table, train, val, weights)
             self._decide(rule, table, train, val, weights)
-            self._record(train, val, sources)
+            if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
+                self.programs_ = self.programs_.take(self.head_.drop_unselected())
+                self.layer_ = self._layer(train)
+            self._record(train, val)
+            self._record_choice(sources, **self._choices(val))
         return self
 
     def _layer(self, train: GraphDataset) -> GDLTransformer:
         """Return the fitted GDL layer, with the columns that the head takes."""
-        for name in ("pooled", "properties"):
-            if getattr(self, name) not in (True, False, "auto"):
-                raise ModelError(f"{name}: expected True, False or auto, got {getattr(self, name)!r}")
-        pooled, properties = self.pooled, self.properties
-        if pooled == "auto":
-            pooled = not isinstance(self.head_, ScorecardHead | MLPHead)
-        if properties == "auto":
-            properties = bool(pooled) and train.reading is not None
-        forest = bool(pooled) and isinstance(self.head_, MixtureHead) and self.head_.n_trees > 0
-        layer = GDLTransformer(self.programs_, self.activation, bool(pooled), bool(properties), forest)
-        return layer.set_params(n_jobs=self.n_jobs, ignore=tuple(self.ignore)).fit(train)
+        forest = isinstance(self.head_, MixtureHead) and self.head_.n_trees > 0
+        pooled = not isinstance(self.head_, ScorecardHead | MLPHead)
+        return self._make_layer(train, self.activation, by_default=pooled, quantities=forest)
 
-    def _find_programs(
-        self,
-        train: GraphDataset,
-        sources: Sequence[Source],
-        programs: ProgramSet | Sequence[ProgramSet] | None,
-    ) -> ProgramSet:
-        if programs is None:
-            run = RunOptions(
-                self.random_state, self.n_jobs, self.verbose, self.checkpoint, tuple(self.ignore)
-            )
-            return union([source.columns(source.find(train, run)) for source in sources])
-        given = [programs] if isinstance(programs, ProgramSet) else list(programs)
-        for one in given:
-            if one.info.n_graphs != len(train):
-                raise ModelError(
-                    f"fit: programs: expected programs mined from these {len(train)} graphs, "
-                    f"got some mined from {one.info.n_graphs}"
-                )
-        return sources[0].columns(given) if len(sources) == 1 else union(given)
-
-    def _table(self, train: GraphDataset, sources: Sequence[Source]) -> Any:
-        """Return the features of the training graphs; which of them each program matches is known already."""
-        rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
-        self.medians_ = np.median(rest[:, : self._n_pooled()], axis=0)
-        if self.activation != "exists":
-            return self.layer_.transform(train)
-        programs = csr_array(self.programs_.supports, dtype=np.float64)
-        few = isinstance(self.head_, MLPHead) and not any(
-            isinstance(source, Neighborhoods) for source in sources
-        )
-        if few or not get_tags(self.head_).input_tags.sparse:
-            return np.hstack([programs.toarray(), rest])
-        table = csr_array(hstack([programs, csr_array(rest)]))
-        # scikit-learn's trees take indices of 32 bits only
-        table.indices, table.indptr = table.indices.astype(np.int32), table.indptr.astype(np.int32)
-        return table
-
-    def _n_pooled(self) -> int:
-        return 0 if self.layer_.pooled_ is None else len(self.layer_.pooled_.names_)
+    def _takes_sparse(self, sources: Sequence[Source]) -> bool:
+        """Return whether the head is given a sparse table."""
+        mined = not any(isinstance(source, Neighborhoods) for source in sources)
+        few = isinstance(self.head_, MLPHead) and mined
+        return not few and self.activation == "exists" and bool(get_tags(self.head_).input_tags.sparse)
 
     def _fit_head(
         self, table: Any, train: GraphDataset, val: GraphDataset | None, weights: FloatArray | None
@@ -342,10 +273,10 @@ class GDLNNClassifier(GraphClassifier):
         if isinstance(rule, float):
             self.decision_ = Decision(rare, rule, "given")
             return
-        baseline = float(self.head_probabilities(self.baseline())[0, rare])
+        baseline = float(self.head_outputs(self.baseline())[0, rare])
         if val is not None and len(val) >= MIN_VALIDATION:
             codes = self._codes(val)
-            chances = self.head_probabilities(self.layer_.transform(val))[codes >= 0]
+            chances = self.head_outputs(self.layer_.transform(val))[codes >= 0]
             self.decision_ = choose_threshold(rule, chances, codes[codes >= 0], rare, baseline)
             return
         held_out = getattr(self.head_, "held_out_", None)
@@ -362,50 +293,22 @@ class GDLNNClassifier(GraphClassifier):
         found = np.zeros((len(codes), len(self.classes_)))
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state)
         for number, (inside, outside) in enumerate(folds.split(codes[:, None], codes), start=1):
-            head = self._make_head()
+            head = self.make_head()
             with stage(f"choosing the threshold, fold {number} of {FOLDS}"):
                 of_fold = None if weights is None else weights[inside]
                 head.fit(table[inside], codes[inside], **self._fitting(table, None, of_fold))
             found[outside] = head.predict_proba(table[outside])
         return found
 
-    def baseline(self) -> FloatArray:
-        """Return the row that explanations start from: no program, pooled features at their medians."""
-        return self.layer_.baseline(self.medians_)[None]
-
-    def _record(self, train: GraphDataset, val: GraphDataset | None, sources: Sequence[Source]) -> None:
-        """Record what the model was trained on, and the choices made while fitting."""
-        if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
-            self.programs_ = self.programs_.take(self.head_.drop_unselected())
-            self.layer_ = self._layer(train)
-        self.schema_, self.reading_ = train.schema, train.reading
-        self.provenance_: dict[str, Any] = dict(train.provenance)
-        self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
-        self.metrics_: dict[str, Any] = {}
-        if train.reading is not None:  # so that pictures show programs as parts of molecules
-            with stage("finding examples"):
-                self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
-        with stage("recording the training graphs"):
-            self.training_values_ = TrainingValues.of(train)
-            self.training_graphs_ = TrainingGraphs.of(train, val)
-            self.domain_ = Domain.of(train, self.programs_, self.training_values_)
-        self.choice_ = self._choice(sources, val)
-        logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
-
-    def _choice(self, sources: Sequence[Source], val: GraphDataset | None) -> dict[str, Any]:
-        """Return the choices made while fitting, in words."""
+    def _choices(self, val: GraphDataset | None) -> dict[str, Any]:
+        """Return the choices made while fitting that only a classifier has, in words."""
         training = type(self.head_).__name__
         if isinstance(self.head_, MLPHead):
             stops = val is not None and self.head_.stops_early(len(val))
             training = (
                 f"early stopping on {len(val or ())} graphs" if stops else f"{self.head_.epochs} epochs"
             )
-        found: dict[str, Any] = {
-            "vocabulary": " and programs ".join(map(_described, sources)),
-            "programs": len(self.programs_),
-            "pooled": self.layer_.pooled,
-            "training": training,
-        }
+        found: dict[str, Any] = {"training": training}
         if self.layer_.quantities_ is not None and self.layer_.quantities_.n_left_out:
             found["quantities"] = f"{self.layer_.quantities_.n_left_out} columns were left out"
         if self.decision_ is not None:
@@ -417,14 +320,9 @@ class GDLNNClassifier(GraphClassifier):
         """Return the codes of labels, on which the head is trained; -1 for an unknown label."""
         return label_codes(np.asarray(data.y), self.classes_)
 
-    def _make_head(self) -> Any:
+    def make_head(self) -> Any:
         """Return an unfitted head with the settings it inherits from the classifier."""
-        head = clone(self.head) if hasattr(self.head, "fit") else None
-        if isinstance(self.head, str) and self.head in _HEADS:
-            head = _HEADS[self.head]()
-        if head is None or not hasattr(head, "predict"):
-            expected = "auto, mlp, forest, linear, scorecard, MLPHead(...) or a scikit-learn classifier"
-            raise ModelError(f"head: expected {expected}, got {self.head!r}")
+        head = self._chosen_head(_HEADS, "MLPHead(...) or a scikit-learn classifier")
         if getattr(head, "random_state", 0) is None and isinstance(head, Head):
             head.set_params(random_state=self.random_state)
         if isinstance(head, MixtureHead):
@@ -439,43 +337,17 @@ class GDLNNClassifier(GraphClassifier):
 
     # --- predicting ---------------------------------------------------------------------------------------
 
-    def transform(self, X: GraphsLike) -> FloatArray:
-        """Return the features: one column per program, then pooled features."""
-        return self._featured(X)[1]
-
-    def _featured(self, X: GraphsLike) -> tuple[list[Graph], FloatArray]:
-        """Return graphs with the structure features of training, and their features."""
-        check_is_fitted(self, "head_")
-        given = as_graphs(X, convert=Conversion.of_model(self))
-        check_schemas(given, self.schema_, "transform")
-        check_direction(given, self.programs_.info, "transform")  # structure features depend on it
-        graphs = fill_structure(given, self.schema_)
-        self.layer_.n_jobs = self.n_jobs
-        features = self.layer_.transform(graphs)
-        self.training_values_.report_new(graphs)
-        return graphs, features
-
-    def represent(self, X: GraphsLike) -> Representation:
-        """Match the programs against graphs once, and return features, matches and probabilities."""
-        graphs, features = self._featured(X)
-        probabilities, members = self._head_probabilities(features)
+    def _representation(self, **shared: Any) -> Representation:
+        outputs, members = self._head_outputs(shared["features"])
         return Representation(
-            graphs=graphs,
-            features=features,
-            matches=features[:, : len(self.programs_)] > 0,
-            probabilities=probabilities,
-            classes=self.classes_,
-            decision=self.decision_,
-            trained_on=self.training_graphs_,
-            domain=self.domain_,
-            members=members,
+            outputs=outputs, classes=self.classes_, decision=self.decision_, members=members, **shared
         )
 
-    def head_probabilities(self, features: FloatArray) -> FloatArray:
+    def head_outputs(self, features: FloatArray) -> FloatArray:
         """Return the head's probabilities for features; 0 and 1 for a head that only gives labels."""
-        return self._head_probabilities(features)[0]
+        return self._head_outputs(features)[0]
 
-    def _head_probabilities(self, features: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    def _head_outputs(self, features: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Return the head's probabilities, and those of the members whose mean they are."""
         if not len(features):
             return np.zeros((0, len(self.classes_))), None
@@ -489,54 +361,4 @@ class GDLNNClassifier(GraphClassifier):
             members = members if len(members) > 1 else None
         else:
             found = np.asarray(self.head_.predict_proba(features), dtype=np.float64)
-        # The last bits of a product of matrices depend on the position of a row: equal rows share theirs.
-        return found[_first_equal(features)], members
-
-    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:
-        """Return the names of the columns of `transform`."""
-        check_is_fitted(self, "head_")
-        return self.layer_.get_feature_names_out(input_features)
-
-    # --- explaining and keeping ---------------------------------------------------------------------------
-
-    def explain(
-        self,
-        graphs: Any,
-        technique: Any = None,
-        n_reasons: int | Literal["smallest"] = 5,
-        class_label: Any = None,
-        random_state: int = 0,
-    ) -> Any:
-        """Explain predictions by the programs that decide and the subgraphs they match.
-
-        Parameters are those of `gdlnn.explain.explain`.
-        """
-        check_is_fitted(self, "head_")
-        return self._explain(graphs, technique, n_reasons, class_label, random_state)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to one file without code, which `load_model` reads."""
-        from gdlnn.model.model_file import save_model
-
-        save_model(self, path)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "head_")
-
-
-def _described(source: Source) -> str:
-    """Return in words where programs come from."""
-    if isinstance(source, Neighborhoods):
-        return f"neighborhoods up to radius {source.radius}"
-    given: Any = source.epsilon
-    epsilon = ", ".join(map(str, given)) if isinstance(given, list | tuple) else given
-    return f"mined with ε = {epsilon}"
-
-
-def _first_equal(features: FloatArray) -> npt.NDArray[np.intp]:
-    """Return for every row the number of the first row that equals it."""
-    if len(features) == 1:
-        return np.zeros(1, dtype=np.intp)
-    first: dict[bytes, int] = {}
-    rows = (row.tobytes() for row in np.ascontiguousarray(features) + 0.0)  # -0.0 becomes 0.0
-    return np.array([first.setdefault(row, i) for i, row in enumerate(rows)], dtype=np.intp)
+        return found[first_equal(features)], members

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import BaseEstimator, ClassifierMixin
-from gdlnn.model.inputs import MIN_VALIDATION, check_probabilities, is_whole
+from gdlnn.model.inputs import MIN_VALIDATION, check_outputs, is_whole
 from gdlnn.model.perceptrons import Perceptrons
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Head(ClassifierMixin, BaseEstimator, ABC):
     def averaged(self, members: FloatArray) -> FloatArray:
         """Return the weighted mean of the members' probabilities."""
         mean = np.tensordot(self.shares, members, axes=1)
-        return check_probabilities(np.asarray(mean / mean.sum(axis=1, keepdims=True)))
+        return check_outputs(np.asarray(mean / mean.sum(axis=1, keepdims=True)))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class."""

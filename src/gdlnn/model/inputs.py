@@ -225,12 +225,12 @@ def as_weights(weights: npt.ArrayLike | None, n: int, what: str = "fit: sample_w
     return np.asarray(values / values.mean())
 
 
-def check_probabilities(values: FloatArray) -> FloatArray:
-    """Return probabilities, or their logarithms; NaN, where features and weights overflowed, is an error."""
+def check_outputs(values: FloatArray) -> FloatArray:
+    """Return what a head predicts; NaN, where features and weights overflowed, is an error."""
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
         raise ModelError(
-            f"graph {row}: the probabilities are not finite, since features and weights are too large"
+            f"graph {row}: the prediction is not finite, since features and weights are too large"
         )
     return values
 

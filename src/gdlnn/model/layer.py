@@ -99,7 +99,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         graphs = as_graphs(X)
         if isinstance(self.programs, ProgramSet):
             check_fits(graphs, self.programs.info, "transform")
-        return self.with_pooled(graphs, self._activations(graphs))
+        return self.with_pooled(graphs, self.activations(graphs))
 
     def with_pooled(self, graphs: list[Graph], table: FloatArray) -> FloatArray:
         """Return a table of program values with pooled features and extremes of quantities appended."""
@@ -111,7 +111,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         n_extremes = 0 if self.quantities_ is None else len(self.quantities_)
         return np.concatenate([np.zeros(self.n_programs_), medians, np.full(n_extremes, MISSING)])
 
-    def _activations(self, graphs: list[Graph]) -> FloatArray:
+    def activations(self, graphs: list[Graph]) -> FloatArray:
+        """Return the values of the programs, one row per graph."""
         if not graphs or not self.programs_:
             return np.zeros((len(graphs), len(self.programs_)))
         encoded = as_graph_set(graphs)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import os
 
     from gdlnn.model.classifier import GDLNNClassifier
+    from gdlnn.model.estimator import GDLNNEstimator
 
 FORMAT = "gdlnn-model"
 VERSION = 4
@@ -50,7 +51,7 @@ _PARTS = (Mined, Neighborhoods, MixtureHead, MLPHead, LinearHead, ScorecardHead)
 _LABEL_KINDS = "biufUO"
 
 
-def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
+def save_model(model: GDLNNEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; the file appears when it is complete. Equal models give equal bytes."""
     from safetensors.numpy import save
     from sklearn.utils.validation import check_is_fitted
@@ -70,7 +71,7 @@ def save_model(model: GDLNNClassifier, path: str | os.PathLike[str]) -> None:
     write_members(Path(path), members.items())
 
 
-def _description(model: GDLNNClassifier) -> dict[str, Any]:
+def _description(model: Any) -> dict[str, Any]:
     """Return all but programs and weights as plain JSON values."""
     pooled, quantities = model.layer_.pooled_, model.layer_.quantities_
     return {
@@ -300,7 +301,7 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
         tensors = load(data)
     except SafetensorError as error:
         raise _damaged(name, f"{WEIGHTS}: {error}") from error
-    head = model._make_head()
+    head = model.make_head()
     if not isinstance(head, Head):
         raise _damaged(name, f"head: expected one that a file can hold, got {type(head).__name__}")
     try:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gdlnn.io.frames import data_frame, html_table
 from gdlnn.jobs import run_jobs
 from gdlnn.model.domain import DomainAnswer
-from gdlnn.model.inputs import check_probabilities
+from gdlnn.model.inputs import check_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,8 +76,8 @@ class Representation:
         The input of the head: one column per program, then pooled features.
     matches
         Graphs × programs: which programs match.
-    probabilities
-        Graphs × classes.
+    outputs
+        Graphs × classes: the probabilities.
     classes
         The labels of the classes.
     decision
@@ -93,7 +93,7 @@ class Representation:
     graphs: list[Graph]
     features: FloatArray
     matches: BoolArray
-    probabilities: FloatArray
+    outputs: FloatArray
     classes: npt.NDArray[Any]
     decision: Decision | None = None
     trained_on: TrainingGraphs | None = None
@@ -101,10 +101,15 @@ class Representation:
     members: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        check_probabilities(self.probabilities)
+        check_outputs(self.outputs)
 
     def __len__(self) -> int:
         return len(self.graphs)
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """The probability of every class."""
+        return self.outputs
 
     @property
     def codes(self) -> IntArray:
@@ -177,7 +182,7 @@ class Representation:
             graphs=[self.graphs[row] for row in kept],
             features=self.features[kept],
             matches=self.matches[kept],
-            probabilities=self.probabilities[kept],
+            outputs=self.outputs[kept],
             members=None if self.members is None else self.members[:, kept],
         )
 

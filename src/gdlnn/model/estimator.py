@@ -1,0 +1,256 @@
+"""GDLNNEstimator: what GDLNNClassifier and GDLNNRegressor share: vocabulary, table, records, explanations."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, hstack
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from gdlnn.errors import ModelError
+from gdlnn.graphs.structure import fill_structure, structure_is_wanted
+from gdlnn.mining import ProgramSet
+from gdlnn.model.base import ProgramModel
+from gdlnn.model.domain import Domain
+from gdlnn.model.inputs import Conversion, as_graphs, check_direction, check_schemas
+from gdlnn.model.layer import Activation, GDLTransformer
+from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
+from gdlnn.model.vocabulary import Neighborhoods, RunOptions, Source, Vocabulary, union
+from gdlnn.progress import stage
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gdlnn.graphs import Graph, GraphDataset
+    from gdlnn.model.inputs import GraphsLike
+    from gdlnn.model.representation import Representation
+
+FloatArray = npt.NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, repr=False)
+class GDLNNEstimator(ProgramModel):
+    """An estimator that finds programs, turns graphs into a table by them, and trains a head on it.
+
+    A subclass trains the head. Its docstring lists the parameters and attributes.
+    """
+
+    vocabulary: Vocabulary = "auto"
+    head: Any = "auto"
+    structure: bool | Literal["auto"] = "auto"
+    pooled: bool | Literal["auto"] = "auto"
+    properties: bool | Literal["auto"] = "auto"
+    ignore: Sequence[str] = ()
+    checkpoint: str | os.PathLike[str] | None = None
+    random_state: int = 0
+    n_jobs: int | None = 1
+    verbose: bool = True
+
+    # --- steps of fitting -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def make_head(self) -> Any:
+        """Return an unfitted head with the settings it inherits."""
+
+    @abstractmethod
+    def head_outputs(self, features: FloatArray) -> FloatArray:
+        """Return what the head predicts: the probability of every class, or one column of values."""
+
+    @abstractmethod
+    def _representation(self, **shared: Any) -> Representation:
+        """Return a representation with the predictions of the head."""
+
+    def _chosen_head(self, heads: Mapping[str, Callable[[], Any]], expected: str) -> Any:
+        """Return an unfitted copy of the head, or a new one of the given name."""
+        head = clone(self.head) if hasattr(self.head, "fit") else None
+        if isinstance(self.head, str) and self.head in heads:
+            head = heads[self.head]()
+        if head is None or not hasattr(head, "predict"):
+            raise ModelError(f"head: expected {', '.join(heads)}, {expected}, got {self.head!r}")
+        return head
+
+    def _with_structure(self, train: GraphDataset) -> bool:
+        """Return whether degree and ring are added to the node features."""
+        return structure_is_wanted(self.structure, train.schema, train.n_node_features, ModelError)
+
+    def _find_programs(
+        self,
+        train: GraphDataset,
+        sources: Sequence[Source],
+        programs: ProgramSet | Sequence[ProgramSet] | None = None,
+    ) -> ProgramSet:
+        if programs is None:
+            run = RunOptions(
+                self.random_state, self.n_jobs, self.verbose, self.checkpoint, tuple(self.ignore)
+            )
+            return union([source.columns(source.find(train, run)) for source in sources])
+        given = [programs] if isinstance(programs, ProgramSet) else list(programs)
+        for one in given:
+            if one.info.n_graphs != len(train):
+                raise ModelError(
+                    f"fit: programs: expected programs mined from these {len(train)} graphs, "
+                    f"got some mined from {one.info.n_graphs}"
+                )
+        return sources[0].columns(given) if len(sources) == 1 else union(given)
+
+    def _make_layer(
+        self, train: GraphDataset, activation: Activation, *, by_default: bool, quantities: bool
+    ) -> GDLTransformer:
+        """Return the fitted GDL layer.
+
+        Parameters
+        ----------
+        train
+            The training graphs.
+        activation
+            The values of program columns.
+        by_default
+            Whether "auto" appends pooled features.
+        quantities
+            Whether extremes of quantities are appended with them.
+        """
+        for name in ("pooled", "properties"):
+            if getattr(self, name) not in (True, False, "auto"):
+                raise ModelError(f"{name}: expected True, False or auto, got {getattr(self, name)!r}")
+        pooled = by_default if self.pooled == "auto" else bool(self.pooled)
+        properties = pooled and train.reading is not None
+        if self.properties != "auto":
+            properties = bool(self.properties)
+        layer = GDLTransformer(self.programs_, activation, pooled, properties, pooled and quantities)
+        layer = layer.set_params(n_jobs=self.n_jobs, ignore=tuple(self.ignore)).fit(train)
+        if not len(self.programs_) and layer.pooled_ is None:
+            raise ModelError("fit: expected at least one program, got none; lower min_support")
+        return layer
+
+    def _table(self, train: GraphDataset, *, sparse: bool) -> Any:
+        """Return the features of the training graphs, and record the medians of pooled ones."""
+        rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
+        n_pooled = 0 if self.layer_.pooled_ is None else len(self.layer_.pooled_.names_)
+        self.medians_ = np.median(rest[:, :n_pooled], axis=0)
+        if self.layer_.activation == "exists":  # which graphs each program matches is known already
+            programs = csr_array(self.programs_.supports, dtype=np.float64)
+        else:
+            programs = csr_array(self.layer_.activations(train.graphs))
+        if not sparse:
+            return np.hstack([programs.toarray(), rest])
+        table = csr_array(hstack([programs, csr_array(rest)]))
+        # scikit-learn's trees take indices of 32 bits only
+        table.indices, table.indptr = table.indices.astype(np.int32), table.indptr.astype(np.int32)
+        return table
+
+    def baseline(self) -> FloatArray:
+        """Return the row that explanations start from: no program, pooled features at their medians."""
+        return self.layer_.baseline(self.medians_)[None]
+
+    def _record(self, train: GraphDataset, val: GraphDataset | None = None) -> None:
+        """Record what the model was trained on."""
+        self.schema_, self.reading_ = train.schema, train.reading
+        self.provenance_: dict[str, Any] = dict(train.provenance)
+        self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
+        self.metrics_: dict[str, Any] = {}
+        if train.reading is not None:  # so that pictures show programs as parts of molecules
+            with stage("finding examples"):
+                self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
+        with stage("recording the training graphs"):
+            self.training_values_ = TrainingValues.of(train)
+            self.training_graphs_ = TrainingGraphs.of(train, val)
+            self.domain_ = Domain.of(train, self.programs_, self.training_values_)
+
+    def _record_choice(self, sources: Sequence[Source], **more: Any) -> None:
+        """Record the choices made while fitting, in words."""
+        self.choice_: dict[str, Any] = {
+            "vocabulary": " and programs ".join(map(_described, sources)),
+            "programs": len(self.programs_),
+            "pooled": self.layer_.pooled,
+            **more,
+        }
+        logger.info("fit: %s", ", ".join(f"{name} = {value}" for name, value in self.choice_.items()))
+
+    # --- predicting -----------------------------------------------------------------------------------------
+
+    def transform(self, X: GraphsLike) -> FloatArray:
+        """Return the features: one column per program, then pooled features."""
+        return self._featured(X)[1]
+
+    def _featured(self, X: GraphsLike) -> tuple[list[Graph], FloatArray]:
+        """Return graphs with the structure features of training, and their features."""
+        check_is_fitted(self, "head_")
+        given = as_graphs(X, convert=Conversion.of_model(self))
+        check_schemas(given, self.schema_, "transform")
+        check_direction(given, self.programs_.info, "transform")  # structure features depend on it
+        graphs = fill_structure(given, self.schema_)
+        self.layer_.n_jobs = self.n_jobs
+        features = self.layer_.transform(graphs)
+        self.training_values_.report_new(graphs)
+        return graphs, features
+
+    def represent(self, X: GraphsLike) -> Representation:
+        """Match the programs against graphs once, and return features, matches and predictions."""
+        graphs, features = self._featured(X)
+        return self._representation(
+            graphs=graphs,
+            features=features,
+            matches=features[:, : len(self.programs_)] > 0,
+            trained_on=self.training_graphs_,
+            domain=self.domain_,
+        )
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self, "head_")
+        return self.layer_.get_feature_names_out(input_features)
+
+    # --- explaining and keeping -----------------------------------------------------------------------------
+
+    def explain(
+        self,
+        graphs: Any,
+        technique: Any = None,
+        n_reasons: int | Literal["smallest"] = 5,
+        class_label: Any = None,
+        random_state: int = 0,
+    ) -> Any:
+        """Explain predictions by the programs that decide and the subgraphs they match.
+
+        Parameters are those of `gdlnn.explain.explain`.
+        """
+        check_is_fitted(self, "head_")
+        return self._explain(graphs, technique, n_reasons, class_label, random_state)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to one file without code, which `load_model` reads."""
+        from gdlnn.model.model_file import save_model
+
+        save_model(self, path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "head_")
+
+
+def _described(source: Source) -> str:
+    """Return in words where programs come from."""
+    if isinstance(source, Neighborhoods):
+        return f"neighborhoods up to radius {source.radius}"
+    given: Any = source.epsilon
+    epsilon = ", ".join(map(str, given)) if isinstance(given, list | tuple) else given
+    return f"mined with ε = {epsilon}"
+
+
+def first_equal(features: FloatArray) -> npt.NDArray[np.intp]:
+    """Return for every row the number of the first row that equals it.
+
+    The last bits of a product of matrices depend on the position of a row: equal rows share their prediction.
+    """
+    if len(features) == 1:
+        return np.zeros(1, dtype=np.intp)
+    first: dict[bytes, int] = {}
+    rows = (row.tobytes() for row in np.ascontiguousarray(features) + 0.0)  # -0.0 becomes 0.0
+    return np.array([first.setdefault(row, i) for i, row in enumerate(rows)], dtype=np.intp)
