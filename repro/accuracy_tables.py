@@ -1,31 +1,31 @@
-"""The tables and the figure of studies of accuracy and of the ablation."""
+"""The tables of studies of accuracy and of the ablation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from gdlnn.datasets.registry import REGISTRY
-from repro.figures import draw_accuracy
 from repro.methods import BASE, METHODS, VARIANTS, row_title
-from repro.statistics import TITLES, average_ranks, compare, frame_of, t_interval, wilcoxon
+from repro.statistics import OURS, TITLES, average_ranks, compare, frame_of, summary_of, t_interval
 from repro.tables import datasets_in, markdown, method_of, page, rows_in, write_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import pandas as pd
+
     from repro.cells import Protocol, Result
 
-MAIN_METRIC: dict[Protocol, str] = {
-    "paper": "accuracy",
-    "repeated": "accuracy",
-    "cv": "accuracy",
-    "scaffold": "roc_auc",
-}
+RIVALS = ("wl-oa", "ecfp-rf", "gin")
+"""Methods, named in advance, that GDLNN is compared with; GIN is tuned where it was."""
 ABLATION_METRICS = ("accuracy", "log_loss")
+NOTE = (
+    "Differences are paired over splits, with 95 % intervals of the corrected resampled t-test; * where "
+    "p < 0.05 after Holm's correction within the dataset."
+)
 _PAPER = ("MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs")
 _PAPER_ROWS = {
     "MLP": "93.0±10.3 80.1±1.6 83.4±3.4 81.3±3.1 54.3±6.9 71.7±2.5 49.4±9.1 77.8±1.2 99.8±0.5",
@@ -43,20 +43,22 @@ PAPER_ACCURACY: dict[str, dict[str, str]] = {
 
 
 def write_accuracy(out: Path | str, cells: Sequence[Result], protocol: Protocol) -> str:
-    """Write ``accuracy-PROTOCOL.md``, ``.csv`` and ``.svg`` of the cells there are; return the tables."""
+    """Write ``accuracy-PROTOCOL.md`` and ``.csv`` of the cells there are; return the tables.
+
+    ROC-AUC and log loss are those of datasets with two classes.
+    """
     cells = [cell for cell in cells if cell["protocol"] == protocol]
     if not cells:
         return "There are no cells yet.\n"
-    frame, main = frame_of(cells), MAIN_METRIC[protocol]
-    sections = {}
-    for metric in (main, *(name for name in TITLES if name != main)):
-        if frame[metric].notna().any():
-            paper = metric == "accuracy" and protocol == "paper"
-            sections[TITLES[metric]] = [metric_table(frame, metric, paper)]
-    sections["Paired comparison"] = [comparison_table(frame, "gdlnn", main)]
+    frame = frame_of(cells)
+    two = frame[frame.groupby("dataset")["n_classes"].transform("max") <= 2]
+    sections = {"Accuracy": [metric_table(frame, "accuracy", protocol == "paper"), rank_words(frame)]}
+    for metric in ("roc_auc", "log_loss"):
+        if two[metric].notna().any():
+            sections[f"{TITLES[metric]}, two classes"] = [metric_table(two, metric)]
+    sections["Paired comparison"] = comparison(frame)
     sections["What could not be run"] = [failures(frame)]
-    picture = draw_accuracy(frame, main)
-    return write_results(out, f"accuracy-{protocol}", cells, page(sections), _csv(frame), picture)
+    return write_results(out, f"accuracy-{protocol}", cells, page(sections), summary_of(frame))
 
 
 def write_ablation(out: Path | str, cells: Sequence[Result], protocol: Protocol) -> str:
@@ -65,20 +67,14 @@ def write_ablation(out: Path | str, cells: Sequence[Result], protocol: Protocol)
     if not cells:
         return "There are no cells yet.\n"
     frame = frame_of(cells)
-    first = (
-        "The first row is the base. The others are differences to it, paired over splits, with 95 % "
-        "intervals of the corrected resampled t-test; * where p < 0.05 after Holm's correction."
-    )
+    others = [row for row in rows_of(frame) if row != BASE]
     sections = {
-        f"Ablation: {TITLES[metric].lower()}": [ablation_table(frame, metric)] for metric in ABLATION_METRICS
+        f"Ablation: {TITLES[metric].lower()}": [difference_table(frame, BASE, others, metric)]
+        for metric in ABLATION_METRICS
     }
     sections["What could not be run"] = [failures(frame)]
-    text = f"{first}\n\n{page(sections)}"
-    return write_results(out, f"ablation-{protocol}", cells, text, _csv(frame))
-
-
-def _csv(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.drop(columns=["row", "truth", "predicted"])
+    text = f"The first row is the default, the others are less it. {NOTE}\n\n{page(sections)}"
+    return write_results(out, f"ablation-{protocol}", cells, text, summary_of(frame))
 
 
 def rows_of(frame: pd.DataFrame) -> list[str]:
@@ -117,7 +113,7 @@ def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False) -> str:
 
 
 def shown_metric(frame: pd.DataFrame, dataset: str, row: str, metric: str) -> str:
-    """Return mean ± half-width in percent (MCC and log loss as they are), or why there is none."""
+    """Return mean ± half-width in percent (log loss as it is), or why there is none."""
     cells = frame[(frame["dataset"] == dataset) & (frame["row"] == row)]
     if not len(cells):
         return "not run"
@@ -133,7 +129,7 @@ def shown_metric(frame: pd.DataFrame, dataset: str, row: str, metric: str) -> st
 
 def _scale(metric: str) -> tuple[int, int]:
     """Return the factor and the number of digits with which a metric is shown."""
-    return (1, 3) if metric in ("mcc", "log_loss") else (100, 1)
+    return (1, 3) if metric == "log_loss" else (100, 1)
 
 
 def failures(frame: pd.DataFrame) -> str:
@@ -145,70 +141,44 @@ def failures(frame: pd.DataFrame) -> str:
     )
 
 
-def comparison_table(frame: pd.DataFrame, first: str, metric: str) -> str:
-    """Return the difference of one method to every other on every dataset, with corrected p-values.
+def rank_words(frame: pd.DataFrame) -> str:
+    """Return the mean ranks of the rows that ran on all datasets; empty for fewer than two."""
+    ranks = average_ranks(frame)
+    listed = ", ".join(f"{row_title(row)} {ranks[row]:.1f}" for row in sorted(ranks, key=lambda r: ranks[r]))
+    return f"Mean ranks over the splits that all of these have: {listed}." if ranks else ""
 
-    Of several rows of the method it is the one with the most configurations.
-    """
+
+def comparison(frame: pd.DataFrame) -> list[str]:
+    """Return GDLNN's differences to its rivals, in points of accuracy."""
     every = rows_of(frame)
-    first = next((row for row in reversed(every) if method_of(row) == first), first)
-    others = [row for row in every if row != first]
-    found = compare(frame, first, others, metric)
-    datasets, ranks = datasets_in(frame["dataset"]), average_ranks(frame, metric)
-    rows = []
-    for other in others:
-        known = [found.loc[(dataset, other)] for dataset in datasets if (dataset, other) in found.index]
-        if not known:
-            continue
-        differences = [one["difference"] for one in known]
-        p = wilcoxon(differences, [0.0] * len(known))
-        ahead, equal = sum(value > 0 for value in differences), sum(value == 0 for value in differences)
-        shown = [
-            _difference(found.loc[(dataset, other)]) if (dataset, other) in found.index else "–"
-            for dataset in datasets
-        ]
-        counts = f"{ahead}/{equal}/{len(known) - ahead - equal}"
-        rank = f"{ranks[other]:.1f}" if other in ranks else "–"
-        rows.append([row_title(other), *shown, counts, "–" if p is None else f"{p:.3f}", rank])
-    if not rows:
-        return ""
-    own = f" (its own mean rank: {ranks[first]:.1f} of {len(ranks)})" if first in ranks else ""
-    words = f"{row_title(first)} less each other method{own}, in points"
-    words += "; * where p < 0.05 after Holm's correction."
-    header = ["", *datasets, "ahead/equal/behind", "Wilcoxon p", "mean rank"]
-    return f"{words}\n\n{markdown(header, rows)}"
+    # Of several rows of a method the one with the most configurations counts.
+    rivals = [[row for row in every if method_of(row) == name][-1:] for name in RIVALS]
+    others = [row for found in rivals for row in found]
+    if not len(compare(frame, OURS, others)):
+        return []
+    words = f"{row_title(OURS)}, and each of the others less it, in points of accuracy. {NOTE}"
+    return [words, difference_table(frame, OURS, others, "accuracy")]
 
 
-def _difference(compared: pd.Series) -> str:
-    difference, p = f"{100 * compared['difference']:+.1f}", compared["corrected"]
-    if np.isnan(p):
-        return difference
-    words = "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".", 1)
-    star = "\\*" if p < 0.05 else ""
-    return f"{difference}{star} ({words})"
-
-
-def ablation_table(frame: pd.DataFrame, metric: str = "accuracy") -> str:
-    """Return every variant's difference to the base on each dataset, and its mean over them."""
+def difference_table(frame: pd.DataFrame, first: str, others: Sequence[str], metric: str) -> str:
+    """Return the metric of one row, and the others' differences to it on each dataset and in the mean."""
     datasets = datasets_in(frame["dataset"])
-    variants = [name for name in rows_of(frame) if name != BASE]
-    found = compare(frame, BASE, variants, metric)
-    rows = [[VARIANTS[BASE].title, *(shown_metric(frame, d, BASE, metric) for d in datasets), ""]]
+    found = compare(frame, first, others, metric)
+    rows = [[row_title(first), *(shown_metric(frame, d, first, metric) for d in datasets), ""]]
     factor, digits = _scale(metric)
-    for variant in variants:
-        row, differences = [VARIANTS[variant].title], []
+    for other in others:
+        row, differences = [row_title(other)], []
         for dataset in datasets:
-            if (dataset, variant) not in found.index:
-                # Without the base there is no difference, and an accuracy would read as one.
-                text = shown_metric(frame, dataset, variant, metric)
+            if (dataset, other) not in found.index:
+                # Without a pair there is no difference, and an accuracy would read as one.
+                text = shown_metric(frame, dataset, other, metric)
                 row.append("–" if text[0].isdigit() else text)
                 continue
-            compared = found.loc[(dataset, variant)]
-            # Comparisons are base less variant; the table shows the effect of the change.
+            compared = found.loc[(dataset, other)]
             differences.append(-compared["difference"])
-            half = "" if pd.isna(compared["half"]) else f" ± {factor * compared['half']:.{digits}f}"
             star = "\\*" if compared["corrected"] < 0.05 else ""
-            row.append(f"{_signed(factor * differences[-1], digits)}{half}{star}")
+            half = f"{factor * compared['half']:.{digits}f}"
+            row.append(f"{_signed(factor * differences[-1], digits)} ± {half}{star}")
         mean = _signed(factor * float(np.mean(differences)), digits) if differences else "–"
         rows.append([*row, mean])
     return markdown(["", *datasets, "mean"], rows)

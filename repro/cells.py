@@ -1,7 +1,8 @@
 """The cells of studies: one JSON line each, computed by several processes; a stopped study resumes.
 
-A study has a folder with a file of lines for each kind of cell. What cells share, such as mined programs and
-fitted models, is computed once and kept in its folder ``cache``.
+A study has a folder with a file of lines for each kind of cell. Cells of another version of the package are
+not used. What cells share, such as mined programs and fitted models, is computed once and kept in the folder
+``cache``.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import platform
 import signal
 import threading
 import time
+import tomllib
 import traceback
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -37,9 +39,9 @@ Configuration = dict[str, Any]
 Protocol = Literal["paper", "repeated", "cv", "scaffold"]
 NOT_APPLICABLE = "n/a"
 """The status of a method that cannot be used on a dataset, such as fingerprints without molecules."""
-PACKAGES = ("gdlnn", "numpy", "scipy", "scikit-learn", "torch", "torch_geometric", "rdkit")
-"""Packages whose versions affect results."""
-RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "torch_geometric", "rdkit")
+"""Packages whose versions affect results, besides GDLNN."""
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
 @dataclass(frozen=True)
@@ -115,14 +117,23 @@ def append_cell(file: Path, cell: Result) -> None:
         lines.write(text)
 
 
-def released_cells(released: str, study: str, folder: Path = RESULTS) -> list[Result]:
-    """Return the cells of a study that a released version computed, to be paired with those of today.
+def keep_cells(
+    file: Path, study: Study, datasets: Sequence[str], unchanged: Sequence[str], changed: Sequence[str]
+) -> None:
+    """Add cells of datasets that a released version computed to a study.
 
-    They are in ``repro/results``, each line with the field ``version``.
+    Those of methods that are `unchanged` are not computed again; those of `changed` ones stay beside the new
+    ones. Each has the ``version`` that computed it.
     """
-    lines = [line for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines()]
-    cells = [{"status": "ok", **json.loads(line)} for line in lines]
-    return [cell for cell in cells if (cell["version"], cell["study"]) == (released, study)]
+    known = {cell["key"] for cell in read_cells(study.file)}
+    names = [one.name for one in fields(Task)]
+    for line in file.read_text(encoding="utf-8").splitlines():
+        cell = json.loads(line)
+        key = Task(**{name: cell[name] for name in names if name in cell}).key
+        if cell["method"] in changed:
+            key = f"{cell['version']} {key}"
+        if cell["dataset"] in datasets and cell["method"] in (*unchanged, *changed) and key not in known:
+            append_cell(study.file, {"status": "ok", **cell, "key": key})
 
 
 def once(config: RunConfig, key: Sequence[Any], make: Callable[[], Any]) -> Any:
@@ -208,7 +219,8 @@ class Clock:
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
     """Return the versions of the packages that affect results."""
-    found = {"python": platform.python_version()}
+    own = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"]
+    found = {"python": platform.python_version(), "gdlnn": own}
     for package in PACKAGES:
         try:
             found[package] = version(package)
@@ -278,6 +290,8 @@ class Study:
 
     def _is_done(self, cell: Result) -> bool:
         """Say whether a cell need not be computed: one that ran out of time may have more of it now."""
+        if "version" not in cell and cell["versions"]["gdlnn"] != versions()["gdlnn"]:
+            return False
         if cell["status"] == "late":
             return self.config.limit is not None and self.config.limit <= cell["limit"]
         return cell["status"] in ("ok", NOT_APPLICABLE)
@@ -315,6 +329,24 @@ class Study:
             error = RuntimeError("the process that computed it died, perhaps for want of memory")
             return {**described(task), **failure(error)}
         return cell
+
+
+def run_seeds(
+    study: Study, datasets: Sequence[str], seeds: Sequence[int], compute: Callable[[Task, RunConfig], Result]
+) -> list[Result]:
+    """Compute one cell, with all methods in it, for each dataset and seed."""
+    return study.run(
+        [Task(study.file.stem, name, "all", seed=seed) for name in datasets for seed in seeds], compute
+    )
+
+
+def by_dataset(cells: Sequence[Result]) -> dict[str, list[Result]]:
+    """Return the cells that went well by dataset."""
+    found: dict[str, list[Result]] = {}
+    for cell in cells:
+        if cell["status"] == "ok":
+            found.setdefault(cell["dataset"], []).append(cell)
+    return found
 
 
 def described_briefly(cell: Result) -> str:

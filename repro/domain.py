@@ -4,56 +4,59 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
-import typer
-
-from repro.rows import OUT, measure_all
-from repro.tables import markdown, replace_part
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import pandas as pd
 
 from gdlnn import GDLNNClassifier, GraphDataset, load_smiles
 from gdlnn.model.domain import DomainName
 from gdlnn.model.scores import classification_scores
+from repro import options as opt
+from repro.cells import Study, by_dataset, run_seeds
+from repro.tables import frame_markdown, write_results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repro.cells import Result, RunConfig, Task
 
 TABLES = {"BBBP": ("BBBP/BBBP.csv", "p_np"), "BACE": ("BACE/bace.csv", "Class")}
-"""Files in the folder of GDLNN_DATA, and their columns of labels."""
-HEADER = ("dataset", "domain", "test graphs", "accuracy", "balanced accuracy", "ROC-AUC", "majority class")
+"""Files in the folder of the datasets, and their columns of labels."""
+SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "roc_auc": "ROC-AUC"}
 
 
-def load_table(name: str) -> GraphDataset:
-    """Read a table of molecules."""
+def load_table(name: str, folder: str | None) -> GraphDataset:
+    """Read a table of molecules from a folder, by default that of GDLNN_DATA."""
     file, label = TABLES[name]
-    return load_smiles(Path(os.environ["GDLNN_DATA"]) / file, label=label)
+    return load_smiles(Path(folder or os.environ["GDLNN_DATA"]) / file, label=label)
 
 
 def domain(
-    tables: Annotated[str, typer.Option(help="Tables of molecules, separated by commas.")] = "BBBP,BACE",
-    seeds: Annotated[int, typer.Option(min=1, help="Number of scaffold splits.")] = 5,
-    jobs: Annotated[int, typer.Option(help="Number of processes.")] = 1,
-    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/domain.jsonl"),
-    document: Annotated[
-        Path | None, typer.Option(help="A Markdown file in which to update the table.")
-    ] = None,
+    datasets: opt.Datasets = "BBBP,BACE",
+    runs: opt.Runs = 5,
+    out: opt.Out = Path("results"),
+    jobs: opt.Jobs = None,
+    data: opt.Data = None,
 ) -> None:
-    """Measure how good predictions are by domain."""
-    rows = []
-    for name in tables.split(","):
-        settings = [{"name": name, "seed": seed} for seed in range(seeds)]
-        rows += [[name, *row] for row in by_domain(measure_all(predicted, settings, out, jobs))]
-    table = markdown(HEADER, rows)
-    typer.echo(table)
-    if document is not None:
-        replace_part(document, "domain", table)
+    """Measure how good predictions are by domain, on scaffold splits of tables of molecules.
+
+    Example: python -m repro domain --datasets BACE --runs 2
+    """
+    names = opt.read_names("--datasets", datasets, list(TABLES))
+    with Study("domain", opt.run_config(out, data, "cpu", jobs), opt.report) as study:
+        cells = run_seeds(study, names, range(runs), compute_domains)
+    rows = [
+        {"dataset": name, **row} for name, several in by_dataset(cells).items() for row in by_domain(several)
+    ]
+    table = pd.DataFrame(rows)
+    opt.finish(write_results(out, "domain", cells, frame_markdown(table), table), out, cells)
 
 
-def predicted(name: str, seed: int) -> dict[str, list[Any]]:
+def compute_domains(task: Task, config: RunConfig) -> Result:
     """Fit a model on one split and predict its test set."""
-    train, val, test = load_table(name).split("scaffold", seed)
-    model = GDLNNClassifier(random_state=seed, verbose=False).fit(train, validation=val)
+    train, val, test = load_table(task.dataset, config.data).split("scaffold", task.seed)
+    model = GDLNNClassifier(random_state=task.seed, n_jobs=1, verbose=False).fit(train, validation=val)
     found = model.represent(test)
     return {
         "classes": model.classes_.tolist(),
@@ -64,7 +67,7 @@ def predicted(name: str, seed: int) -> dict[str, list[Any]]:
     }
 
 
-def by_domain(runs: Sequence[dict[str, list[Any]]]) -> list[list[str]]:
+def by_domain(runs: Sequence[Result]) -> list[dict[str, str]]:
     """Return a row for each domain, the test graphs of all splits taken together."""
     classes = np.array(runs[0]["classes"])
     y, chances, labels, domains = (
@@ -76,7 +79,8 @@ def by_domain(runs: Sequence[dict[str, list[Any]]]) -> list[list[str]]:
         if not own.any():
             continue
         scores = classification_scores(y[own], chances[own], classes, labels[own])
-        values = [scores[key] for key in ("accuracy", "balanced_accuracy", "roc_auc")]
-        values.append(max(float((y[own] == label).mean()) for label in classes))
-        rows.append([part, str(own.sum()), *("–" if v is None else f"{v:.3f}" for v in values)])
+        values = {title: scores[key] for key, title in SCORES.items()}
+        values["majority class"] = max(float((y[own] == label).mean()) for label in classes)
+        shown = {title: "–" if value is None else f"{value:.3f}" for title, value in values.items()}
+        rows.append({"domain": part, "test graphs": str(own.sum()), **shown})
     return rows

@@ -1,4 +1,4 @@
-"""The figures of studies as SVG: accuracies of methods, curves of explanations, sums of costs.
+"""The figures of studies as SVG: curves of explanations, sums of costs.
 
 Their background is transparent, and all colours have a contrast of at least 3 to white and to the dark
 backgrounds of common themes, so that pages can show them in either theme.
@@ -16,8 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from repro.explainers import EXPLAINERS
-from repro.methods import METHODS, row_title
-from repro.statistics import TITLES, t_interval
 from repro.tables import datasets_in, rows_in
 
 if TYPE_CHECKING:
@@ -45,42 +43,6 @@ def _figure(width: float, height: float, font_size: int, file: io.BytesIO) -> It
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         figure.savefig(file, format="svg", metadata={"Date": None})
-
-
-def draw_accuracy(frame: pd.DataFrame, metric: str) -> bytes:
-    """Return the mean and interval of every row of the tables on every dataset."""
-    datasets, rows = datasets_in(frame["dataset"]), rows_in(frame["row"], METHODS)
-    fine = frame[frame["status"] == "ok"]
-    factor = 1 if metric == "mcc" else 100
-    file = io.BytesIO()
-    with _figure(max(6.0, 2.5 + 1.25 * len(datasets)), 3.8, 9, file) as figure:
-        axes = figure.add_subplot()
-        for number, row in enumerate(rows):
-            x, y, half = [], [], []
-            for place, dataset in enumerate(datasets):
-                values = fine.loc[(fine["dataset"] == dataset) & (fine["row"] == row), metric].dropna()
-                if len(values):
-                    x.append(place + 0.8 * ((number + 0.5) / len(rows) - 0.5))
-                    y.append(factor * values.mean())
-                    half.append(factor * (t_interval(values.tolist()) or 0.0))
-            axes.errorbar(
-                x,
-                y,
-                yerr=half,
-                fmt=SHAPES[number % len(SHAPES)],
-                color=COLOURS[number % len(COLOURS)],
-                markersize=4,
-                elinewidth=0.9,
-                label=row_title(row),
-            )
-        axes.set_xticks(range(len(datasets)), datasets)
-        axes.set_ylabel(TITLES[metric] + ("" if metric == "mcc" else ", %"))
-        axes.grid(axis="y", color=INK, alpha=0.3, linewidth=0.6)
-        axes.set_axisbelow(True)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    return file.getvalue()
 
 
 def draw_curves(curves: dict[tuple[str, str], pd.DataFrame]) -> bytes:

@@ -7,67 +7,65 @@ balances its classes, and GDLNN is also trained with balanced class weights. Str
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import typer
 
 from gdlnn import GDLNNClassifier, GraphDataset
 from gdlnn.model.scores import classification_scores
+from repro import options as opt
 from repro.baselines.base import FingerprintForestClassifier
+from repro.cells import Study, run_seeds
 from repro.domain import load_table
 from repro.inputs import FIRST_SPLIT
 from repro.metrics import log_loss
-from repro.paired import paired_table
-from repro.rows import OUT, measure_all
+from repro.paired import write_paired
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repro.cells import Result, RunConfig, Task
 
 SHARE = 0.07
 N_BINS = 10
 SCORES = ("ROC-AUC", "PR-AUC", "log loss", "balanced accuracy", "recall")
 
 
-Found = dict[str, list[float]]
-"""What a method reached on a test set: "scores", the "chances" of the rarer class, and "is_rare"."""
-
-
 def imbalance(
-    tables: Annotated[str, typer.Option(help="Some of BBBP,BACE,rare.")] = "BBBP,BACE,rare",
-    splits: Annotated[int, typer.Option(min=1, help="Number of stratified splits.")] = 10,
-    jobs: Annotated[int, typer.Option(help="Number of processes.")] = 1,
-    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/imbalance.jsonl"),
+    datasets: opt.Datasets = "BBBP,BACE,rare",
+    runs: opt.Runs = 10,
+    out: opt.Out = Path("results"),
+    jobs: opt.Jobs = None,
+    data: opt.Data = None,
 ) -> None:
-    """Compare probabilities and the recall of rare classes with ECFP4 and a forest."""
-    for name in tables.split(","):
-        settings = [{"name": name, "seed": seed} for seed in range(FIRST_SPLIT, FIRST_SPLIT + splits)]
-        found = measure_all(measured, settings, out, jobs)
-        first, *others = found[0]
-        scores = [{title: one["scores"] for title, one in split.items()} for split in found]
-        table = paired_table(SCORES, scores, [(first, other) for other in others])
-        typer.echo(f"{name}, {splits} splits\n\n{table}\n")
-        for title in found[0]:
-            chances, own = (
-                np.concatenate([split[title][key] for split in found]) for key in ("chances", "is_rare")
-            )
-            typer.echo(f"Calibration error of {title}: {calibration_error(chances, own):.3f}")
+    """Compare probabilities and the recall of rare classes with ECFP4 and a forest.
+
+    Example: python -m repro imbalance --datasets rare --runs 2
+    """
+    names = opt.read_names("--datasets", datasets, ["BBBP", "BACE", "rare"])
+    with Study("imbalance", opt.run_config(out, data, "cpu", jobs), opt.report) as study:
+        cells = run_seeds(study, names, range(FIRST_SPLIT, FIRST_SPLIT + runs), compute_methods)
+    opt.finish(write_paired(out, "imbalance", cells, SCORES, calibration), out, cells)
 
 
-def measured(name: str, seed: int) -> dict[str, Found]:
+def compute_methods(task: Task, config: RunConfig) -> Result:
     """Fit every method on one split and score it on the test set."""
-    logging.getLogger("gdlnn").setLevel(logging.ERROR)
-    data = with_rare_class(load_table("BBBP"), seed) if name == "rare" else load_table(name)
-    train, val, test = data.split("stratified", seed)
-    methods: dict[str, Any] = {"GDLNN": GDLNNClassifier(random_state=seed, verbose=False)}
+    name, seed = task.dataset, task.seed
+    table = load_table("BBBP" if name == "rare" else name, config.data)
+    train, val, test = (with_rare_class(table, seed) if name == "rare" else table).split("stratified", seed)
+    options: dict[str, Any] = {"random_state": seed, "n_jobs": 1, "verbose": False}
+    methods: dict[str, Any] = {"GDLNN": GDLNNClassifier(**options)}
     if name == "rare":
-        weighted = GDLNNClassifier(class_weight="balanced", random_state=seed, verbose=False)
-        chosen = GDLNNClassifier(threshold="balanced-accuracy", random_state=seed, verbose=False)
+        chosen = GDLNNClassifier(threshold="balanced-accuracy", **options)
         methods["GDLNN, threshold by balanced accuracy"] = chosen
-        methods["GDLNN, balanced weights"] = weighted
+        methods["GDLNN, balanced weights"] = GDLNNClassifier(class_weight="balanced", **options)
     weight = "balanced" if name == "rare" else None
     methods["ECFP4 + forest"] = FingerprintForestClassifier(class_weight=weight, random_state=seed)
-    return {title: scored(model.fit(train, validation=val), test) for title, model in methods.items()}
+    found = {title: scored(model.fit(train, validation=val), test) for title, model in methods.items()}
+    kept = ("scores", "chances", "is_rare")
+    return {key: {title: one[key] for title, one in found.items()} for key in kept}
 
 
 def with_rare_class(data: GraphDataset, seed: int) -> GraphDataset:
@@ -78,8 +76,8 @@ def with_rare_class(data: GraphDataset, seed: int) -> GraphDataset:
     return data.take(np.sort(np.concatenate([common, rare])))
 
 
-def scored(model: Any, test: GraphDataset) -> Found:
-    """Return the scores of a model, and its probabilities of the rarer class."""
+def scored(model: Any, test: GraphDataset) -> dict[str, list[float]]:
+    """Return "scores", the "chances" of the rarer class, and "is_rare" of a model on a test set."""
     from sklearn.metrics import average_precision_score
 
     y, proba = np.asarray(test.y), np.asarray(model.predict_proba(test))
@@ -93,6 +91,17 @@ def scored(model: Any, test: GraphDataset) -> Found:
     values = [found["roc_auc"], area, loss, found["balanced_accuracy"], recall]
     scores = [float(value or 0.0) for value in values]
     return {"scores": scores, "chances": proba[:, rare].tolist(), "is_rare": own.tolist()}
+
+
+def calibration(cells: Sequence[Result]) -> str:
+    """Return a line with the calibration error of each method over the test sets of all splits."""
+    errors = []
+    for title in cells[0]["scores"]:
+        chances, own = (
+            np.concatenate([cell[key][title] for cell in cells]) for key in ("chances", "is_rare")
+        )
+        errors.append(f"{title} {calibration_error(chances, own):.3f}")
+    return f"Calibration error: {'; '.join(errors)}."
 
 
 def calibration_error(chances: npt.NDArray[np.float64], own: npt.NDArray[np.bool_]) -> float:

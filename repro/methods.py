@@ -12,6 +12,7 @@ import numpy as np
 from gdlnn.errors import GDLNNError
 from repro.cells import Clock, once
 from repro.inputs import load_split, mined_programs
+from repro.tables import method_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -182,13 +183,7 @@ METHODS: dict[str, Method] = {
         ),
         _gdlnn("gdlnn", "GDLNN", "gdlnn_classifier"),
         _gdlnn("gdlnn-linear", "GDLNN, linear head", "gdlnn_classifier", fixed={"head": "linear"}),
-        Method(
-            "gdlnn-scorecard",
-            "GDLNN, scorecard",
-            "methods.gdlnn_classifier",
-            fixed={"head": "scorecard"},
-            options=("n_jobs", "verbose"),
-        ),
+        _gdlnn("gdlnn-scorecard", "GDLNN, scorecard", "gdlnn_classifier", fixed={"head": "scorecard"}),
         _gdlnn(
             "gdlnn-paper",
             "GDLNN (paper's recipe)",
@@ -204,27 +199,36 @@ METHODS: dict[str, Method] = {
 BASE = "ablation-base"
 
 
+def ablated_classifier(
+    *, levels: Sequence[str] = ("full", "coarse"), mined: bool = False, head: Any = None, **others: Any
+) -> Any:
+    """Return the classifier of a variant; without changes, the default.
+
+    `levels` are those of neighborhoods, `mined` adds mined programs, `head` has parameters of a
+    `MixtureHead`, `others` are those of `GDLNNClassifier`.
+    """
+    from gdlnn.model import GDLNNClassifier, Mined, MixtureHead, Neighborhoods
+
+    sources: list[Any] = [Neighborhoods(levels=tuple(levels)), *([Mined()] if mined else [])]
+    return GDLNNClassifier(sources, MixtureHead(**(head or {})), **others)
+
+
 def _variant(name: str, title: str, **changes: Any) -> Method:
     options = ("n_jobs", "verbose")
-    return Method(name, title, "variants.ablated_classifier", changes, options=options)
+    return Method(f"ablation-{name}", title, "methods.ablated_classifier", changes, options=options)
 
 
 VARIANTS: dict[str, Method] = {
     method.name: method
     for method in (
-        _variant(BASE, "base: the default"),
-        _variant("ablation-no-coarse", "without the coarse level", levels=["full"]),
-        _variant("ablation-no-forest", "without the forest", head={"n_trees": 0}),
-        _variant("ablation-no-perceptrons", "without perceptrons", head={"n_perceptrons": 0}),
-        _variant("ablation-one-perceptron", "one perceptron", head={"n_perceptrons": 1}),
-        _variant("ablation-not-pooled", "without pooled features", pooled=False),
-        _variant("ablation-no-properties", "without properties of molecules", properties=False),
-        _variant("ablation-not-calibrated", "not calibrated", head={"calibrate": False}),
-        _variant("ablation-with-mined", "with mined programs", sources=["neighborhoods", "mined"]),
-        _variant("ablation-mined", "mined programs only", sources=["mined"]),
-        _variant("ablation-no-structure", "without degree and ring", structure=False),
-        _variant("ablation-linear", "linear head", head="linear"),
-        _variant("ablation-scorecard", "scorecard", head="scorecard"),
+        _variant("base", "default"),
+        _variant("no-coarse", "without the coarse level", levels=["full"]),
+        _variant("no-forest", "without the forest", head={"n_trees": 0}),
+        _variant("no-perceptrons", "without perceptrons", head={"n_perceptrons": 0}),
+        _variant("no-pooled", "without pooled features", pooled=False),
+        _variant("no-properties", "without properties", properties=False),
+        _variant("no-calibration", "without calibration", head={"calibrate": False}),
+        _variant("with-mined", "with mined programs", mined=True),
     )
 }
 """The default with one choice changed at a time; the first one is the base of comparison."""
@@ -239,9 +243,12 @@ def find_method(name: str) -> Method:
 
 
 def row_title(row: str) -> str:
-    """Return what a row of the tables is called: ``gin`` is GIN, ``gin:6`` is GIN (6 configurations)."""
-    title, several = find_method(row.partition(":")[0]).title, row.partition(":")[2]
-    if not several:
+    """Return what a row of the tables is called.
+
+    ``gin`` is GIN, ``gin:6`` is GIN (6 configurations), ``gdlnn@0.2`` is GDLNN (version 0.2).
+    """
+    title, several, version = find_method(method_of(row)).title, row.partition(":")[2], row.partition("@")[2]
+    if not several and not version:
         return title
     start = f"{title[:-1]}, " if title.endswith(")") else f"{title} ("
-    return f"{start}{several} configurations)"
+    return f"{start}{several} configurations)" if several else f"{start}version {version})"

@@ -19,7 +19,6 @@ from gdlnn.errors import GDLNNError
 from gdlnn.explain.pictures import explanation_outlines
 from repro import options as opt
 from repro.cells import Study, Task
-from repro.closed_form import closed_forms, with_closed_forms
 from repro.explainers import EXPLAINERS, explain_graphs, explained_model, named_graphs, run_tasks
 from repro.inputs import load_split
 from repro.metrics import jaccard
@@ -78,10 +77,6 @@ def compute_motifs(task: Task, config: RunConfig) -> Result:
         explain_graphs(explainer, model, [graph], (N_NODES / graph.n_nodes,), task.seed)[0][0][0]
         for graph in graphs
     ]
-    if explainer.way == "smallest":
-        # A mined program is as short as possible; its closed form shows all that its training graphs share.
-        train = load_split(task.dataset, task.protocol, task.split, config.data)[0].train
-        found = with_closed_forms(found, closed_forms(model.programs_, train))
     marked = [_outlines(one, explainer.way == "network") for one in found]
     graphs_found = zip(task.rows, found, marked, strict=True)
     return {"graphs": [{"row": row, "nodes": list(e.nodes), "outlines": o} for row, e, o in graphs_found]}

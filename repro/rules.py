@@ -7,22 +7,27 @@ nothing is chosen on the test set.
 
 from __future__ import annotations
 
-import logging
+import atexit
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import typer
 
 from gdlnn import GraphDataset, load_dataset
+from repro import options as opt
+from repro.cells import Study, Task
 from repro.metrics import overlap
 from repro.planted import RULES, plant, renumbered
-from repro.rows import OUT, Row, Rows
-from repro.tables import has_part, markdown, replace_part
+from repro.tables import markdown, write_results
 from repro.truth_methods import DEFAULT, METHODS, TruthMethod, fit_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    from repro.cells import Result, RunConfig
 
 OF_KNOWN = {"Mutagenicity": "NO2 or NH2", "BA-2Motifs": "a cycle or a house"}
 COLUMNS = {
@@ -66,31 +71,27 @@ def rules(
     graphs: Annotated[
         int | None, typer.Option(help="Most graphs that are scored for each rule; default all.")
     ] = None,
-    seed: int = 0,
-    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/rules.jsonl"),
-    document: Annotated[
-        list[Path] | None, typer.Option(help="Markdown files in which to update the tables.")
-    ] = None,
+    seed: opt.Seed = 0,
+    out: opt.Out = Path("results"),
+    jobs: opt.Jobs = 1,
 ) -> None:
-    """Compare explanations with the nodes that decide, where these are known."""
-    logging.getLogger("gdlnn").setLevel(logging.ERROR)
-    asked = _checked(names, [*RULES, *OF_KNOWN]) if names != "all" else [*RULES, *OF_KNOWN]
-    chosen = _checked(methods, METHODS)
-    found, settings = Rows(out), {"seed": seed, "graphs": graphs}
-    for name in asked:
-        wanted = [{**settings, "rule": name, "method": m} for m in chosen if applies(m, name)]
-        missing = [one for one in wanted if found.find(one) is None]
-        for row in measured(load_problem(name, seed), missing) if missing else ():
-            found.add(row)
-            typer.echo(f"{name}, {row['method']}", err=True)
-    places = [{**settings, "rule": name, "method": method} for name in asked for method in chosen]
-    rows = [known for place in places if (known := found.find(place))]
-    short, whole = f"`python -m repro rules`\n\n{summary(rows)}\n\n{aims(rows)}", table(rows)
-    typer.echo(f"{short}\n{whole}")
-    for page in document or ():
-        for part, text in (("rules", short), ("rules-all", whole)):
-            if has_part(page, part):
-                replace_part(page, part, text)
+    """Compare explanations with the nodes that decide, where these are known.
+
+    Example: python -m repro rules --rules made-ring --methods gdlnn,random --graphs 20
+    """
+    chosen = opt.read_names("--methods", methods, list(METHODS))
+    tasks = [
+        Task("rules", rule, method, {"graphs": graphs}, seed)
+        for rule in opt.read_names("--rules", names, [*RULES, *OF_KNOWN])
+        for method in chosen
+        if applies(method, rule)
+    ]
+    with Study("rules", opt.run_config(out, None, "cpu", jobs), opt.report) as study:
+        cells = study.run(tasks, compute_scores)
+    rows = [cell for cell in cells if cell["status"] == "ok"]
+    text = f"{summary(rows)}\n\n{aims(rows)}\n{table(rows)}"
+    numbers = pd.DataFrame(rows).reindex(columns=["dataset", "method", "n_graphs", *COLUMNS, "nodes"])
+    opt.finish(write_results(out, "rules", cells, text, numbers), out, cells)
 
 
 def applies(method: str, rule: str) -> bool:
@@ -99,17 +100,10 @@ def applies(method: str, rule: str) -> bool:
     return method != "heteroatoms" or of_molecules
 
 
-def _checked(words: str, known: Sequence[str] | dict[str, Any]) -> list[str]:
-    names = words.split(",")
-    for name in names:
-        if name not in known:
-            raise typer.BadParameter(f"expected some of {', '.join(known)}, got {name}")
-    return names
-
-
 # --- problems ---------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1)
 def load_problem(name: str, seed: int) -> Problem:
     """Plant a rule, or take a dataset with a truth: the motifs, or NO2 and NH2 if predicted mutagenic."""
     if name in RULES:
@@ -128,18 +122,26 @@ def load_problem(name: str, seed: int) -> Problem:
 # --- measuring --------------------------------------------------------------------------------------------
 
 
-def measured(problem: Problem, settings: Sequence[Row]) -> Iterator[Row]:
-    """Fit each model once, and score every method that explains it: yield the settings with the scores."""
-    fitted: dict[str, Any] = {}
-    for one in settings:
-        method, seed = METHODS[one["method"]], one["seed"]
-        if method.model is not None and method.model not in fitted:
-            fitted[method.model] = fit_model(method.model, problem.train, problem.val, seed)
-        model = None if method.model is None else fitted[method.model]
-        yield {**one, **scored(problem, method, model, seed, one["graphs"])}
+@lru_cache(maxsize=3)
+def fitted(rule: str, model: str, seed: int) -> Any:
+    """Return the model of a rule; methods that explain the same one share it."""
+    problem = load_problem(rule, seed)
+    return fit_model(model, problem.train, problem.val, seed)
 
 
-def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: int | None) -> Row:
+atexit.register(load_problem.cache_clear)  # as in `inputs.forget`
+atexit.register(fitted.cache_clear)
+
+
+def compute_scores(task: Task, config: RunConfig) -> Result:  # noqa: ARG001
+    """Score a method that explains a model of a rule."""
+    method = METHODS[task.method]
+    model = None if method.model is None else fitted(task.dataset, method.model, task.seed)
+    problem = load_problem(task.dataset, task.seed)
+    return scored(problem, method, model, task.seed, task.configuration["graphs"])
+
+
+def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: int | None) -> Result:
     """Return what a method reached, as in `COLUMNS`; what cannot be measured is left out."""
     test = problem.test
     # Without a model all graphs of the rule's class are scored.
@@ -147,7 +149,7 @@ def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: i
     marked = np.array([mask is not None and bool(mask.any()) for mask in test.node_masks or ()])
     kept = np.flatnonzero(marked & (predicted == problem.wanted))
     kept = kept[: min([limit for limit in (most, method.most) if limit is not None], default=None)]
-    row: Row = {"n_graphs": len(kept)}
+    row: Result = {"n_graphs": len(kept)}
     if model is not None:
         right = predicted == test.y
         row["accuracy"] = float(right.mean())
@@ -173,24 +175,24 @@ def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: i
 # --- tables -----------------------------------------------------------------------------------------------
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Result]) -> str:
     """Return the rows as a Markdown table; a rule is named in its first row."""
     lines, before = [], ""
     for row in rows:
-        first = "" if row["rule"] == before else row["rule"]
+        first = "" if row["dataset"] == before else row["dataset"]
         figures = [_cell(row, name) for name in COLUMNS]
         nodes = f"{row['nodes']:.1f}" if "nodes" in row else "–"
         lines.append([first, METHODS[row["method"]].title, str(row["n_graphs"]), *figures, nodes])
-        before = row["rule"]
+        before = row["dataset"]
     return markdown(["rule", "method", "graphs", *COLUMNS.values(), "nodes"], lines)
 
 
-def summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[Result]) -> str:
     """Return a table with one row per rule: GDLNN next to GIN's best explainer and simple guesses."""
     ours, theirs = list(COLUMNS)[:5], list(COLUMNS)[:4]
     lines = []
-    for rule in dict.fromkeys(row["rule"] for row in rows):
-        of = {row["method"]: row for row in rows if row["rule"] == rule}
+    for rule in dict.fromkeys(row["dataset"] for row in rows):
+        of = {row["method"]: row for row in rows if row["dataset"] == rule}
         best = _best_rival(rows, rule)
         cells = [_cell(of.get("gdlnn"), name) for name in ours] + [_cell(best, name) for name in theirs]
         cells += [_cell(of.get(name), "at_size") for name in ("heteroatoms", "random")]
@@ -200,30 +202,31 @@ def summary(rows: Sequence[Row]) -> str:
     return markdown(header, lines)
 
 
-def _cell(row: Row | None, name: str) -> str:
+def _cell(row: Result | None, name: str) -> str:
     value = None if row is None else row.get(name)
     return "–" if value is None or np.isnan(value) else f"{value:.3f}"
 
 
-def _best_rival(rows: Sequence[Row], rule: str) -> Row | None:
+def _best_rival(rows: Sequence[Result], rule: str) -> Result | None:
     """Return GIN with the explainer that finds most of the truth."""
-    rivals = [row for row in rows if row["rule"] == rule and METHODS[row["method"]].model == "gin"]
+    rivals = [row for row in rows if row["dataset"] == rule and METHODS[row["method"]].model == "gin"]
     return max(rivals, key=_at_size, default=None)
 
 
-def _at_size(row: Row) -> float:
+def _at_size(row: Result) -> float:
     return row.get("at_size") or 0.0
 
 
-def aims(rows: Sequence[Row]) -> str:
+def aims(rows: Sequence[Result]) -> str:
     """Say on how many noiseless rules the aims hold, and where GDLNN is ahead of GIN's best explainer."""
     lines = []
     for name in dict.fromkeys(row["method"] for row in rows if row["method"].startswith("gdlnn")):
-        own = [r for r in rows if r["method"] == name and r["rule"] in RULES and RULES[r["rule"]].noiseless]
+        noiseless = [rule.name for rule in RULES.values() if rule.noiseless]
+        own = [row for row in rows if row["method"] == name and row["dataset"] in noiseless]
         if not own:
             continue
         reached = sum((row.get("auc") or 0) >= AUC_AIM and _at_size(row) >= JACCARD_AIM for row in own)
-        pairs = [(row, rival) for row in own if (rival := _best_rival(rows, row["rule"])) is not None]
+        pairs = [(row, rival) for row in own if (rival := _best_rival(rows, row["dataset"])) is not None]
         ahead = sum(_at_size(rival) < _at_size(row) for row, rival in pairs)
         against = f"; ahead of GIN with its best explainer on {ahead} of {len(pairs)}" if pairs else ""
         lines.append(

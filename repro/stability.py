@@ -5,51 +5,57 @@ For each dataset one split and a model for each seed, which changes the head and
 
 from __future__ import annotations
 
-import logging
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import pandas as pd
 import typer
 
-from gdlnn import GDLNNClassifier, load_dataset
+from gdlnn import GDLNNClassifier
+from repro import options as opt
+from repro.cells import Study, Task, by_dataset
+from repro.inputs import load_data
 from repro.metrics import jaccard
-from repro.paired import DATASETS
-from repro.rows import OUT, measure_all
-from repro.tables import markdown
+from repro.tables import frame_markdown, write_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HEADER = (
-    *("dataset", "accuracy", "Jaccard of nodes", "same class", "no reason", "nodes", "programs"),
-    "fidelity",
-)
+    from repro.cells import Result, RunConfig
+
+FIGURES = ("accuracy", "Jaccard of nodes", "same class", "no reason", "nodes", "programs", "fidelity")
 
 
 def stability(
-    datasets: Annotated[str, typer.Option(help="Datasets, separated by commas.")] = DATASETS,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of models for each dataset.")] = 5,
+    datasets: opt.Datasets = "all",
+    runs: opt.Runs = 5,
     graphs: Annotated[int, typer.Option(min=1, help="Most test graphs that are explained.")] = 100,
-    jobs: Annotated[int, typer.Option(help="Number of processes.")] = 1,
-    out: Annotated[Path, typer.Option(help=OUT)] = Path("build/results/stability.jsonl"),
+    out: opt.Out = Path("results"),
+    jobs: opt.Jobs = None,
+    data: opt.Data = None,
 ) -> None:
-    """Compare the explanations that models of different seeds give."""
-    rows = []
-    for name in datasets.split(","):
-        settings = [{"name": name, "seed": seed, "n_graphs": graphs} for seed in range(seeds)]
-        accuracy, *figures = compared(measure_all(explained, settings, out, jobs))
-        rows.append([name, f"{accuracy:.1%}", *(f"{value:.2f}" for value in figures)])
-    typer.echo(markdown(HEADER, rows))
+    """Compare the explanations that models of different seeds give.
+
+    Example: python -m repro stability --datasets MUTAG --runs 2
+    """
+    names, rows = opt.read_datasets(datasets), tuple(range(graphs))
+    tasks = [Task("stability", name, "gdlnn", seed=seed, rows=rows) for name in names for seed in range(runs)]
+    with Study("stability", opt.run_config(out, data, "cpu", jobs), opt.report) as study:
+        cells = study.run(tasks, compute_explanations)
+    found = {name: compared(several) for name, several in by_dataset(cells).items()}
+    table = pd.DataFrame.from_dict(found, orient="index", columns=list(FIGURES)).rename_axis("dataset")
+    shown = table.map("{:.2f}".format).assign(accuracy=table["accuracy"].map("{:.1%}".format))
+    text = frame_markdown(shown.reset_index())
+    opt.finish(write_results(out, "stability", cells, text, table.reset_index()), out, cells)
 
 
-def explained(name: str, seed: int, n_graphs: int) -> dict[str, Any]:
-    """Fit a model and explain test graphs; "enough": the nodes alone get the same class."""
-    logging.getLogger("gdlnn").setLevel(logging.ERROR)
-    train, val, test = load_dataset(name, download=False).split("auto")
-    model = GDLNNClassifier(random_state=seed, verbose=False).fit(train, validation=val)
-    explanations = model.explain(test.graphs[:n_graphs])
+def compute_explanations(task: Task, config: RunConfig) -> Result:
+    """Fit a model and explain the first test graphs; "enough": the nodes alone get the same class."""
+    train, val, test = load_data(task.dataset, config.data)[0].split("auto")
+    model = GDLNNClassifier(random_state=task.seed, n_jobs=1, verbose=False).fit(train, validation=val)
+    explanations = model.explain(test.graphs[: len(task.rows)])
     alone = model.predict([e.subgraph for e in explanations]).tolist()
     found = [
         {
@@ -66,7 +72,7 @@ def explained(name: str, seed: int, n_graphs: int) -> dict[str, Any]:
 
 
 def compared(runs: Sequence[dict[str, Any]]) -> list[float]:
-    """Return the figures of one dataset, in the order of the header."""
+    """Return the figures of one dataset, as named in `FIGURES`."""
     same, overlaps = [], []
     for first, second in combinations([run["explanations"] for run in runs], 2):
         for one, other in zip(first, second, strict=True):

@@ -1,12 +1,8 @@
 """From the cells of an accuracy study to numbers: means, intervals, ranks and tests of significance.
 
-- Runs on several splits (``repeated``, ``cv``): the corrected resampled t-test of Nadeau and Bengio (2003).
-  Its variance is multiplied by 1/n + n_test/n_train, since training sets overlap.
-- Runs on one split (``paper``, ``scaffold``): test graphs are the sample. For each, the share of runs that
-  were right is compared by a sign-flip randomisation test; with one run of each method this is McNemar's
-  exact test.
-- Across datasets: Wilcoxon's signed-rank test on the means (Demšar 2006).
-- Several comparisons: Holm's correction.
+Methods are compared on the splits they share by the corrected resampled t-test of Nadeau and Bengio (2003):
+its variance is multiplied by 1/n + n_test/n_train, since training sets overlap. Comparisons within a dataset
+are corrected by Holm's method.
 """
 
 from __future__ import annotations
@@ -15,7 +11,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from gdlnn.model.scores import METRICS
@@ -25,15 +20,15 @@ if TYPE_CHECKING:
 
     from repro.cells import Result
 
-N_FLIPS = 20_000
 TITLES = {
     **dict(zip(METRICS, ("Accuracy", "Balanced accuracy", "ROC-AUC", "MCC"), strict=True)),
     "log_loss": "Log loss",
 }
-"""The names of the metrics in tables and figures."""
+"""The names of the metrics in tables."""
+OURS = "gdlnn"
 COLUMNS = (
     *("dataset", "protocol", "split", "method", "n_configurations", "seed", "status", "reason"),
-    *("configuration", "fingerprint", "n_programs", "n_epochs", "finished", "truth", "predicted"),
+    *("fingerprint", "n_programs"),
 )
 
 
@@ -72,37 +67,6 @@ def corrected_interval(
     return None if plain is None else plain * math.sqrt(1 + len(differences) * n_test / n_train)
 
 
-def sign_flip_test(first: npt.ArrayLike, second: npt.ArrayLike, seed: int = 0) -> float:
-    """Return the two-sided p of the paired randomisation test on per-graph values of two methods.
-
-    If all differences have the same size, as with one run of each method, the p is exact (binomial: McNemar's
-    test); else it comes from `N_FLIPS` random flips.
-    """
-    from scipy.stats import binomtest
-
-    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    differences = differences[np.abs(differences) > 1e-12]
-    if not len(differences):
-        return 1.0
-    if np.ptp(np.abs(differences)) < 1e-12:
-        return float(binomtest(int((differences > 0).sum()), len(differences)).pvalue)
-    rng = np.random.default_rng(seed)
-    signs = rng.integers(0, 2, (N_FLIPS, len(differences)), dtype=np.int8) * 2 - 1
-    sums = np.abs(signs @ differences)
-    as_far = int((sums >= abs(differences.sum()) - 1e-9).sum())
-    return (as_far + 1) / (N_FLIPS + 1)
-
-
-def wilcoxon(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the two-sided p of Wilcoxon's signed-rank test over datasets, or None for fewer than five."""
-    from scipy.stats import wilcoxon as test
-
-    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    if len(differences) < 5 or not np.any(differences):
-        return None
-    return float(test(differences, zero_method="zsplit", method="approx").pvalue)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected for their number by Holm's method."""
     order = np.argsort(p_values)
@@ -121,69 +85,61 @@ def frame_of(cells: Sequence[Result]) -> pd.DataFrame:
     """Return one row per cell of an accuracy study; ``row`` names the row of the tables that it belongs to.
 
     This is its method, as in ``gin``, or ``gin:6`` where the configuration was chosen among six: a method may
-    have both.
+    have both. GDLNN of a released version has its own row, as in ``gdlnn@0.2``.
     """
     rows = []
     for cell in cells:
-        several = int(cell["n_configurations"])
-        row = cell["method"] if several == 1 else f"{cell['method']}:{several}"
+        several, row = int(cell["n_configurations"]), cell["method"]
+        if several > 1:
+            row = f"{row}:{several}"
+        elif "version" in cell and row == OURS:
+            row = f"{row}@{cell['version'].removesuffix('.0')}"
         sizes = dict(zip(("n_train", "n_val", "n_test"), cell.get("sizes", ()), strict=False))
-        gpu = cell["machine"]["gpu"]
         known = {name: cell.get(name) for name in COLUMNS}
+        known["n_classes"] = len(set(cell.get("truth", ())))
         times = {f"{name}_s": seconds for name, seconds in cell.get("times", {}).items()}
-        rows.append({"row": row, **known, **cell.get("metrics", {}), **times, **sizes, "gpu": gpu})
+        rows.append({"row": row, **known, **cell.get("metrics", {}), **times, **sizes})
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=[*frame.columns, *(name for name in TITLES if name not in frame)])
 
 
+def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return by dataset and row the number of cells that went well, and the means of all that is measured."""
+    groups = frame[frame["status"] == "ok"].groupby(["dataset", "row"], sort=False)
+    others = [name for name in frame if name.endswith("_s") or name == "n_programs"]
+    table = groups[[*TITLES, *others]].mean()
+    table.insert(0, "cells", groups.size())
+    for metric in TITLES:
+        halves = groups[metric].agg(lambda values: t_interval(values.dropna().tolist()))
+        table.insert(table.columns.get_loc(metric) + 1, f"{metric}_half", halves)
+    return table.reset_index()
+
+
 def compare(frame: pd.DataFrame, first: str, others: Sequence[str], metric: str = "accuracy") -> pd.DataFrame:
-    """Compare one row with others on every dataset they share.
+    """Compare one row with others on every dataset, over the splits they share; at least two are needed.
 
     Returns
     -------
-    By dataset and other row: the ``difference``, the ``half``-width of its 95 % interval over several splits,
-    its ``p``, and ``corrected``, the p corrected over all comparisons.
+    By dataset and other row: the ``difference``, the ``half``-width of its 95 % interval, its ``p``, and
+    ``corrected``, the p corrected over the comparisons within the dataset.
     """
     fine = frame[(frame["status"] == "ok") & frame[metric].notna()]
-    found = {}
-    for (dataset, row), theirs in fine[fine["row"].isin(others)].groupby(["dataset", "row"], sort=False):
-        ours = fine[(fine["dataset"] == dataset) & (fine["row"] == first)]
-        if row != first and len(ours):
-            compared = _compare(ours, theirs, metric)
-            if compared is not None:
-                found[dataset, row] = compared
-    columns = ["difference", "half", "p"]
-    keys = pd.MultiIndex.from_tuples(list(found) or [("", "")], names=["dataset", "row"])[: len(found)]
-    table = pd.DataFrame(list(found.values()), index=keys, columns=columns, dtype=float)
-    known = table["p"].notna()
-    table["corrected"] = np.nan
-    table.loc[known, "corrected"] = holm(table.loc[known, "p"].tolist())
-    return table
-
-
-def _compare(
-    mine: pd.DataFrame, theirs: pd.DataFrame, metric: str
-) -> tuple[float, float | None, float | None] | None:
-    """Return difference, half-width and p on shared splits; None without any, or on other data."""
-    pairs = [part.groupby("split")[[metric]].mean() for part in (mine, theirs)]
-    differences = (pairs[0] - pairs[1])[metric].dropna()
-    shared = mine[mine["split"].isin(differences.index)]
-    hashes = [set(zip(part["split"], part["fingerprint"], strict=True)) for part in (shared, theirs)]
-    if not len(differences) or not hashes[0] <= hashes[1]:
-        return None
-    mean, values = float(differences.mean()), differences.tolist()
-    if len(values) > 1:
-        sizes = int(shared["n_train"].iloc[-1]), int(shared["n_test"].iloc[-1])
-        return mean, corrected_interval(values, *sizes), corrected_t_test(values, *sizes)
-    # The other metrics are not means over graphs, so flipping graphs does not apply to them.
-    is_mean = metric == "accuracy"
-    return mean, None, sign_flip_test(_share_right(mine), _share_right(theirs)) if is_mean else None
-
-
-def _share_right(cells: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """Return for every test graph the share of runs that were right."""
-    runs = [np.asarray(a) == np.asarray(b) for a, b in zip(cells["truth"], cells["predicted"], strict=True)]
-    return np.asarray(np.mean(runs, axis=0), dtype=np.float64)
+    keys = ["dataset", "split", "fingerprint"]
+    values = fine.pivot_table(index=keys, columns="row", values=metric)
+    sizes = fine.groupby("dataset")[["n_train", "n_test"]].last()
+    rows = []
+    for dataset, table in values.groupby("dataset", sort=False) if first in values else ():
+        for other in others:
+            gaps = (
+                (table[first] - table[other]).dropna().tolist() if other in table and other != first else []
+            )
+            if len(gaps) > 1:
+                n = sizes.loc[dataset].astype(int)
+                half, p = corrected_interval(gaps, *n), corrected_t_test(gaps, *n)
+                rows.append((dataset, other, float(np.mean(gaps)), half, p))
+    found = pd.DataFrame(rows, columns=["dataset", "row", "difference", "half", "p"])
+    found["corrected"] = found.groupby("dataset")["p"].transform(lambda several: holm(several.tolist()))
+    return found.set_index(["dataset", "row"])
 
 
 def average_ranks(frame: pd.DataFrame, metric: str = "accuracy") -> dict[str, float]:

@@ -1,12 +1,12 @@
-"""What the outputs of all studies share: Markdown, names in order, files, parts of a document."""
+"""What the outputs of all studies share: Markdown, names in order, files."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdlnn.datasets.registry import REGISTRY
-from gdlnn.errors import GDLNNError
 from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def datasets_in(names: Iterable[str]) -> list[str]:
 
 
 def method_of(row: str) -> str:
-    """Return the method of a row of the tables: ``gin`` for ``gin:6``, chosen among six configurations."""
-    return row.partition(":")[0]
+    """Return the method of a row of the tables: ``gin`` for ``gin:6`` and ``gdlnn`` for ``gdlnn@0.2``."""
+    return row.partition(":")[0].partition("@")[0]
 
 
 def rows_in(rows: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -39,6 +39,11 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (header, *rows)]
     lines.insert(1, "|" + "---|" * len(header))
     return "\n".join(lines)
+
+
+def frame_markdown(frame: pd.DataFrame) -> str:
+    """Return a table of texts in Markdown."""
+    return markdown(list(frame.columns), frame.to_numpy().tolist())
 
 
 def page(sections: Mapping[str, Sequence[str]]) -> str:
@@ -73,32 +78,31 @@ def write_results(
     frame: pd.DataFrame,
     picture: bytes | None = None,
 ) -> str:
-    """Write ``NAME.md``, ``.csv`` and ``.svg`` into the folder of a study; return the Markdown."""
+    """Write ``NAME.md``, ``.csv`` and ``.svg`` into the folder of a study; return the Markdown.
+
+    The csv file begins with the command that made it.
+    """
     text = f"{text.rstrip()}\n\n{provenance(cells)}"
     write_file(Path(out) / f"{name}.md", text)
-    write_file(Path(out) / f"{name}.csv", frame.to_csv(index=False, float_format="%.6g"))
+    numbers = frame.to_csv(index=False, float_format="%.6g")
+    write_file(Path(out) / f"{name}.csv", f"# {command_line(sys.argv[1:])}\n{numbers}")
     if picture is not None:
         write_file(Path(out) / f"{name}.svg", picture.decode())
     return text
+
+
+def command_line(words: Sequence[str]) -> str:
+    """Return the command of a study without the options that only concern this machine."""
+    own = ("--out", "--data", "--jobs", "--limit")
+    kept = [
+        word
+        for before, word in zip(("", *words), words, strict=False)
+        if before not in own and word not in (*own, "--tables-only")
+    ]
+    return " ".join(["python -m repro", *kept])
 
 
 def write_file(file: Path, text: str) -> None:
     """Write a text; the file appears when it is complete."""
     with atomic_write(file) as handle:
         handle.write(text.encode())
-
-
-def has_part(document: Path, name: str) -> bool:
-    """Say whether a document has the marks of a part."""
-    return f"<!-- {name}:begin -->" in document.read_text(encoding="utf-8")
-
-
-def replace_part(document: Path, name: str, text: str) -> None:
-    """Put a text between ``<!-- NAME:begin -->`` and ``<!-- NAME:end -->`` of a document."""
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    content = document.read_text(encoding="utf-8")
-    before, found, rest = content.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise GDLNNError(f"{document.name}: expected the marks {begin} and {end}, got a text without them")
-    write_file(document, f"{before}{begin}\n{text.strip()}\n{end}{after}")

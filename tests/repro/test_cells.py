@@ -20,8 +20,10 @@ from repro.cells import (
     Study,
     Task,
     append_cell,
+    keep_cells,
     read_cells,
     run_cell,
+    versions,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -124,6 +126,31 @@ def test_two_studies_do_not_compute_the_same_cells(tmp_path: Path) -> None:
         pass
     with Study("accuracy", config), Study("cost", config):
         pass
+
+
+def test_cells_of_a_released_version_are_kept(tmp_path: Path) -> None:
+    kept = run_cell(doubled, TASK, RunConfig("out")) | {"version": "0.2.0", "versions": {"gdlnn": "0.2.0"}}
+    del kept["key"], kept["status"]
+    for method in ("wl", "gdlnn", "gin"):
+        append_cell(tmp_path / "kept.jsonl", {**kept, "method": method})
+    study = Study("accuracy", RunConfig(str(tmp_path)))
+    for _ in range(2):
+        keep_cells(tmp_path / "kept.jsonl", study, ["D"], ["wl"], ["gdlnn"])
+    assert [cell["method"] for cell in read_cells(study.file)] == ["wl", "gdlnn"]
+    (old,) = study.run([TASK], troubled)
+    (new,) = study.run([replace(TASK, method="gdlnn")], doubled)
+    assert old["version"] == "0.2.0"
+    assert "version" not in new
+    assert len(read_cells(study.file)) == 3
+
+
+def test_cells_of_another_version_are_computed_again(tmp_path: Path) -> None:
+    study = Study("accuracy", RunConfig(str(tmp_path)))
+    old = run_cell(doubled, TASK, study.config) | {"versions": {"gdlnn": "0.0"}, "doubled": -1}
+    append_cell(study.file, old)
+    assert [cell["doubled"] for cell in study.run([TASK], doubled)] == [0]
+    number = versions()["gdlnn"]
+    assert f'version = "{number}"' in (ROOT / "pyproject.toml").read_text()
 
 
 def test_a_killed_study_goes_on(tmp_path: Path) -> None:

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
+from repro.cells import RunConfig, Task, run_cell
 from repro.domain import by_domain
 from repro.paired import paired_table
-from repro.planted import RULES, plant
-from repro.rows import Rows, measure_all
-from repro.rules import Problem, aims, measured, summary, table
+from repro.planted import plant
+from repro.rules import aims, compute_scores, load_problem, summary, table
 from repro.stability import compared
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-
-def test_what_was_measured_is_not_measured_again(tmp_path: Path) -> None:
-    calls = tmp_path / "calls"
-
-    def double(x: int) -> int:
-        calls.write_text(f"{calls.read_text() if calls.exists() else ''}{x} ")
-        return 2 * x
-
-    file = tmp_path / "rows.jsonl"
-    assert measure_all(double, [{"x": 1}, {"x": 2}], file) == [2, 4]
-    assert measure_all(double, [{"x": 3}, {"x": 2}], file) == [6, 4]
-    assert calls.read_text() == "1 2 3 "
-    Rows(file).add({"x": 9, "gdlnn": "0.0", "result": 0})
-    assert Rows(file).find({"x": 9}) is None  # measured with another version
+    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[dict[str, Any]]:
-    train, val, test, misled = plant(RULES["made-ring"], 0, None, n_made=60)
-    problem = Problem("made-ring", train, val, test, np.asarray(test.y), misled)
-    wanted = [{"rule": "made-ring", "method": name, "seed": 0, "graphs": 5} for name in ("gdlnn", "random")]
-    return list(measured(problem, wanted))
+def rows() -> Iterator[list[dict[str, Any]]]:
+    tasks = [Task("rules", "made-ring", name, {"graphs": 5}) for name in ("gdlnn", "random")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("repro.rules.plant", partial(plant, n_made=60))
+        yield [run_cell(compute_scores, task, RunConfig("out")) for task in tasks]
+    load_problem.cache_clear()
 
 
 def test_explanations_are_closer_to_the_truth_than_random_nodes(rows: list[dict[str, Any]]) -> None:
@@ -64,8 +50,8 @@ def test_stability_compares_explanations_of_the_same_class() -> None:
 
 def test_differences_are_paired() -> None:
     splits = [{"a": [0.9], "b": [0.8]}, {"a": [0.6], "b": [0.5]}]
-    lines = paired_table(["accuracy"], splits, [("a", "b")]).splitlines()
-    assert lines[2:] == ["| a | 0.750 |", "| b | 0.650 |", "| a less b | +0.100 ± 0.000 |"]
+    rows = paired_table(["accuracy"], splits).to_numpy().tolist()
+    assert rows == [["a", "0.750"], ["b", "0.650"], ["a less b", "+0.100 ± 0.000"]]
 
 
 def test_domains_take_the_test_graphs_of_all_splits_together() -> None:
@@ -76,5 +62,5 @@ def test_domains_take_the_test_graphs_of_all_splits_together() -> None:
         "labels": [0, 1, 0],
         "domains": ["inside", "inside", "outside"],
     }
-    found = {row[0]: row[1:3] for row in by_domain([run, run])}
+    found = {row["domain"]: [row["test graphs"], row["accuracy"]] for row in by_domain([run, run])}
     assert found == {"all": ["6", "0.667"], "inside": ["4", "1.000"], "outside": ["2", "0.000"]}

@@ -10,7 +10,8 @@ from scipy import stats
 
 from gdlnn.model.scores import classification_scores
 from repro.accuracy_tables import (
-    ablation_table,
+    comparison,
+    difference_table,
     metric_table,
     write_accuracy,
 )
@@ -21,10 +22,10 @@ from repro.statistics import (
     corrected_t_test,
     frame_of,
     holm,
-    sign_flip_test,
+    summary_of,
     t_interval,
-    wilcoxon,
 )
+from repro.tables import command_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,25 +68,9 @@ def test_corrected_t_test_is_more_careful_than_the_plain_one() -> None:
     assert corrected_t_test([0.1, 0.1], 80, 10) == 0.0
 
 
-def test_sign_flips_are_mcnemar_for_one_run_and_agree_with_enumeration() -> None:
-    a = np.array([1] * 9 + [0] * 2 + [1] * 5)
-    b = np.array([0] * 9 + [1] * 2 + [1] * 5)
-    assert sign_flip_test(a, b) == pytest.approx(stats.binomtest(9, 11).pvalue)
-    assert sign_flip_test(a, a) == 1.0
-    first, second = np.array([1.0, 0.8, 0.6, 1.0, 0.2, 0.9]), np.array([0.2, 0.6, 0.6, 0.4, 0.6, 0.0])
-    differences = first - second
-    signs = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T
-    exact = np.mean(np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9)
-    assert sign_flip_test(first, second) == pytest.approx(exact, abs=0.02)
-
-
-def test_holm_and_wilcoxon() -> None:
+def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
-    assert wilcoxon([1, 2, 3, 4], [0, 0, 0, 0]) is None
-    p = wilcoxon([1, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 0])
-    assert p is not None
-    assert p < 0.05
 
 
 def test_metrics_against_sklearn() -> None:
@@ -130,24 +115,78 @@ def test_a_method_has_a_row_for_each_number_of_configurations(tmp_path: Path) ->
     assert "- GCN on MUTAG: ModuleNotFoundError: no PyG" in text
     assert "*GIN in the paper* | 94.0 ± 5.1" in text
     lines = (tmp_path / "accuracy-paper.csv").read_text().splitlines()
-    assert len(lines) == 1 + len(cells)
-    assert lines[0].startswith("dataset,protocol,split,method")
+    assert lines[0].startswith("# python -m repro ")
+    assert [line.split(",")[:4] for line in lines[1:]] == [
+        ["dataset", "row", "cells", "accuracy"],
+        ["MUTAG", "gin", "1", "0.5"],
+        ["MUTAG", "gin:12", "2", "0.75"],
+    ]
+
+
+def test_a_command_is_written_without_what_only_concerns_this_machine() -> None:
+    words = [
+        "accuracy",
+        "--jobs",
+        "2",
+        "--out",
+        "here",
+        "--protocol",
+        "repeated",
+        "--data",
+        "there",
+        "--tables-only",
+    ]
+    assert command_line(words) == "python -m repro accuracy --protocol repeated"
+
+
+def test_a_summary_has_means_and_intervals() -> None:
+    table = summary_of(frame_of([cell("gin", [1, i], split=f"random-{i}") for i in (0, 1)]))
+    assert table["accuracy"].tolist() == [0.75]
+    assert table["accuracy_half"].tolist() == pytest.approx([t_interval([0.5, 1.0])])
+    assert table["fit_s"].tolist() == [1.0]
 
 
 def test_comparison_pairs_what_ran_on_the_same_graphs() -> None:
-    cells = [cell("gdlnn", [1] * 20, seed=s) for s in range(2)] + [cell("gin", [0] * 12 + [1] * 8)]
-    cells.append(cell("wl", [0] * 20, fingerprint="of other data"))
-    found = compare(frame_of(cells), "gdlnn", ["gin", "wl", "gdlnn", "gcn"])
-    assert found.index.tolist() == [("MUTAG", "gin")]
-    assert found["difference"].tolist() == pytest.approx([0.6])
-    assert found["p"].tolist() == pytest.approx([stats.binomtest(12, 12).pvalue])
     splits = [f"random-{i}" for i in range(5)]
-    by_split = [cell("gdlnn", [1, 1, i % 2], split=name) for i, name in enumerate(splits)]
-    by_split += [cell("gin", [0, 1, 0], split=name) for name in splits]
-    found = compare(frame_of(by_split), "gdlnn", ["gin"])
-    differences = [(2 + i % 2) / 3 - 1 / 3 for i in range(5)]
+    cells = [cell("gdlnn", [1, 1, i % 2], split=name) for i, name in enumerate(splits)]
+    cells += [cell("gin", [0, 1, 0], split=name) for name in splits[1:]]
+    cells += [cell("wl", [0, 0, 0], split=name, fingerprint="of other data") for name in splits]
+    cells += [cell("gcn", [0, 0, 0], split=splits[0])]
+    found = compare(frame_of(cells), "gdlnn", ["gin", "wl", "gdlnn", "gcn", "mlp"])
+    assert found.index.tolist() == [("MUTAG", "gin")]  # one split is not enough, and other graphs are no pair
+    differences = [(2 + i % 2) / 3 - 1 / 3 for i in range(1, 5)]
+    assert found["difference"].tolist() == pytest.approx([np.mean(differences)])
     assert found["p"].tolist() == pytest.approx([corrected_t_test(differences, 80, 3)])
-    assert len(compare(frame_of(by_split), "gdlnn", ["wl"])) == 0
+    assert len(compare(frame_of(cells), "wl-oa", ["gin"])) == 0
+
+
+def test_p_values_are_corrected_within_a_dataset() -> None:
+    cells = [
+        cell(method, [1, i % 2, 0, method == "gdlnn"], split=f"random-{i}", dataset=dataset)
+        for dataset, methods in (("MUTAG", ("gdlnn", "gin", "wl-oa")), ("BBBP", ("gdlnn", "gin")))
+        for method in methods
+        for i in range(3 + (method == "gin"))
+    ]
+    for one in cells:
+        one["metrics"]["accuracy"] += 0.01 * int(one["split"][-1]) * (one["method"] == "gdlnn")
+    found = compare(frame_of(cells), "gdlnn", ["gin", "wl-oa"])
+    factors = (found["corrected"] / found["p"]).to_dict()
+    assert factors == pytest.approx({("MUTAG", "gin"): 2, ("MUTAG", "wl-oa"): 2, ("BBBP", "gin"): 1})
+
+
+def test_rivals_are_named_in_advance_and_tuned_where_they_were() -> None:
+    several: list[dict[str, Any]] = [
+        *({"method": name} for name in ("gdlnn", "gin", "wl", "wl-oa")),
+        {"method": "gdlnn", "version": "0.2.0"},
+        {"method": "gin", "n_configurations": 6},
+    ]
+    cells = [cell(right=[1, 1, 0], split=f"random-{i}", **one) for one in several for i in range(2)]
+    frame = frame_of(cells)
+    _, table = comparison(frame)
+    assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == [
+        *("| GDLNN", "| WL-OA", "| GIN (6 configurations)")
+    ]
+    assert "| GDLNN (version 0.2) | **66.7 ± 0.0** |" in metric_table(frame, "accuracy")
 
 
 def test_ranks_are_over_all_data_sets_among_methods_that_ran_on_all() -> None:
@@ -172,21 +211,12 @@ def test_ablation_shows_what_a_change_brings() -> None:
     cells = [cell("ablation-base", [1, 0, 0, 0], split=name) for name in splits]
     cells += [cell("ablation-no-perceptrons", [1, 1, 0, 0], split=name) for name in splits]
     others = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
-    cells += [cell("ablation-linear", right, split=name) for name, right in zip(splits, others, strict=True)]
-    table = ablation_table(frame_of(cells))
+    cells += [
+        cell("ablation-no-coarse", right, split=name) for name, right in zip(splits, others, strict=True)
+    ]
+    variants = ["ablation-no-perceptrons", "ablation-no-coarse"]
+    table = difference_table(frame_of(cells), "ablation-base", variants, "accuracy")
     assert "| without perceptrons | +25.0 ± 0.0\\* | +25.0 |" in table
     # The t-interval of 0, 25, -25 widened for training sets that overlap.
     half = stats.t.ppf(0.975, 2) * 25 * np.sqrt(1 / 3 + 4 / 80)
-    assert f"| linear head | +0.0 ± {half:.1f} | +0.0 |" in table
-
-
-def contrast(first: str, second: str) -> float:
-    """Return the contrast ratio of two colours, as WCAG defines it."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
-        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-    darker, lighter = sorted((luminance(first), luminance(second)))
-    return (lighter + 0.05) / (darker + 0.05)
+    assert f"| without the coarse level | +0.0 ± {half:.1f} | +0.0 |" in table
