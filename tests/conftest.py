@@ -1,21 +1,16 @@
 """What tests share: where the data lies, where caches go, how many random cases to run."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from reference.live_server import LiveServer
+from reference.live_server import LiveServer
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tests run side by side
 # Started in the background of a script or by nohup, signals would be ignored here and in every process that

@@ -1,7 +1,5 @@
 """The command line as a whole: the version, and what an error looks like."""
 
-from __future__ import annotations
-
 import pytest
 
 import gdlnn

@@ -1,18 +1,14 @@
 """The command line: help is quick, a wrong option ends with exit code 2."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from gdlnn.cli import app, main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def count_options(command: Any) -> int:

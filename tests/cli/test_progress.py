@@ -1,7 +1,5 @@
 """Progress bars: what each style shows, lines for stages, and that nothing is shown where nobody watches."""
 
-from __future__ import annotations
-
 import io
 import re
 

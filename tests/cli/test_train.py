@@ -1,16 +1,11 @@
 """`gdlnn train` and `gdlnn predict`, from a table of molecules to a table of predictions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gdlnn import Mined, load_model
 from reference.command_line import exit_code, rows_of, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMILES = [
     ("a", "CCO", "good"),

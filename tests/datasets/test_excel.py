@@ -1,11 +1,10 @@
 """Excel and Parquet files as tables: the values that programs write, and damaged files."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +13,6 @@ from gdlnn.datasets import opening
 from gdlnn.datasets.opening import readable
 from gdlnn.datasets.tables import open_table
 from reference.hostile_tables import hostile_sheets, sheet_of, workbook
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def rows_of(path: Path) -> list[tuple[str, ...]]:

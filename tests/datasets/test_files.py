@@ -1,9 +1,8 @@
 """Saved datasets, JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +13,6 @@ from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_js
 from gdlnn.errors import DatasetError, GDLNNError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from reference.tu_folders import write_tu
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def labels(dataset: GraphDataset) -> list[object]:

@@ -1,10 +1,9 @@
 """Tables as people have them: missing labels, numbers, no header, other formats and encodings."""
 
-from __future__ import annotations
-
 import csv
 import gzip
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +11,6 @@ from gdlnn.datasets import load_sdf, load_smiles, resolve_dataset
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import GraphDataset
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("rdkit")
 

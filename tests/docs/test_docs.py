@@ -1,7 +1,5 @@
 """The docs: every block is of a known kind and runs, every public name has its place, the site builds."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -9,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,6 @@ import gdlnn
 from gdlnn.cli import main
 from reference.live_server import LiveServer, live_server
 from reference.pages import DOCS, README, ROOT, blocks, kinds_and_blocks, name_of, train_quickly
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUN = {"python", "console", "gdl", "json"}
 NOT_RUN = {"python norun", "console norun"}

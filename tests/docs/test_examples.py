@@ -1,20 +1,16 @@
 """The examples, scripts and notebooks, run and end with what they promise."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import gdlnn
 from reference.tu_folders import write_tu
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))

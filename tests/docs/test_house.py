@@ -1,21 +1,17 @@
 """The house as a whole: pages say what is true, no machine leaves its marks."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from gdlnn.cli import app
 from reference.pages import DOCS, FENCE, ROOT, blocks, name_of, train_quickly
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS], key=name_of)
 

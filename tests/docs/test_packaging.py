@@ -1,7 +1,5 @@
 """What is shipped: one version everywhere, light dependencies, a container."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The public face: exactly the names that are meant, loaded late, and nothing heavy on import."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

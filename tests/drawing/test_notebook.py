@@ -1,18 +1,14 @@
 """What a notebook shows of graphs, programs, explanations and models."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from sklearn import config_context
 
 from gdlnn import Graph, Program
 from reference.explain_models import motif_model, motif_pl4xgl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def picture_of(html: str) -> ET.Element:

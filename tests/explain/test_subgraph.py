@@ -1,7 +1,5 @@
 """The subgraph step: Algorithm 2 against the obvious way, minimal, in a fixed order, on any kind of graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """LIME beside the lime package, KernelSHAP beside the definition of Shapley values, techniques by name."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import factorial
 from typing import Any

@@ -4,8 +4,6 @@ Inputs that reach new code are saved in build/fuzz/TARGET, where the next run co
 a reader is written to build/fuzz/TARGET-crash-… and the run ends with an error.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

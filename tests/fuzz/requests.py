@@ -4,8 +4,6 @@ Good requests must be answered with 200, or with 503 while the server is busy; n
 no good request is lost, and the memory of server and workers stays flat.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

@@ -1,11 +1,9 @@
 """The canonical form: equal exactly for programs that differ only in names, order and orientation."""
 
-from __future__ import annotations
-
 import math
 import time
+from collections.abc import Hashable
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
@@ -18,9 +16,6 @@ from gdlnn.gdl.canonical import merged_edges
 from reference import matcher
 from reference.random_cases import Shape, random_case, random_program, shuffled
 from reference.strategies import programs, small_intervals
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 
 def parts(program: Program, directed: bool) -> tuple[list[Hashable], dict[tuple[int, int], Hashable]]:

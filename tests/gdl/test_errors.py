@@ -1,7 +1,5 @@
 """What bad GDL text gets: what, where, expected, got."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

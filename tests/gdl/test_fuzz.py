@@ -1,8 +1,7 @@
 """Whatever the text, reading it gives a program or a GDL syntax error, however long."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 from hypothesis import example, given
@@ -11,9 +10,6 @@ from hypothesis import strategies as st
 from gdlnn import Feature, GDLSyntaxError, Program, Schema, parse_programs
 from gdlnn.gdl.parser import parse_program
 from reference.strategies import programs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SCHEMA = Schema((Feature("a", "nominal", {0: "C", 1: "N"}),), (Feature("b"),))
 MB = 10**6

@@ -1,26 +1,20 @@
 """Names of groups in the words of programs: used only where they are true."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from gdlnn import Program, load_dataset, mine, neighborhoods
+from gdlnn import Graph, Program, load_dataset, mine, neighborhoods
 from gdlnn.errors import MissingExtraError
 from gdlnn.gdl.atoms import read_pattern
 from gdlnn.gdl.groups import Group, find_groups, groups
 from gdlnn.graphs import GraphDataset, Table
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.matching import match
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gdlnn import Graph
 
 Chem = pytest.importorskip("rdkit.Chem")
 

@@ -1,8 +1,6 @@
 """Names of places: the words a person would use, the same however a graph is numbered."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +8,6 @@ import pytest
 from gdlnn import Feature, Graph, Schema, load_dataset
 from gdlnn.gdl.place_names import place_name
 from gdlnn.graphs.molecules import molecule_graph
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Chem = pytest.importorskip("rdkit.Chem")
 

@@ -1,7 +1,5 @@
 """Program as a value: what it refuses, equality, JSON, pickling, from a graph."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle

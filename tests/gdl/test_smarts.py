@@ -1,24 +1,18 @@
 """Programs as SMARTS: RDKit finds the same molecules, or the export is refused."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Program, ProgramError, Schema, load_dataset, mine, neighborhoods
+from gdlnn import Feature, Graph, Program, ProgramError, ProgramSet, Schema, load_dataset, mine, neighborhoods
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
 from gdlnn.graphs import GraphDataset, Table
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, molecule_graph
 from gdlnn.matching import match
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gdlnn import Graph, ProgramSet
 
 Chem = pytest.importorskip("rdkit.Chem")
 

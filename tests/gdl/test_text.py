@@ -1,7 +1,5 @@
 """GDL text: reading, printing, and the round trip in every form."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

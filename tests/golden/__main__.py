@@ -9,8 +9,6 @@
     python -m golden bits FILE        # train all cases and write what they say, floats as hexadecimal
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -3,14 +3,13 @@
 Of the public datasets only row numbers are used here, the graphs themselves come from GDLNN_DATA.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,9 +28,6 @@ from gdlnn.model import MixtureHead
 from gdlnn.report.alerts import alerts_json, find_alerts
 from gdlnn.report.build import ReportOptions, build_report
 from repro.pl4xgl import PL4XGLClassifier
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FOLDER = Path(__file__).parent
 TRAINED = FOLDER / "trained.json"

@@ -1,7 +1,5 @@
 """Stored models answer as they did when they were stored: labels, nodes and text exactly, floats to 1e-9."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

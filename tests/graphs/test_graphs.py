@@ -1,7 +1,5 @@
 """Graph, GraphDataset and Schema: what they hold, and one test per kind of fault."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Other libraries, both ways, and twins checked against NetworkX."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Graphs that are no molecules: names of one's own, from tables, dictionaries, NetworkX and PyG."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,9 +1,6 @@
 """Splits and folds: sizes, proportions, repeatability, scaffolds, leaks."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +9,7 @@ import pytest
 from gdlnn.datasets import make_ba_2motifs
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Table
-
-if TYPE_CHECKING:
-    from gdlnn.graphs.splits import SplitKind
+from gdlnn.graphs.splits import SplitKind
 
 
 def classes(dataset: GraphDataset) -> npt.NDArray[np.int64]:

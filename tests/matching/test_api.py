@@ -1,7 +1,5 @@
 """match() and its kin at the edges: nothing in, mixed graphs, features that do not fit, sets encoded once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Step budgets, threads, Ctrl-C and memory: a matcher that can be stopped and says only what it knows."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

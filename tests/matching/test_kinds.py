@@ -1,21 +1,17 @@
 """The kinds of graphs that the core encodes differently: many nodes, many values, many edge types, hubs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from gdlnn import Graph, Interval, Program
+from gdlnn.gdl.program import FloatArray
 from gdlnn.graphs.arrays import GraphSet, encoded
 from gdlnn.matching import match
 from reference import conflicts, matcher
+from reference.random_cases import Rng
 from reference.shapes import path, ring, star
-
-if TYPE_CHECKING:
-    from gdlnn.gdl.program import FloatArray
-    from reference.random_cases import Rng
 
 
 class Kind(NamedTuple):

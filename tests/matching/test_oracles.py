@@ -1,21 +1,15 @@
 """The matcher against outside oracles: PL4XGL's truth tables and networkx."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gdlnn import Graph, Program
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
 from reference.oracles import load_truth_table, networkx_count
 from reference.random_cases import Shape, planted_program, random_graph, random_program
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gdlnn import Graph, Program
 
 
 @pytest.mark.data

@@ -1,8 +1,8 @@
 """Many programs in one walk against the reference matcher, the single searches and known answers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +11,14 @@ from gdlnn import Graph, MatchError, Program, _core
 from gdlnn.datasets import load_dataset
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import EdgeDescription
+from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import MOST_WITNESSES, ProgramPlan, match
 from gdlnn.mining import neighborhoods
 from reference import matcher
 from reference.random_cases import (
     Rng,
+    Shape,
     planted_program,
     random_graph,
     random_intervals,
@@ -25,13 +27,6 @@ from reference.random_cases import (
     renumbered,
 )
 from reference.shapes import complete, path, ring, star
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from gdlnn.graphs import GraphDataset
-    from reference.random_cases import Shape
 
 BLOCKS = 8
 

@@ -1,7 +1,5 @@
 """The core's matcher against the reference on random programs and graphs of every small kind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

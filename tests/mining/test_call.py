@@ -1,14 +1,13 @@
 """Calls of mine(): bad arguments, early ends, processes, the bar, features to ignore."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -18,9 +17,6 @@ from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, WorkerError
 from gdlnn.matching import match
 from gdlnn.mining import miner
 from reference.mining_cases import random_trees
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TREES = random_trees(40)
 MANY = random_trees(400, nodes=24)

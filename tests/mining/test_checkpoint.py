@@ -1,7 +1,5 @@
 """Checkpoints: kills, resumed runs, torn and damaged files, runs that do not fit."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -9,16 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gdlnn import GraphDataset, MiningError, mine
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.mining_cases import random_trees
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TREES = random_trees(30)
 KILLS, LONG_KILLS = 4, 50

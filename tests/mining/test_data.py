@@ -1,8 +1,6 @@
 """Mining the paper's data: every score and support recounted."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +8,6 @@ import pytest
 from gdlnn import GraphDataset, ProgramSet, mine
 from gdlnn.datasets import load_dataset
 from gdlnn.matching import match
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.data
 

@@ -1,27 +1,20 @@
 """neighborhoods() and the structure features against slow, obvious code on random graphs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import networkx
 import numpy as np
 import pytest
 
 from gdlnn import Graph, MiningError, Program
-from gdlnn.gdl.program import ANY, Interval
+from gdlnn.gdl.program import ANY, Interval, Intervals
 from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.structure import structure_columns
 from gdlnn.matching import match
-from gdlnn.mining import neighborhoods
+from gdlnn.mining import ProgramSet, neighborhoods
 from reference import matcher
-from reference.random_cases import renumbered
-
-if TYPE_CHECKING:
-    from gdlnn.gdl.program import Intervals
-    from gdlnn.mining import ProgramSet
-    from reference.random_cases import Rng
+from reference.random_cases import Rng, renumbered
 
 
 class Kind(NamedTuple):

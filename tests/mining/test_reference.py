@@ -1,23 +1,17 @@
 """The miner against slow, obvious code: the same program, score, support and steps for every target."""
 
-from __future__ import annotations
-
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from gdlnn import Graph, GraphDataset, Program, mine
 from gdlnn.matching import GraphSet, match
-from gdlnn.mining.descents import MiningData, Task, run_here
+from gdlnn.mining.descents import MiningData, Task, TaskResult, run_here
 from gdlnn.mining.program_text import format_rows
 from gdlnn.mining.settings import Nominal, Settings, Strategy
 from reference import mining as reference
 from reference.mining_cases import MiningCase, large_case, mining_case
-
-if TYPE_CHECKING:
-    from gdlnn.mining.descents import TaskResult
 
 BATCHES = 10
 CASES = 15

@@ -1,9 +1,8 @@
 """ProgramSet: merging, ranking, filtering, views, files; and what the result may and may not depend on."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +14,6 @@ from gdlnn.mining.program_set import SetInfo, support_matrix
 from gdlnn.mining.settings import MOST_TARGETS
 from reference.mining_cases import random_trees
 from reference.random_cases import renumbered
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TREES = random_trees(40)
 

@@ -1,7 +1,5 @@
 """Whether graphs are like the training graphs: against a slow recount, and in words."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

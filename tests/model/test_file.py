@@ -1,11 +1,10 @@
 """The model file: the same model back, the same bytes again, and what bad files get."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +21,6 @@ from gdlnn import (
     make_ba_2motifs,
 )
 from reference.models import classifier
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

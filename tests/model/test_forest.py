@@ -1,7 +1,5 @@
 """The forest: scikit-learn's probabilities, exact Shapley values, thresholds on quantities."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

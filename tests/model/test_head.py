@@ -1,7 +1,5 @@
 """The head: scikit-learn's own checks, determinism, early stopping, weights, a linear head that is exact."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

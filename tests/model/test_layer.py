@@ -1,7 +1,5 @@
 """The GDL layer: activations, pooled features, names, errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

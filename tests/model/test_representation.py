@@ -1,9 +1,8 @@
 """Graphs are represented once: how often predicting, explaining, reporting and serving match programs."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +14,6 @@ from gdlnn.server.answers import Answers
 from gdlnn.server.bodies import ExplainBody
 from gdlnn.server.limits import Limits
 from reference.explain_models import motif_data, motif_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TRAIN, TEST = motif_data()
 

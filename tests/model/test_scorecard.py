@@ -1,9 +1,7 @@
 """The scorecard: few programs, additive, printed as one table, kept in the model file."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,9 +11,6 @@ from gdlnn import GDLNNClassifier, load_model, make_ba_2motifs
 from gdlnn.model import ScorecardHead, scorecard_rows, scorecard_text
 from reference.explain_models import motif_data
 from reference.report_models import three_classes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRAIN, TEST = motif_data()
 

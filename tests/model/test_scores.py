@@ -1,7 +1,5 @@
 """Scores with intervals, beside scikit-learn and known coverage."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,9 +1,7 @@
 """Which graphs a model was trained on: whatever their numbering, exactly, and kept in the file."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -20,9 +18,6 @@ from gdlnn.report import ReportOptions, build_report
 from gdlnn.report.build import render_report
 from reference.random_cases import random_graph, random_shape, renumbered
 from reference.server_models import MOLECULES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def same(first: Graph, second: Graph) -> bool:

@@ -1,8 +1,8 @@
 """The same answer however a graph is written: spellings of molecules, numberings of nodes and edges."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +11,11 @@ from rdkit.Chem import rdDepictor
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_dataset, load_smiles
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
+from gdlnn.explain import Explanation
 from gdlnn.graphs.identity import canonical_form
 from gdlnn.graphs.molecules import MoleculeReader, hidden_by_default
 from reference.models import quick
 from reference.random_cases import renumbered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from gdlnn.explain import Explanation
 
 NAMES = ("MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs")
 

@@ -1,11 +1,10 @@
 """Fits in threads: the same bytes as alone, and nothing of the process is changed on the way."""
 
-from __future__ import annotations
-
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -14,10 +13,6 @@ import torch
 from gdlnn import GDLNNClassifier, MLPHead, Neighborhoods, make_ba_2motifs
 from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.model.representation import stream_predictions
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 MOTIFS = make_ba_2motifs(24, random_state=0)
 SEEDS = (0, 1, 0, 1)

@@ -1,8 +1,6 @@
 """Thresholds: one half unless asked, chosen on held-out graphs, and kept by the model file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +8,6 @@ import pytest
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, ModelError, Neighborhoods, load_model
 from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.threshold import choose_threshold
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def ring_or_chain(n: int, rings: float = 0.5, seed: int = 0) -> GraphDataset:

@@ -1,7 +1,5 @@
 """From sets of mined programs to the columns of the layer: merging, labels, scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

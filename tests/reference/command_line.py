@@ -1,16 +1,12 @@
 """Commands run in this process, and the tables that they read and write."""
 
-from __future__ import annotations
-
 import csv
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gdlnn.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def exit_code(*words: object) -> int:

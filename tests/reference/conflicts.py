@@ -1,19 +1,14 @@
 """What a conflict must be: enough to fail, closed, and made of constraints that exclude something."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gdlnn import Interval, Program, _core
+from gdlnn import Graph, Interval, Program, _core
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
+from gdlnn.gdl.program import Intervals
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
 from reference import matcher
-
-if TYPE_CHECKING:
-    from gdlnn import Graph
-    from gdlnn.gdl.program import Intervals
 
 Side = tuple[int, int, bool]
 

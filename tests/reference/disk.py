@@ -1,13 +1,8 @@
 """A disk with little room, for tests of what is written to it."""
 
-from __future__ import annotations
-
 import resource
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager

@@ -1,16 +1,11 @@
 """Small fitted models for the tests of explanations, made once per process."""
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gdlnn import GraphDataset, make_ba_2motifs
+from gdlnn import GraphDataset, ProgramSet, make_ba_2motifs
 from gdlnn.model import GDLNNClassifier
 from repro.pl4xgl import PL4XGLClassifier
-
-if TYPE_CHECKING:
-    from gdlnn import ProgramSet
 
 
 @lru_cache(maxsize=1)

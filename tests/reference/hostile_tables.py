@@ -1,7 +1,5 @@
 """Excel and Parquet files that are small and stand for much."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from typing import Any

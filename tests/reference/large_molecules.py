@@ -1,11 +1,6 @@
 """Molecules that are much work for their size: rings that share bonds, many atoms, counts that lie."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 Bonds = list[tuple[int, int]]
 

@@ -1,7 +1,5 @@
 """A server as people start it: `gdlnn serve` in a process of its own, and plain sockets to talk to it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -10,12 +8,10 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 
 class LiveServer:

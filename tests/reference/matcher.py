@@ -1,14 +1,9 @@
 """A plain backtracking matcher over (Program, Graph): the semantics of GDL in the fewest words."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gdlnn import Graph, Program
-    from gdlnn.gdl.program import Intervals
+from gdlnn import Graph, Program
+from gdlnn.gdl.program import Intervals
 
 Witness = dict[str, int]
 

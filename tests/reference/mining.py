@@ -1,7 +1,5 @@
 """Mining in the fewest words: every mutation scored on every graph with the reference matcher."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import NamedTuple

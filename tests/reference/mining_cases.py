@@ -1,7 +1,5 @@
 """Random labelled datasets to mine, of graphs that resemble each other, so that programs match several."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Classifiers that fit in a moment, from options of the search, of the head and of the classifier alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gdlnn import GDLNNClassifier, Mined, MLPHead

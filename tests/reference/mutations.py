@@ -1,17 +1,11 @@
 """The one-step mutation rules of mining, as pure functions on programs. The search itself is in the core."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from collections.abc import Collection, Iterator
+from typing import Literal, NamedTuple, get_args
 
 from gdlnn.errors import ProgramError
-from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NodeDescription, Program
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from gdlnn.gdl.program import Intervals
+from gdlnn.gdl.program import ANY, EdgeDescription, Interval, Intervals, NodeDescription, Program
 
 Side = Literal["lower", "upper", "both"]
 Rule = Literal["remove node", "remove edge", "generalize node", "generalize edge"]

@@ -1,22 +1,16 @@
 """Outside oracles: the same question put to networkx, and PL4XGL's truth tables."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import networkx
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn import Graph, Program
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from gdlnn.gdl.program import Intervals
+from gdlnn.gdl.program import Intervals
 
 Wanted = list["Intervals | None"]
 

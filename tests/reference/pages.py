@@ -1,16 +1,12 @@
 """The pages of the docs and the code on them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from gdlnn.model import classifier
 from gdlnn.model.mixture import MixtureHead
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

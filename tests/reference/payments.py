@@ -1,7 +1,5 @@
 """Payment graphs whose label is a threshold on a quantity: a wire transfer of at least 900."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gdlnn import Feature, Graph, GraphDataset, Schema

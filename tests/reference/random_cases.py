@@ -1,7 +1,5 @@
 """Random graphs and programs of every kind the language allows, from a seeded generator."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

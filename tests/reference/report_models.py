@@ -1,7 +1,5 @@
 """Small fitted models for the tests of the report: motifs, molecules, three classes of directed paths."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,16 +1,11 @@
 """Small model files for the tests of the server and the docs: molecules of a table, and motifs."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gdlnn import load_smiles
+from gdlnn import GraphDataset, load_smiles
 from reference.models import classifier
 from reference.report_models import SMALL, motifs
-
-if TYPE_CHECKING:
-    from gdlnn import GraphDataset
 
 MOLECULES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
 

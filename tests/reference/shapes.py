@@ -1,15 +1,9 @@
 """Graphs of a plain shape, without features."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn import Graph
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 def _plain(n: int, edges: npt.ArrayLike, directed: bool = False) -> Graph:

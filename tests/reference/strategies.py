@@ -1,17 +1,13 @@
 """Hypothesis strategies for programs, schemas and metadata."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
 from gdlnn import Feature, Interval, Program, Schema
 from gdlnn.gdl.program import is_variable
-
-if TYPE_CHECKING:
-    from gdlnn.graphs import FeatureKind
+from gdlnn.graphs import FeatureKind
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True).filter(is_variable)

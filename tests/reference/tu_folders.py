@@ -1,13 +1,8 @@
 """Graphs without features of their own as a folder of TU text files."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gdlnn import GraphDataset
+from gdlnn import GraphDataset
 
 
 def write_tu(dataset: GraphDataset, folder: Path) -> None:

@@ -1,9 +1,7 @@
 """A report of 400 molecules is small enough to send, whatever its programs look like as SMARTS."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from gdlnn import load_dataset
 from gdlnn.report import ReportOptions, build_report, render_report
 from gdlnn.report.cards import LONGEST_SMARTS, MOST_LISTED
 from reference.models import quick
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_BYTES = 4_000_000
 

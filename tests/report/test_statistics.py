@@ -1,7 +1,5 @@
 """Figures of the report, beside textbook values and simple recounting."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The networks: batches, encoding, learning, determinism, early stopping, errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

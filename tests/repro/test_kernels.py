@@ -1,7 +1,5 @@
 """The kernels against GraKeL, the fingerprints against RDKit's own, and the majority class."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

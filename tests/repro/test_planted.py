@@ -1,7 +1,5 @@
 """Planted rules: labels follow the rule, truths are where it holds, decoys and flips are as many as said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from rdkit import Chem

@@ -6,12 +6,12 @@ last does: 40 graphs of BA-2Motifs have a self-loop and a motif that touches not
 search finds the motif at once.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from gdlnn import Graph, GraphDataset, Program, load_dataset, match, mine
@@ -20,13 +20,7 @@ from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.program_set import support_matrix
 from repro.pl4xgl import PL4XGLClassifier
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    BoolArray = npt.NDArray[np.bool_]
+BoolArray = npt.NDArray[np.bool_]
 
 OPEN = (-np.inf, np.inf)
 EPSILON = 0.1

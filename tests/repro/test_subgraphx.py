@@ -1,9 +1,8 @@
 """SubgraphX and its kin: exact Shapley values, the tree, the motif of BA-2Motifs."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import pytest
 import torch
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
-from repro.baselines.gnn import GINClassifier
+from repro.baselines.gnn import GINClassifier, GNNClassifier
 from repro.baselines.node_explainers import CoalitionValues, GNNExplainer, NodeIntegratedGradients
 from repro.baselines.subgraphx import (
     Neighbours,
@@ -22,11 +21,6 @@ from repro.baselines.subgraphx import (
     mask_of,
 )
 from repro.metrics import jaccard
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repro.baselines.gnn import GNNClassifier
 
 Parts = tuple[GraphDataset, GraphDataset, GraphDataset]
 PATH = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (1, 6)]

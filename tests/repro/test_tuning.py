@@ -1,8 +1,7 @@
 """tune(): one mining run for each ε and a choice by validation alone; the command that saves the model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +12,6 @@ from gdlnn.model import vocabulary
 from repro import tuning
 from repro.__main__ import main
 from repro.tuning import tune
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GRID: dict[str, Any] = {"epsilons": (0.1, 1, "4.1667%"), "ks": (0.2, 1.0), "learning_rates": (0.01, 0.0005)}
 

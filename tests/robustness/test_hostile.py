@@ -1,15 +1,14 @@
 """Hostile files: flipped bits, bombs, lying sizes and shapes, foreign versions, and what hypothesis finds."""
 
-from __future__ import annotations
-
 import io
 import json
 import random
 import struct
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,9 +31,6 @@ from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, checked_archive, read_array, read_members
 from gdlnn.mining import program_text
 from reference.mining_cases import random_trees
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MODEL = Path(__file__).parents[1] / "golden" / "payments-paper.gdlnn"
 FLIPS = 400

@@ -1,12 +1,11 @@
 """Numbers and labels at every edge: finite and in range, and different values stay different."""
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +25,6 @@ from gdlnn import (
 from gdlnn.datasets import load_jsonl, load_smiles
 from gdlnn.graphs.labels import parse_labels
 from gdlnn.io.bounded import read_members, write_members
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MODEL = Path(__file__).parents[1] / "golden" / "payments-paper.gdlnn"
 TU = {"A": "1, 2\n3, 4\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n", "node_attributes": ""}

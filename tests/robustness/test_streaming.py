@@ -1,13 +1,13 @@
 """Large sets: inputs are read and predicted in batches, here or on workers."""
 
-from __future__ import annotations
-
 import csv
 import json
 import pickle
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import joblib
 import pytest
@@ -20,18 +20,11 @@ from gdlnn import (
 )
 from gdlnn.cli import main
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
-from gdlnn.datasets.resolve import batched_dataset
+from gdlnn.datasets.resolve import Batch, batched_dataset
+from gdlnn.datasets.tables import Row
 from gdlnn.model import representation
-from gdlnn.model.representation import stream_predictions
+from gdlnn.model.representation import PredictedRow, stream_predictions
 from reference.models import quick
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from gdlnn.datasets.resolve import Batch
-    from gdlnn.datasets.tables import Row
-    from gdlnn.model.representation import PredictedRow
 
 MOTIFS = make_ba_2motifs(24, random_state=8)
 

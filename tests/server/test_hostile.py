@@ -1,7 +1,5 @@
 """The server against clients that mean no good: it answers 4xx, stays up, and its memory stays bounded."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -9,15 +7,13 @@ import signal
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")

@@ -1,7 +1,5 @@
 """Workers of the server: memory, the model they hold, what they import, and the files they leave behind."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
