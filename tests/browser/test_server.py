@@ -148,7 +148,7 @@ def test_a_bad_smiles_is_answered_with_a_readable_message(page: Any) -> None:
     ask(page, "C(C")
     alert = page.locator("#message")
     alert.wait_for()
-    assert alert.inner_text() == "C(C: not a SMILES"
+    assert alert.inner_text().startswith("C(C: not a SMILES")
     assert page.locator("#submit").is_enabled()
     asked(page, "CCO")
     assert alert.is_hidden()
@@ -200,7 +200,7 @@ def test_a_table_of_200_rows_is_shown_and_downloaded(
     assert shown.count() == 200
     assert page.locator("#batch h2").inner_text() == "200 predictions"
     assert page.locator("#note").inner_text() == "new.csv is not UTF-8; it was read as Latin-1."
-    assert shown.nth(7).locator("[data-key=label]").inner_text() == "not read\nnot a SMILES"
+    assert shown.nth(7).locator("[data-key=label]").inner_text().startswith("not read\nnot a SMILES")
     saved = downloaded(page, tmp_path, "Download csv")
     check_same_as_the_command(saved, table, molecules[0])
     check_sorting(page)

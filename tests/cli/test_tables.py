@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,7 +85,7 @@ def test_predictions_keep_the_columns_of_the_input(model: Path) -> None:
     assert np.mean(np.array(predicted) == has("O")) > 0.8
     assert all(len(row["probability"].lstrip("0.")) <= 4 for row in rows[:36])
     assert "in the training set" in rows[0]["reason"]
-    assert rows[36]["reason"] == "not a SMILES"
+    assert rows[36]["reason"].startswith("not a SMILES")
     run("predict", model, model.with_name("mine.csv"), "-o", out.with_suffix(".tsv"), "-j", 1, "-q")
     assert out.with_suffix(".tsv").read_text().splitlines()[0].split("\t")[:2] == ["structure", "pIC50"]
 
@@ -116,6 +118,34 @@ def test_a_smiles_is_explained(model: Path, capsys: pytest.CaptureFixture[str]) 
     run("explain", model, "CCCCN", "--json", "-j", 1)
     assert json.loads(capsys.readouterr().out)["prediction"] == 0
     assert "no.csv: no such file, folder or dataset" in refusal(capsys, "explain", model, "no.csv")
+
+
+@pytest.mark.parametrize("command", ["explain", "predict"])
+def test_a_molecule_never_leaves_the_machine(
+    model: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("gdlnn.datasets.load.fetch", lambda source: asked.append(source.name))
+    words = ["-j", 1, "-q", "-o", model.with_name(f"one.{'csv' if command == 'predict' else 'json'}")]
+    expected = "CC1CCNC: no such file, folder or dataset; not a SMILES: unclosed ring"
+    assert expected in refusal(capsys, command, model, "CC1CCNC", *words)
+    run(command, model, "CCO", *words)
+    run(command, model, "C" * 300, *words)  # too long for the name of a file
+    assert asked == []
+    if command == "predict":
+        run(command, model, "CCCO", *words)
+        [row] = rows_of(words[-1])  # type: ignore[arg-type]
+        assert (row["smiles"], row["prediction"]) == ("CCCO", "1")
+
+
+def test_a_pipe_is_read(model: Path, tmp_path: Path) -> None:
+    pipe, out = tmp_path / "pipe", tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("structure\nCCCO\nCCCN\n",))
+    writer.start()
+    run("predict", model, pipe, "-o", out, "-j", 1, "-q")
+    writer.join()
+    assert [row["prediction"] for row in rows_of(out)] == ["1", "0"]
 
 
 # --- several labels -----------------------------------------------------------------------------------------

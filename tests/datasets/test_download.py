@@ -16,7 +16,7 @@ import pytest
 from gdlnn.datasets import load_dataset
 from gdlnn.datasets.load import fetch
 from gdlnn.datasets.motifs import load_ba_2motifs_pickle, read_array_pickle
-from gdlnn.datasets.registry import source_of
+from gdlnn.datasets.registry import REGISTRY, source_of
 from gdlnn.errors import DatasetError, DownloadError, WriteError
 from reference.disk import little_room
 
@@ -116,7 +116,10 @@ def test_a_full_disk_is_no_fault_of_the_network(server: Server, cache: Path, roo
 
 def test_a_download_ends_in_the_cache(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server.files["TOY.zip"] = tu_zip()
-    monkeypatch.setenv("GDLNN_MIRROR", server.base)
+    with pytest.raises(DatasetError, match=r"dataset TOY: not found, and not one of MUTAG"):
+        load_dataset("TOY")
+    assert server.requests == []
+    monkeypatch.setitem(REGISTRY, "TOY", source_of("TOY"))
     dataset = load_dataset("TOY")
     assert len(dataset) == 2
     assert [g.node_features.tolist() for g in dataset] == [[[1], [2]], [[3], [4]]]

@@ -127,7 +127,7 @@ def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pyte
         (5, "CCN"),
     ]
     reasons = [row.reason for row in dataset.skipped]
-    assert reasons[0] == "not a SMILES"
+    assert reasons[0] == "not a SMILES: unclosed ring"
     assert "valence" in reasons[1]
     assert reasons[2:] == ["empty SMILES", "no label"]
     assert "skipped 4 of 6 rows" in caplog.text

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from gdlnn.datasets import load_dataset
-from gdlnn.datasets.motifs import mark_nitro_and_amino
 from gdlnn.datasets.registry import REGISTRY, checksums
 
 if TYPE_CHECKING:
@@ -129,19 +128,6 @@ def test_ground_truth_of_ba_2motifs(nine: dict[str, GraphDataset]) -> None:
     node = int(looped.edges[looped.edges[:, 0] == looped.edges[:, 1]][0, 0])
     others = (looped.edges == node).any(axis=1).sum() - 1
     assert looped.node_features[node, 0] == others + 1
-
-
-def test_ground_truth_of_mutagenicity_follows_from_the_graphs(nine: dict[str, GraphDataset]) -> None:
-    dataset = nine["Mutagenicity"]
-    published = dataset.edge_masks
-    assert published is not None
-    assert sum(int(mask.sum()) for mask in published if mask is not None) == (1770 + 1906)
-    bare = dataset.take(np.arange(len(dataset)))
-    bare.edge_masks = bare.node_masks = None
-    mark_nitro_and_amino(bare)
-    assert bare.edge_masks is not None
-    for expected, got in zip(published, bare.edge_masks, strict=True):
-        assert np.array_equal(expected, got)
 
 
 def test_sums_are_those_of_the_files(data_dir: Path) -> None:

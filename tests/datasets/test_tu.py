@@ -151,7 +151,7 @@ def test_offline_the_error_says_what_to_put_where() -> None:
         load_dataset("nci1", download=False)
     with pytest.raises(DatasetError, match=r"Put BBBP\.csv \(published at https://"):
         load_dataset("BBBP", download=False)
-    with pytest.raises(DatasetError, match=r"expected one of MUTAG, .*, or the name of another TU dataset"):
+    with pytest.raises(DatasetError, match=r"expected one of MUTAG, .*, or the folder of a TU dataset"):
         load_dataset("../MUTAG")
 
 

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gdlnn import load_dataset
 from repro import cost, explain, explainers
 from repro.__main__ import main
 from repro.baselines.subgraphx import SubgraphX
 from repro.cells import RunConfig, Study, read_cells
 from repro.explainers import EXPLAINERS, run_explanations, sampled_rows
-from repro.inputs import forget, load_split
+from repro.inputs import forget, load_split, mark_nitro_and_amino
 from repro.methods import METHODS
 from repro.motifs import MotifStudy
 
@@ -221,3 +222,16 @@ def test_the_figure_of_motifs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     before = (tmp_path / "motifs.jsonl").read_bytes()
     assert MotifStudy(60, 0, config).figure() == picture
     assert (tmp_path / "motifs.jsonl").read_bytes() == before
+
+
+@pytest.mark.data
+def test_ground_truth_of_mutagenicity_follows_from_the_graphs(data_dir: Path) -> None:
+    dataset = load_dataset("Mutagenicity", data_dir, download=False)[:800]
+    published = dataset.edge_masks
+    assert published is not None
+    assert sum(int(mask.sum()) for mask in published if mask is not None) > 500
+    dataset.edge_masks = dataset.node_masks = None
+    mark_nitro_and_amino(dataset)
+    assert dataset.edge_masks is not None
+    for expected, got in zip(published, dataset.edge_masks, strict=True):
+        assert np.array_equal(expected, got)

@@ -84,7 +84,7 @@ def test_predictions_are_those_of_the_model(client: TestClient, molecules: tuple
 def test_rows_that_do_not_parse_keep_their_place(client: TestClient) -> None:
     rows = client.post("/predict", json={"smiles": ["CCO", "C(C", "c1ccccc1N", "C" * 61]}).json()["rows"]
     assert [row["error"] is None for row in rows] == [True, False, True, False]
-    assert rows[1]["error"] == "not a SMILES"
+    assert rows[1]["error"] == "not a SMILES: extra open parentheses at position 2"
     assert rows[3]["error"] == "expected 1 to 60 atoms, got 61"
     assert [row["row"] for row in rows] == [1, 2, 3, 4]
 
@@ -93,7 +93,9 @@ def test_a_table_with_another_column_and_bad_rows(client: TestClient) -> None:
     text = "what;structure\na;CCO\nb;nonsense\n"
     wanted = {"kind": "csv", "smiles": "structure", "id": "what"}
     rows = client.post("/predict/file", params=wanted, content=text).json()["rows"]
-    assert [(row["name"], row["error"]) for row in rows] == [("a", None), ("b", "not a SMILES")]
+    assert [row["name"] for row in rows] == ["a", "b"]
+    assert rows[0]["error"] is None
+    assert rows[1]["error"].startswith("not a SMILES")
     refused = client.post("/predict/file", params={"kind": "csv"}, content=text)
     assert refused.status_code == 422
     assert refused.json()["error"] == "input.csv: expected a column called smiles, got what, structure"

@@ -105,7 +105,8 @@ def test_every_form_gives_the_table_that_predict_writes(
     path = tmp_path / f"input.{kind}"
     write(path, kind)
     answer = sent(client, path.read_bytes(), kind=kind.removesuffix(".gz"))
-    assert [row["error"] for row in answer["rows"]] == [None, "not a SMILES", None][: len(answer["rows"])]
+    errors = [(row["error"] or "").partition(":")[0] for row in answer["rows"]]
+    assert errors == ["", "not a SMILES", ""][: len(answer["rows"])]
     ours = csv_of(answer)
     assert ours == predicted(model, path)
     if kind != "smi" and kind != "sdf":
@@ -225,7 +226,7 @@ def test_a_folder_predicts_every_label(labels: TestClient, folder: Path) -> None
             found = answer["rows"][place]["predictions"][label]
             assert found["label"] == model.predict([row]).tolist()[0]
             assert found["probability"] == pytest.approx(model.predict_proba([row]).max(), abs=1e-6)
-    assert answer["rows"][1]["error"] == "not a SMILES"
+    assert answer["rows"][1]["error"].startswith("not a SMILES")
     assert "label" not in answer["rows"][0]
 
 

@@ -39,7 +39,7 @@ def datasets(
 ) -> None:
     """List the datasets of the paper, describe a dataset, or write it in another format.
 
-    A dataset that is given by its name is downloaded when it is first used.
+    A dataset of the paper is downloaded when its name is first used.
     """
     from gdlnn.datasets.resolve import resolve_dataset
 
@@ -72,12 +72,12 @@ def datasets(
 
 
 def _list(root: Path | None, *, as_json: bool) -> None:
-    from gdlnn.datasets.load import find_folder
+    from gdlnn.datasets.load import find_dataset
     from gdlnn.datasets.registry import REGISTRY
 
     names = ("name", "graphs", "avg_nodes", "avg_edges", "classes", "task", "at_hand")
     rows = [
-        (source.name, *source.size, source.task, find_folder(source, root) is not None)
+        (source.name, *source.size, source.task, find_dataset(source, root) is not None)
         for source in REGISTRY.values()
     ]
     if as_json:
@@ -87,7 +87,7 @@ def _list(root: Path | None, *, as_json: bool) -> None:
     echo(line.format("dataset", "graphs", "nodes", "edges", "classes", "at hand", "task"))
     for *cells, task, at_hand in rows:
         echo(line.format(*cells, "yes" if at_hand else "no", task))
-    echo("Generated: synthetic:ba-2motifs. Any other TU dataset is downloaded by name.")
+    echo("Generated: synthetic:ba-2motifs.")
 
 
 def _as_json(data: GraphDataset) -> dict[str, Any]:

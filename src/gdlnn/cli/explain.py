@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -89,7 +89,7 @@ def explain(
         opt.check_ending(output, ".html", ".json", ".svg")
         ending = output.suffix.lower()
     loaded = load_model(model).set_params(n_jobs=jobs)
-    data = _molecule(loaded, dataset)
+    data = _molecule(loaded, dataset, data_dir)
     if data is None:
         table: dict[str, Any] = {"smiles": smiles, "id": id_, "root": data_dir, "encoding": encoding}
         with opt.given_input(dataset) as source:
@@ -159,16 +159,14 @@ def _global_text(model: GDLNNClassifier, data: GraphDataset, ending: str) -> str
     return (json.dumps(found.to_json(), indent=1) if ending == ".json" else found.describe()) + "\n"
 
 
-def _molecule(model: GDLNNClassifier, text: str) -> GraphDataset | None:
+def _molecule(model: GDLNNClassifier, text: str, root: Path | None) -> GraphDataset | None:
     """Parse a word as SMILES; return None for a dataset, a file or anything else."""
     from gdlnn.datasets.molecules import parse_smiles
-    from gdlnn.datasets.registry import REGISTRY, canonical_name
+    from gdlnn.datasets.resolve import is_dataset
     from gdlnn.graphs import GraphDataset, Origin, Table
     from gdlnn.model.inputs import Conversion
 
-    if model.reading_ is None or text == "-" or Path(text).exists() or canonical_name(text) in REGISTRY:
-        return None
-    if parse_smiles(text)[0] is None:
+    if model.reading_ is None or text == "-" or is_dataset(text, root) or parse_smiles(text)[0] is None:
         return None
     graph = Conversion.of_model(model).graph(text)
     return GraphDataset([graph], table=Table(smiles=[text]), origin=Origin(reading=model.reading_))

@@ -15,10 +15,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -163,18 +163,29 @@ def check_ending(path: Path, *endings: str) -> None:
 
 @contextmanager
 def given_input(text: str) -> Iterator[str]:
-    """Give DATASET unchanged; for -, copy standard input to a temporary file."""
-    if text != "-":
+    """Give DATASET unchanged; copy standard input (-) and pipes to a temporary file: they are read twice."""
+    if text != "-" and not _is_stream(Path(text)):
         yield text
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stdin.csv"
-        with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+        with path.open("wb") as file, _stream(text) as source:
+            shutil.copyfileobj(source, file)
         with path.open("rb") as file:
             begin = file.read(4)
-        suffix = {b"PK\x03\x04": ".xlsx", b"PAR1": ".parquet"}.get(begin, ".csv")
-        yield str(path.rename(path.with_suffix(suffix)))
+        suffix = {b"PK\x03\x04": ".xlsx", b"PAR1": ".parquet"}.get(begin, Path(text).suffix or ".csv")
+        yield str(path.rename(path.with_suffix(".jsonl" if begin.startswith(b"{") else suffix)))
+
+
+def _stream(text: str) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if text == "-" else Path(text).open("rb")
+
+
+def _is_stream(path: Path) -> bool:
+    """Say whether a path is a pipe or a device; /dev/stdin may be a file under another name."""
+    from gdlnn.datasets.resolve import exists
+
+    return exists(path) and not path.is_dir() and (not path.is_file() or path.parent == Path("/dev"))
 
 
 def label_options(missing: str | None, threshold: str | None) -> dict[str, Any]:
@@ -278,9 +289,10 @@ def group_text(data: GraphDataset, group: Sequence[int]) -> str:
 
 def _files(inputs: Iterable[str | Path]) -> Iterator[Path]:
     """Yield the files that are read: inputs themselves, and the files of TU folders."""
+    from gdlnn.datasets.resolve import exists
     from gdlnn.datasets.tu import tu_prefix
 
-    for path in map(Path, inputs):
+    for path in filter(exists, map(Path, inputs)):
         prefix = tu_prefix(path) if path.is_dir() else None
         yield from [path] if prefix is None else path.glob(f"{glob.escape(prefix)}_*.txt")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import json
 import logging
 import os
 import shutil
@@ -16,7 +15,7 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from gdlnn.datasets.molecules import load_smiles
-from gdlnn.datasets.motifs import load_ba_2motifs_pickle, mark_motif_nodes, mark_nitro_and_amino
+from gdlnn.datasets.motifs import load_ba_2motifs_pickle, mark_motif_nodes
 from gdlnn.datasets.opening import MAX_CONTENT
 from gdlnn.datasets.registry import (
     CLASSES,
@@ -33,15 +32,13 @@ from gdlnn.errors import DatasetError, DownloadError, WriteError
 from gdlnn.graphs import storage
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, read_members
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gdlnn.graphs import GraphDataset
     from gdlnn.graphs.graph import IntArray
 
-SAVED_SUFFIX = ".gdlds"
-READER_VERSION = 1
+READER_VERSION = 2
 """Increased when readers return different graphs for the same files, so that caches are rebuilt."""
 RETRIES = 2
 TIMEOUT = 30.0
@@ -52,89 +49,100 @@ logger = logging.getLogger(__name__)
 def load_dataset(
     name: str, root: str | os.PathLike[str] | None = None, download: bool = True
 ) -> GraphDataset:
-    """Load one of the nine datasets of the paper, or any other TU dataset by its name.
+    """Load one of the nine datasets of the paper, or a TU dataset on this machine, by its name.
 
     The files are searched for in `root`, in the folder named by GDLNN_DATA, and in the cache; then the same
-    places are searched for a saved dataset ``NAME.gdlds``. If nothing is found, it is downloaded into the
-    cache.
+    places are searched for a saved dataset ``NAME.gdlds``. If nothing is found, one of the nine is downloaded
+    into the cache; any other name is an error, and never leaves the machine.
 
     Parameters
     ----------
     name
-        MUTAG, Mutagenicity, BBBP, BACE, ENZYMES, PROTEINS, PTC_MR, NCI1, BA-2Motifs, or another TU dataset.
+        MUTAG, Mutagenicity, BBBP, BACE, ENZYMES, PROTEINS, PTC_MR, NCI1, BA-2Motifs, or that of a TU folder.
     root
         A folder with the dataset's folder, or with its files.
     download
         Whether to download missing files; otherwise they are an error.
     """
     source = source_of(name)
-    folder = find_folder(source, root)
-    if folder is None:
-        saved = find_saved(source, root)
-        if saved is not None:
-            return storage.load(saved)
-        if not download:
+    found = find_dataset(source, root)
+    if found is not None and found.is_file():
+        return storage.load(found)
+    if found is None:
+        if not download or source.name not in REGISTRY:
             raise DatasetError(_not_at_hand(source, root))
-        folder = fetch(source)
-    return read_folder(source, folder)
+        found = fetch(source)
+    return _read_folder(source, found)
 
 
-def read_folder(source: Source, folder: Path) -> GraphDataset:
-    """Read a dataset's files, or their parsed form in the cache."""
-    files = source_files(source, folder)
-    key = _fingerprint(source.name, files)
-    dataset = _load_parsed(source.name, key)
-    if dataset is None:
-        dataset = _parse(source, folder)
-        _save_parsed(source.name, key, dataset)
-    return dataset
+def find_dataset(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the folder with a dataset's files, or the file of a saved dataset, or None.
 
-
-def search_path(root: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the folders that are searched for datasets, in order."""
-    folders = [] if root is None else [Path(root)]
-    if os.environ.get("GDLNN_DATA"):
-        folders.append(Path(os.environ["GDLNN_DATA"]))
-    return [*folders, raw_folder()]
-
-
-def find_folder(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the folder with a dataset's files, or None."""
-    for parent in search_path(root):
+    A saved dataset of molecules can be read without RDKit.
+    """
+    given = [root, os.environ.get("GDLNN_DATA"), raw_folder()]
+    parents = [Path(folder) for folder in given if folder]
+    for parent in parents:
         for folder in (parent / source.name, parent / source.tu_prefix, parent):
-            if folder.is_dir() and _complete(source, folder):
+            if _source_file(source, folder).is_file():
                 return folder
-    return None
+    saved = (parent / f"{source.name}.gdlds" for parent in parents)
+    return next((file for file in saved if file.is_file()), None)
 
 
-def find_saved(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the file of a saved dataset, or None. Machines without RDKit can read molecules this way."""
-    files = (folder / f"{source.name}{SAVED_SUFFIX}" for folder in search_path(root))
-    return next((file for file in files if file.is_file()), None)
-
-
-def _complete(source: Source, folder: Path) -> bool:
-    if (folder / source.file).is_file() and source.kind != "tu":
-        return True
-    return source.kind != "smiles" and (folder / f"{source.tu_prefix}_A.txt").is_file()
-
-
-def source_files(source: Source, folder: Path) -> list[Path]:
-    """Return the files in a folder that a dataset is read from."""
-    wanted = [SPLIT_FILE]
-    if source.kind == "smiles" or not (folder / f"{source.tu_prefix}_A.txt").is_file():
-        wanted.append(source.file)
-    else:
-        wanted += [f"{source.tu_prefix}_{suffix}.txt" for suffix in SUFFIXES]
-    return [folder / file for file in sorted(wanted) if (folder / file).is_file()]
+def _source_file(source: Source, folder: Path) -> Path:
+    """Return the file that a folder with the dataset must have."""
+    text = folder / f"{source.tu_prefix}_A.txt"
+    published = source.kind == "smiles" or (source.kind == "ba-2motifs" and not text.is_file())
+    return folder / source.file if published else text
 
 
 def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
     places = "the folder given as root" if root is not None else "the folder named by GDLNN_DATA"
+    known = source.name in REGISTRY
+    address = f"published at {source.base}/{source.file}" if known else "of a TU dataset"
+    why = "not found, and download=False" if known else f"not found, and not one of {', '.join(REGISTRY)}"
     return (
-        f"dataset {source.name}: not found, and download=False. Put {source.files_in_words()} "
-        f"(published at {source.base}/{source.file}) into a folder {source.name} in {places}"
+        f"dataset {source.name}: {why}. Put {source.files_in_words()} ({address}) into a folder "
+        f"{source.name} in {places}"
     )
+
+
+def _read_folder(source: Source, folder: Path) -> GraphDataset:
+    """Read a dataset's files, or their parsed form in the cache: reading BBBP anew takes seconds."""
+    cached = cache_folder() / "parsed" / f"{source.name}-{_digest(source, folder)}.gdlds"
+    if cached.is_file():
+        try:
+            return storage.load(cached)
+        except DatasetError as error:
+            logger.info("cache: %s; reading the files again", error)
+    dataset = _parse(source, folder)
+    try:
+        storage.save(dataset, cached)
+        for old in cached.parent.glob(f"{source.name}-{'?' * 32}.gdlds"):
+            if old != cached:
+                old.unlink(missing_ok=True)
+    except OSError as error:  # a cache that cannot be written only costs time
+        logger.info("cache: cannot store %s: %s", source.name, error.strerror)
+    return dataset
+
+
+def _digest(source: Source, folder: Path) -> str:
+    """Return a hash of the files, and of the versions of everything that reads them."""
+    text = (f"{source.tu_prefix}_{suffix}.txt" for suffix in SUFFIXES)
+    names = [SPLIT_FILE, _source_file(source, folder).name, *(text if source.kind != "smiles" else ())]
+    digest = hashlib.blake2b(f"{package_version()} {READER_VERSION}".encode(), digest_size=16)
+    if source.kind == "smiles":  # releases of RDKit may perceive molecules differently
+        versions = importlib.metadata.distributions(name="rdkit")
+        digest.update(next((found.version for found in versions), "none").encode())
+    for path in sorted({folder / name for name in names}):
+        if path.is_file():
+            try:
+                content = hashlib.blake2b(path.read_bytes()).digest()
+            except OSError as error:
+                raise DatasetError(f"{path.name}: cannot be read: {error.strerror}") from error
+            digest.update(path.name.encode() + b"\0" + content)
+    return digest.hexdigest()
 
 
 def _parse(source: Source, folder: Path) -> GraphDataset:
@@ -158,8 +166,6 @@ def _parse(source: Source, folder: Path) -> GraphDataset:
     dataset.name = source.name
     if source.name in SCHEMAS:
         dataset = dataset.with_schema(SCHEMAS[source.name])
-    if dataset.edge_masks is None and source.name == "Mutagenicity":
-        mark_nitro_and_amino(dataset)
     if source.name == "BA-2Motifs":
         mark_motif_nodes(dataset)
     dataset.published_splits = read_split(folder / SPLIT_FILE, len(dataset))
@@ -198,17 +204,10 @@ def raw_folder() -> Path:
     return cache_folder() / "raw"
 
 
-def fetch(source: Source, *, verify: bool = True) -> Path:
+def fetch(source: Source) -> Path:
     """Download a dataset into the cache and return its folder; it appears there checked, or not at all.
 
     GDLNN_MIRROR names another address than the published one.
-
-    Parameters
-    ----------
-    source
-        Which dataset.
-    verify
-        Whether to compare the files of the nine with their SHA-256.
     """
     url = f"{(os.environ.get('GDLNN_MIRROR') or source.base).rstrip('/')}/{source.file}"
     if not url.startswith(("https://", "http://")):
@@ -219,10 +218,10 @@ def fetch(source: Source, *, verify: bool = True) -> Path:
         with tempfile.TemporaryDirectory(prefix=f".{source.name}.", dir=raw) as staging:
             folder = Path(staging) / source.name
             folder.mkdir()
-            _download(source, url, folder, verify)
+            _download(source, url, folder)
             if source.kind == "tu":
                 _unpack(source, folder)
-            _check_files(source, folder, verify)
+            _check_files(source, folder)
             shutil.rmtree(raw / source.name, ignore_errors=True)
             return folder.rename(raw / source.name)
     except DownloadError:
@@ -233,12 +232,12 @@ def fetch(source: Source, *, verify: bool = True) -> Path:
         raise WriteError(f"{raw}: cannot be written: {error.strerror or error}") from error
 
 
-def _download(source: Source, url: str, folder: Path, verify: bool) -> None:
+def _download(source: Source, url: str, folder: Path) -> None:
     import pooch
     import requests
 
     pooch.get_logger().setLevel(logging.WARNING)
-    known = {source.file: checksums().get(source.file) if verify else None}
+    known = {source.file: checksums().get(source.file)}
     fetcher = pooch.create(folder, url.removesuffix(source.file), registry=known, retry_if_failed=RETRIES)
     try:
         fetcher.fetch(source.file, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
@@ -269,16 +268,14 @@ def _unpack(source: Source, folder: Path) -> None:
     path.unlink()
 
 
-def _check_files(source: Source, folder: Path, verify: bool) -> None:
+def _check_files(source: Source, folder: Path) -> None:
     if source.kind == "ba-2motifs":  # a pickle, whose checksum is not known
         counts = np.bincount(np.asarray(load_ba_2motifs_pickle(folder / source.file).y)).tolist()
-        if verify and counts != [500, 500]:
+        if counts != [500, 500]:
             raise DatasetError(f"{source.file}: expected 500 graphs of each class, got {counts}")
     if source.kind != "tu":
         return
-    known: dict[str, str] = {}
-    if verify and source.name in REGISTRY:
-        known = {name: sha for name, sha in checksums().items() if name.startswith(f"{source.name}_")}
+    known = {name: sha for name, sha in checksums().items() if name.startswith(f"{source.name}_")}
     for name in (*(f"{source.name}_{suffix}.txt" for suffix in REQUIRED), *known):
         if not (folder / name).is_file():
             raise DatasetError(f"{source.file}: expected {name} in it, got none")
@@ -286,60 +283,3 @@ def _check_files(source: Source, folder: Path, verify: bool) -> None:
         got = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if got != expected:
             raise DatasetError(f"{name}: expected SHA-256 {expected}, got {got}")
-
-
-# --- parsed datasets in the cache ------------------------------------------------------------------------
-
-
-def _fingerprint(name: str, files: Sequence[Path]) -> str:
-    """Return a key that changes with the files' names and bytes, the reader, and the names we give."""
-    digest = hashlib.blake2b(digest_size=16)
-    schema = SCHEMAS[name].to_json() if name in SCHEMAS else {}
-    stamp = [storage.VERSION, READER_VERSION, name, schema, sorted(CLASSES.get(name, {}).items())]
-    if name in CLASSES:
-        stamp.append(_rdkit_version())
-    digest.update(json.dumps(stamp, sort_keys=True).encode())
-    for path in files:
-        try:
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).digest()
-        except OSError as error:
-            raise DatasetError(f"{path.name}: cannot be read: {error.strerror}") from error
-        digest.update(path.name.encode() + b"\0" + content)
-    return digest.hexdigest()
-
-
-def _rdkit_version() -> str:
-    """Return RDKit's version without loading it: releases may perceive molecules differently."""
-    try:
-        return importlib.metadata.version("rdkit")
-    except importlib.metadata.PackageNotFoundError:
-        return "none"
-
-
-def _parsed_file(name: str, key: str) -> Path:
-    return cache_folder() / "parsed" / f"{name}-{key}.gdlds"
-
-
-def _load_parsed(name: str, key: str) -> GraphDataset | None:
-    """Return what was parsed from the same files before, or None."""
-    path = _parsed_file(name, key)
-    if not path.is_file():
-        return None
-    try:
-        return storage.load(path)
-    except DatasetError as error:
-        logger.info("cache: %s; reading the files again", error)
-        return None
-
-
-def _save_parsed(name: str, key: str, dataset: GraphDataset) -> None:
-    """Store a parsed dataset; a cache that cannot be written only costs time."""
-    path = _parsed_file(name, key)
-    try:
-        storage.save(dataset, path)
-        for old in path.parent.glob(f"{name}-{'?' * 32}.gdlds"):
-            if old != path:
-                old.unlink(missing_ok=True)
-    except OSError as error:
-        logger.info("cache: cannot store %s: %s", name, error.strerror)

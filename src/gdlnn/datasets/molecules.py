@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import re
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gdlnn.datasets.opening import byte_lines
 from gdlnn.datasets.tables import NOT_UTF8, UTF8, Row, open_table
-from gdlnn.errors import DatasetError, GraphError
+from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs import Graph, GraphDataset, Origin, SkippedRow, Table
 from gdlnn.graphs.chem import chem, record_problem, smiles_problem, without_messages
 from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize
@@ -28,6 +30,8 @@ FIRST_RECORDS = 100
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
 _OF_RDKIT = (ArithmeticError, LookupError, RuntimeError, ValueError)
 """Errors that RDKit raises on text it cannot read, a lone surrogate in it included."""
+_SYNTAX = re.compile(r"Parse Error: (.+?) (?:while parsing|for input)")
+_POSITION = re.compile(r"mistakes around position ([0-9]+)")
 MAX_RECORD = 16 << 20
 """Maximum size of an SDF record, in bytes."""
 logger = logging.getLogger(__name__)
@@ -134,9 +138,22 @@ def parse_smiles(text: str) -> tuple[Any, str]:
 def _why_not(rd: Any, text: str) -> str:
     raw = rd.MolFromSmiles(text, sanitize=False)
     if raw is None:
-        return "not a SMILES"
+        return f"not a SMILES{_syntax_error(rd, text)}"
     problems = rd.DetectChemistryProblems(raw)
     return problems[0].Message() if problems else "RDKit refuses it"
+
+
+def _syntax_error(rd: Any, text: str) -> str:
+    """Return what RDKit writes about a SMILES that does not parse: it raises no error."""
+    base, written = require("rdkit.rdBase", "chem", "Reading SMILES"), io.StringIO()
+    with contextlib.redirect_stderr(written):
+        base.LogToPythonStderr()
+        try:
+            rd.MolFromSmiles(text, sanitize=False)
+        finally:
+            base.LogToCppStreams()
+    reason, place = (find.search(written.getvalue()) for find in (_SYNTAX, _POSITION))
+    return (f": {reason[1]}" if reason else "") + (f" at position {place[1]}" if place else "")
 
 
 # --- SDF and Mol files ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Datasets with known motifs: BA-2Motifs, published and generated, and the ground truth of Mutagenicity."""
+"""BA-2Motifs, a dataset with known motifs: published and generated."""
 
 from __future__ import annotations
 
@@ -153,48 +153,6 @@ def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
     ).with_degrees()
     names = [f"BA_2Motifs/{i}" for i in range(n)]
     return GraphDataset(arrays.graphs(None, names), np.argmax(onehot, axis=1), None, "BA-2Motifs")
-
-
-# --- ground truth that follows from the graphs ------------------------------------------------------------
-
-
-def mark_nitro_and_amino(dataset: GraphDataset) -> None:
-    """Mark the N–O bonds of NO2 and the N–H bonds of NH2 in Mutagenicity, as the published ground truth does.
-
-    NO2: a nitrogen with three neighbours of which two are oxygens without other neighbours. NH2: a nitrogen
-    with three neighbours of which two are hydrogens and the third is not an oxygen.
-    """
-    if dataset.schema is None:
-        return
-    code = {name: value for value, name in dataset.schema.node[0].values.items()}
-    arrays = GraphArrays.of(dataset.graphs)
-    atom = arrays.node_features[:, 0]
-    ends = arrays.global_edges()
-    both = np.concatenate([ends, ends[:, ::-1]])
-    degree = arrays.degrees()
-
-    def neighbors(symbol: str) -> IntArray:
-        return np.bincount(both[atom[both[:, 1]] == code[symbol], 0], minlength=len(atom)).astype(np.int64)
-
-    oxygens, hydrogens = neighbors("O"), neighbors("H")
-    trivalent = (atom == code["N"]) & (degree == 3)
-    nitro = trivalent & (oxygens == 2)
-    amino = trivalent & (hydrogens == 2) & (oxygens == 0)
-
-    def marked(center: IntArray, other: IntArray) -> BoolArray:
-        in_nitro = nitro[center] & (atom[other] == code["O"]) & (degree[other] == 1)
-        in_amino = amino[center] & (atom[other] == code["H"])
-        return np.asarray(in_nitro | in_amino)
-
-    # Both oxygens of a nitro group must have no other neighbours.
-    truth = marked(ends[:, 0], ends[:, 1]) | marked(ends[:, 1], ends[:, 0])
-    whole = np.bincount(ends[truth].reshape(-1), minlength=len(atom))
-    center_count = np.maximum(whole[ends[:, 0]], whole[ends[:, 1]])
-    truth &= center_count >= 2
-    nodes = np.zeros(len(atom), dtype=bool)
-    nodes[ends[truth].reshape(-1)] = True
-    dataset.node_masks = list(np.split(nodes, arrays.node_offsets[1:-1]))
-    dataset.edge_masks = list(np.split(truth, arrays.edge_offsets[1:-1]))
 
 
 def mark_motif_nodes(dataset: GraphDataset) -> None:

@@ -109,14 +109,14 @@ def canonical_name(name: str) -> str:
 
 
 def source_of(name: str) -> Source:
-    """Return where a dataset comes from: one of the nine, or any other TU dataset by its name."""
+    """Return where a dataset comes from: one of the nine, or a TU dataset in a folder of this name."""
     known = canonical_name(name)
     if known in REGISTRY:
         return REGISTRY[known]
-    # The name becomes part of a path and an address.
+    # The name becomes part of a path.
     if not name or not all(c.isalnum() or c in "-_" for c in name):
         raise DatasetError(
-            f"dataset {name!r}: expected one of {', '.join(REGISTRY)}, or the name of another TU dataset"
+            f"dataset {name!r}: expected one of {', '.join(REGISTRY)}, or the folder of a TU dataset"
         )
     return _tu(name, "", (0, 0.0, 0.0, 0))
 

@@ -6,6 +6,8 @@ file. Other formats are read whole, then split into batches.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -13,25 +15,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gdlnn.datasets.jsonl import load_jsonl, open_jsonl
-from gdlnn.datasets.load import load_dataset
+from gdlnn.datasets.load import find_dataset, load_dataset
 from gdlnn.datasets.molecules import (
     load_sdf,
     load_smiles,
+    parse_smiles,
     read_records,
     sdf_properties,
     sdf_row,
     smiles_row,
 )
 from gdlnn.datasets.motifs import make_ba_2motifs
-from gdlnn.datasets.registry import REGISTRY, canonical_name
+from gdlnn.datasets.registry import REGISTRY, canonical_name, source_of
 from gdlnn.datasets.tables import TABLE_SUFFIXES, UTF8, Row, open_table, table_suffix
 from gdlnn.datasets.tu import load_tu, tu_prefix
-from gdlnn.errors import DatasetError
+from gdlnn.errors import DatasetError, MissingExtraError
 from gdlnn.graphs import GraphDataset, storage
 from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Sequence
 
     from gdlnn.datasets.jsonl import Widths
@@ -90,6 +92,8 @@ def resolve_dataset(
         return _synthetic(text)
     if canonical_name(text) in REGISTRY and not (path.is_dir() and tu_prefix(path)):
         return load_dataset(text, root, download)
+    if not is_dataset(text, root):
+        raise DatasetError(f"{text}: no such file, folder or dataset{_as_smiles(path)}")
     if path.is_dir():
         return _named_folder(path, min_classes)
     if path.is_file():
@@ -97,9 +101,31 @@ def resolve_dataset(
         of_labels = {"min_classes": min_classes, "missing": missing, "threshold": threshold}
         options = {**chosen, "on_error": on_error, "columns": columns, **of_labels}
         return _file(path, smiles, label, id, encoding, options)
-    if path.suffix or len(path.parts) > 1:
-        raise DatasetError(f"{path.name}: no such file, folder or dataset")
     return load_dataset(text, root, download)
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path exists. `Path.exists` raises an error if a SMILES is too long for a path."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_dataset(text: str, root: str | os.PathLike[str] | None = None) -> bool:
+    """Say whether a word means a dataset, not a molecule: one of the nine, or something on this machine."""
+    if exists(text) or text.split(":")[0] == "synthetic" or canonical_name(text) in REGISTRY:
+        return True
+    return (
+        text.replace("-", "").replace("_", "").isalnum() and find_dataset(source_of(text), root) is not None
+    )
+
+
+def _as_smiles(path: Path) -> str:
+    """Say why a word is not a SMILES either, unless it looks like the name of a file."""
+    if table_suffix(path) in _ROW_FILES:
+        return ""
+    with contextlib.suppress(MissingExtraError):
+        reason = parse_smiles(str(path))[1]
+        return f"; {reason}" if reason else "; expected a dataset, got the SMILES of one molecule"
+    return ""
 
 
 def _file(
@@ -146,7 +172,8 @@ def _named_folder(path: Path, min_classes: int) -> GraphDataset:
 
 def file_kind(path: Path) -> RowFile | None:
     """Return the kind of a file that is read row by row; None for anything else."""
-    return _ROW_FILES.get(table_suffix(path)) if path.is_file() and not storage.is_saved(path) else None
+    read_by_row = exists(path) and path.is_file() and not storage.is_saved(path)
+    return _ROW_FILES.get(table_suffix(path)) if read_by_row else None
 
 
 def trained_smiles_column(
@@ -237,6 +264,8 @@ def batched_dataset(
         case "jsonl":
             kind, rows = open_jsonl(path, size, widths)
             name, has_smiles, reader = kind.name, kind.has_smiles, kind.read
+        case None if reading is not None and not is_dataset(text, root) and parse_smiles(text)[0] is not None:
+            name, rows, reader = "molecule", iter([Row(1, smiles=text)]), partial(smiles_row, reading=reading)
         case None:
             data = resolve_dataset(text, smiles=smiles, id=id, root=root, reading=reading)
             name, has_smiles = data.name, data.smiles is not None
