@@ -16,6 +16,8 @@ from gdlnn.graphs.schema import Feature, Schema, numbered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MAX_NAME = 100
+"""Longest name of a dataset."""
 SPLIT_FILE = "PL4XGL_split.json"
 REQUIRED = ("A", "graph_indicator", "graph_labels")
 """The files that every TU dataset has, as in NAME_A.txt."""
@@ -114,7 +116,7 @@ def source_of(name: str) -> Source:
     if known in REGISTRY:
         return REGISTRY[known]
     # The name becomes part of a path.
-    if not name or not all(c.isalnum() or c in "-_" for c in name):
+    if not 1 <= len(name) <= MAX_NAME or not all(c.isalnum() or c in "-_" for c in name):
         raise DatasetError(
             f"dataset {name!r}: expected one of {', '.join(REGISTRY)}, or the folder of a TU dataset"
         )
