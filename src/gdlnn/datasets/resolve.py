@@ -93,7 +93,7 @@ def resolve_dataset(
     if canonical_name(text) in REGISTRY and not (path.is_dir() and tu_prefix(path)):
         return load_dataset(text, root, download)
     if not is_dataset(text, root):
-        raise DatasetError(f"{text}: no such file, folder or dataset{_as_smiles(path)}")
+        raise DatasetError(_not_found(path))
     if path.is_dir():
         return _named_folder(path, min_classes)
     if path.is_file():
@@ -113,19 +113,21 @@ def is_dataset(text: str, root: str | os.PathLike[str] | None = None) -> bool:
     """Say whether a word means a dataset, not a molecule: one of the nine, or something on this machine."""
     if exists(text) or text.split(":")[0] == "synthetic" or canonical_name(text) in REGISTRY:
         return True
-    return (
-        text.replace("-", "").replace("_", "").isalnum() and find_dataset(source_of(text), root) is not None
-    )
+    try:
+        return find_dataset(source_of(text), root) is not None
+    except DatasetError:
+        return False
 
 
-def _as_smiles(path: Path) -> str:
-    """Say why a word is not a SMILES either, unless it looks like the name of a file."""
+def _not_found(path: Path) -> str:
+    """Say that a word is no dataset, and why it is no SMILES either unless it looks like the name of a file."""
+    what = "no such file, folder or dataset"
     if table_suffix(path) in _ROW_FILES:
-        return ""
+        return f"{path.name}: {what}"
     with contextlib.suppress(MissingExtraError):
         reason = parse_smiles(str(path))[1]
-        return f"; {reason}" if reason else "; expected a dataset, got the SMILES of one molecule"
-    return ""
+        return f"{path}: {what}; {reason or 'expected a dataset, got the SMILES of one molecule'}"
+    return f"{path}: {what}"
 
 
 def _file(
