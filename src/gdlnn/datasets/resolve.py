@@ -120,7 +120,7 @@ def is_dataset(text: str, root: str | os.PathLike[str] | None = None) -> bool:
 
 
 def _not_found(path: Path) -> str:
-    """Say that a word is no dataset, and why it is no SMILES either unless it looks like the name of a file."""
+    """Say that a word is no dataset and, unless it looks like the name of a file, why it is no SMILES."""
     what = "no such file, folder or dataset"
     if table_suffix(path) in _ROW_FILES:
         return f"{path.name}: {what}"
