@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reference.command_line import rows_of, run
+
 MODEL = Path(__file__).parents[1] / "golden/bbbp-default.gdlnn"
 
 
@@ -21,3 +23,11 @@ def test_predicting_loads_nothing_that_only_training_needs(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1].startswith("CCO,1,1,0.9")
     assert done.stderr.strip() == "[]"
+
+
+def test_a_spreadsheet_runs_nothing_of_a_table(tmp_path: Path) -> None:
+    cells = ["=1+2", "+x", "-5.5", "@SUM(A1)", "-", "plain"]
+    (tmp_path / "in.csv").write_text("smiles,note\n" + "".join(f"CCO,{cell}\n" for cell in cells))
+    run("predict", MODEL, tmp_path / "in.csv", "-o", tmp_path / "out.csv", "-q", "-j", 1)
+    shown = [row["note"] for row in rows_of(tmp_path / "out.csv")]
+    assert shown == ["'=1+2", "'+x", "-5.5", "'@SUM(A1)", "-", "plain"]

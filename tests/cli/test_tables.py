@@ -55,7 +55,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_model_remembers_how_its_table_was_read(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fitted = load_model(model)
+    command = fitted.provenance_.pop("command")
+    assert command[2:] == ["mine.csv", "--label", "pIC50", "--smiles", "structure", *command[7:]]
     assert fitted.provenance_ == {
+        "encoding": "utf-8",
         "smiles": "structure",
         "label": "pIC50",
         "missing": ["n.d.", "x"],
@@ -185,7 +188,7 @@ def test_several_labels_give_a_folder(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_folder_of_models_has_a_report_for_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    few = ("--counterfactuals", 0, "--graphs", 3, "-j", 1, "-q")
+    few = ("--graphs", 3, "-j", 1, "-q")
     run("report", folder, folder.with_name("mine.csv"), *few)
     page = (folder / "index.html").read_text()
     assert 'href="has_O.html"' in page
@@ -273,7 +276,7 @@ def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.C
 
 def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine, out = model.with_name("mine.csv"), model.with_name("alerts.csv")
-    run("alerts", model, "--data", mine, "--part", "all", "-o", out, "-n", 0, "-j", 1)
+    run("alerts", model, "--data", mine, "--part", "all", "-o", out, "-n", 0, "--min-support", 2, "-j", 1)
     assert "alerts.csv: " in capsys.readouterr().out
     rows = rows_of(out)
     assert len({row["smarts"] for row in rows}) == len(rows)
@@ -283,7 +286,20 @@ def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFi
     assert float(best["training_odds_low"]) < float(best["training_odds_ratio"])
     assert int(best["held_out_matched"]) >= int(best["training_matched"])  # all of the table
     assert best["examples"]
-    run("alerts", model, "-o", out.with_suffix(".json"), "--class", "6 or more", "-n", 3, "-j", 1)
+    run(
+        "alerts",
+        model,
+        "-o",
+        out.with_suffix(".json"),
+        "--class",
+        "6 or more",
+        "-n",
+        3,
+        "--min-support",
+        2,
+        "-j",
+        1,
+    )
     found = json.loads(out.with_suffix(".json").read_text())
     assert len(found) == 3
     assert {alert["label"] for alert in found} == {1}
@@ -304,7 +320,7 @@ def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_othe
     other.write_text("\n".join([*lines[:25], *lines[5:15]]) + "\n")
 
     def counts(table: Path, *part: str) -> list[str]:
-        run("alerts", model, "--data", table, *part, "-o", out, "-n", 0, "-j", 1)
+        run("alerts", model, "--data", table, *part, "-o", out, "-n", 0, "--min-support", 2, "-j", 1)
         return [row["held_out_matched"] for row in rows_of(out)]
 
     assert counts(mine) == counts(mine, "--part", "test") != counts(mine, "--part", "all")
@@ -321,7 +337,7 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
 
     out, file = model.with_name("a.smarts"), model.with_name("a.catalog")
     for target in (out, file):
-        run("alerts", model, "-o", target, "-n", 0, "-j", 1)
+        run("alerts", model, "-o", target, "-n", 0, "--min-support", 2, "-j", 1)
     catalog = FilterCatalog.FilterCatalog(file.read_bytes())
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert catalog.GetNumEntries() == len(lines) > 5

@@ -46,7 +46,7 @@ COMMANDS = {
     "info": ["datasets", "d.gdlds"],
     "info --verbose": ["datasets", "d.gdlds", "--verbose"],
     "info of a table": ["datasets", "t.csv", "--label", EVIL],
-    "mine": ["mine", "d.gdlds", "-o", "p.gdl", "--split", "random", "--part", "all"],
+    "mine": ["mine", "d.gdlds", "-o", "p.gdl", "--split", "none"],
     "train": ["train", "d.gdlds", "-o", "out.gdlnn", "--split", "none", "--epsilon", "0.1"],
     "train on a table": ["train", "t.csv", "--label", EVIL, "-o", "out.gdlnn", "--epsilon", "0.1"],
     "predict": ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv"],

@@ -24,7 +24,7 @@ def data(tmp_path: Path) -> str:
 
 def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "programs.gdl"
-    run("mine", data, "-o", out, "--part", "all", "--epsilon", "1%", "-j", 2)
+    run("mine", data, "-o", out, "--split", "none", "--epsilon", "1%", "-j", 2)
     assert out.read_text() == mine(TREES, epsilon="1%").to_text()
     printed = capsys.readouterr().out
     assert "programs from 30 of 30 graphs of random trees" in printed
@@ -34,11 +34,11 @@ def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.Cap
 
 def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "programs.gdl"
-    words = ("mine", data, "-o", out, "--part", "all", "-q")
-    run(*words, "--targets", "auto", "--min-support", 2)
+    words = ("mine", data, "-o", out, "--split", "none", "-q")
+    run(*words, "--min-support", 2)
     assert ProgramSet.load(out) == mine(TREES, min_support=2)
     assert capsys.readouterr() == ("", "")
-    run("mine", data, "-o", "-", "--part", "all", "--min-support", 2)
+    run("mine", data, "-o", "-", "--split", "none", "--min-support", 2)
     assert capsys.readouterr().out == out.read_text()
 
 

@@ -117,7 +117,7 @@ def test_predictions_through_the_death_of_a_worker(tmp_path: Path) -> None:
 def test_the_commands(tmp_path: Path) -> None:
     trees = random_trees(30)
     trees.save(tmp_path / "trees.gdlds")
-    words = ["mine", str(tmp_path / "trees.gdlds"), "--part", "all", "-o", str(tmp_path / "p.gdl")]
+    words = ["mine", str(tmp_path / "trees.gdlds"), "--split", "none", "-o", str(tmp_path / "p.gdl")]
     with cluster(2) as workers, pytest.raises(SystemExit) as end:
         main([*words, "--dask", workers.address])
     assert end.value.code == 0

@@ -11,6 +11,7 @@ import pytest
 from rdkit import Chem
 
 from gdlnn import (
+    DatasetError,
     ExplanationError,
     GDLNNClassifier,
     Graph,
@@ -161,17 +162,17 @@ def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
 
     from gdlnn import ProgramSet
 
-    alerts = find_alerts(model, most=None)
+    alerts = find_alerts(model, most=None, min_support=2)
     assert all(alert.training.odds_ratio()[0] > 1 for alert in alerts)
     first, second = (alert.column for alert in alerts[:2])
     columns = list(range(len(model.programs_)))
     columns[second] = first
     same = copy.copy(model)
     same.programs_ = ProgramSet(model.programs_, model.programs_.supports[:, columns], model.programs_.info)
-    fewer = find_alerts(same, most=None)
+    fewer = find_alerts(same, most=None, min_support=2)
     assert len(fewer) == len(alerts) - 1
     assert (fewer[0].column, fewer[0].programs) == (first, alerts[0].programs + 1)
     assert second not in [alert.column for alert in fewer]
     graphs = GraphDataset([Graph([[1.0]], [])], [0])
-    with pytest.raises(ExplanationError, match="expected held-out molecules with labels"):
+    with pytest.raises(DatasetError, match="alerts: expected graphs with labels"):
         find_alerts(model, GraphDataset(graphs.graphs))

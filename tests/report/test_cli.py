@@ -30,7 +30,7 @@ def test_report_writes_a_page_and_says_so(
     model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "r.html"
-    given = ["report", str(model_file), DATA, "-o", str(page), "--counterfactuals", "1"]
+    given = ["report", str(model_file), DATA, "-o", str(page)]
     run(*given)
     shown = capsys.readouterr()
     assert "accuracy" in shown.out
@@ -50,7 +50,7 @@ def test_a_report_on_other_data_is_about_all_of_it(
     other = tmp_path / "other.gdlds"
     gdlnn.make_ba_2motifs(20, 5).save(other)
     page = tmp_path / "r.html"
-    given = ("report", model_file, other, "-o", page, "--counterfactuals", 0, "--json", "--quiet")
+    given = ("report", model_file, other, "-o", page, "--json", "--quiet")
     run(*given)
     assert json.loads(capsys.readouterr().out)["graphs"] == 20
     run(*given, "--part", "test")
@@ -85,7 +85,7 @@ def test_bad_input_is_one_line(
 
 def test_demo_ends_with_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "demo" / "report.html"
-    run("demo", "synthetic:ba-2motifs:60", "-o", str(page), "--jobs", "1")
+    run("demo", "synthetic:ba-2motifs:60", "-o", str(page))
     said = capsys.readouterr().out
     for words in ("60 graphs of cycle (30), house (30)", "Trained ", "starts at ", "accuracy "):
         assert words in said

@@ -245,7 +245,7 @@ def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> 
 
 def test_what_cannot_be_reported_on(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:
     model, test = fitted
-    with pytest.raises(DatasetError, match="expected labelled graphs"):
+    with pytest.raises(DatasetError, match="report: expected graphs with labels"):
         build_report(model, GraphDataset(test.graphs, schema=test.schema))
     with pytest.raises(DatasetError, match="at least one graph"):
         build_report(model, test[:0])

@@ -277,7 +277,7 @@ CONVERT = ["datasets", "d.gdlds", "-o", "OUT"]
 EXPLAIN = ["explain", "m.gdlnn", "d.gdlds", "-o", "OUT"]
 OUTPUTS = [
     ("model.gdlnn", ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
-    ("programs.gdl", ["mine", "d.gdlds", "--part", "all", "-q", "-o", "OUT"]),
+    ("programs.gdl", ["mine", "d.gdlds", "--split", "none", "-q", "-o", "OUT"]),
     ("report.html", ["report", "m.gdlnn", "new.gdlds", "--part", "all", "--graphs", "2", "-q", "-o", "OUT"]),
     *(
         (f"out{ending}", ["predict", "m.gdlnn", "d.gdlds", "-o", "OUT"])

@@ -27,8 +27,6 @@ def demo(
         ),
     ] = f"{SYNTHETIC}:200",  # enough for a clear result, few enough for ten seconds
     output: Annotated[Path, opt.output("The HTML report to write.")] = Path("demo/report.html"),
-    data_dir: opt.DataDir = None,
-    jobs: opt.Jobs = -1,
     quiet: opt.Quiet = False,
 ) -> None:
     """Make or load graphs, train, evaluate on held-out graphs, explain, write a report."""
@@ -38,13 +36,13 @@ def demo(
 
     opt.check_output(output)
     say = opt.timed_messages(quiet, err=False)
-    data = resolve_dataset(dataset, root=data_dir)
+    data = resolve_dataset(dataset)
     if data.y is None:
         raise ModelError(f"{dataset}: expected labelled graphs, got graphs without labels")
     say(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
     train, val, test = data.split("stratified" if dataset.startswith(SYNTHETIC) else "auto")
     say(f"Split: {len(train)} for training, {len(val)} for calibration, {len(test)} held out")
-    model = GDLNNClassifier(n_jobs=jobs, verbose=False).fit(train, validation=val)
+    model = GDLNNClassifier(n_jobs=-1, verbose=False).fit(train, validation=val)
     say(f"Trained perceptrons and a forest on the matches of {counted(len(model.programs_), 'program')}")
     title = "BA-2Motifs" if dataset.startswith(SYNTHETIC) else data.name
     report = write_report(model, test, output, ReportOptions(max_counterfactuals=3), title=title)

@@ -28,7 +28,7 @@ BATCH = 200
 
 
 def explain(
-    model: opt.Model,
+    model: opt.Models,
     dataset: Annotated[
         str,
         typer.Argument(
@@ -43,8 +43,6 @@ def explain(
     every: Annotated[bool, opt.option("Data", "Explain every graph.", "--all")] = False,
     part: Annotated[opt.Part, opt.option("Data", "Which part of the split to explain.")] = "all",
     smiles: opt.Smiles = None,
-    id_: opt.Id = None,
-    encoding: opt.Encoding = "utf-8",
     data_dir: opt.DataDir = None,
     overall: Annotated[
         bool,
@@ -80,32 +78,40 @@ def explain(
     """
     from gdlnn.drawing import write_text
     from gdlnn.explain.explainer import make_technique
-    from gdlnn.model import load_model
+    from gdlnn.model.model_folder import load_models
 
     wanted = _n_reasons(n_reasons)
+    if overall and (index or every):
+        raise ExplanationError("--global explains the model; leave out --index and --all")
     ending = ".json" if as_json else ".txt"
-    if output is not None:
-        opt.check_output(output, model, dataset)
+    if output is not None and not opt.is_stdout(output):
+        opt.check_output(output, *opt.model_files(model), dataset)
         opt.check_ending(output, ".html", ".json", ".svg")
         ending = output.suffix.lower()
-    loaded = load_model(model).set_params(n_jobs=jobs)
-    data = _molecule(loaded, dataset, data_dir)
-    if data is None:
-        table: dict[str, Any] = {"smiles": smiles, "id": id_, "root": data_dir, "encoding": encoding}
-        with opt.given_input(dataset) as source:
-            data = opt.read_as_trained(source, loaded, part=part, with_labels=False, **table)
+    models = load_models(model)
+    table: dict[str, Any] = {"smiles": smiles, "root": data_dir}
+    found: list[Explanation] = []
+    texts: list[str] = []
+    n_graphs = 0
+    with opt.given_input(dataset) as source:
+        for label, loaded in models.items():
+            loaded.set_params(n_jobs=jobs)
+            data = _molecule(loaded, source, data_dir)
+            if data is None:
+                data = opt.read_as_trained(source, loaded, part=part, with_labels=False, **table)
+            n_graphs = len(data)
+            if overall:
+                texts.append(_global_text(loaded, data, ending, single=len(models) == 1))
+                continue
+            rows = _rows(data, index, every, ending)
+            options = (make_technique(technique), wanted, class_of(loaded, class_))
+            some = _named(data.take(rows), rows, label)
+            found += _explanations(loaded, some, options, opt.timed_messages(quiet))
     if overall:
-        if index or every:
-            raise ExplanationError("--global explains the model; leave out --index and --all")
-        text, what = _global_text(loaded, data, ending), {"graphs": len(data)}
+        text, what = "".join(texts), {"graphs": n_graphs}
     else:
-        rows = _rows(data, index, every, ending)
-        options = (make_technique(technique), wanted, class_of(loaded, class_))
-        found = _explanations(loaded, data, rows, options, opt.timed_messages(quiet))
-        names = [one.graph.name or f"graph {row}" for row, one in zip(rows, found, strict=True)]
-        text = _text(found, names, ending, single=len(rows) == 1 and not every)
-        what = {"explanations": len(rows)}
-    if output is None:
+        text, what = _text(found, ending, single=len(found) == 1 and not every), {"explanations": len(found)}
+    if output is None or opt.is_stdout(output):
         echo(text, nl=False)
         return
     write_text(output, text)
@@ -115,25 +121,30 @@ def explain(
         echo(f"{output.name}: " + ", ".join(f"{count:,} {noun}" for noun, count in what.items()))
 
 
+def _named(data: GraphDataset, rows: list[int], label: str) -> GraphDataset:
+    """Return graphs with names, those of a folder of models with the label that is explained."""
+    for place, row in enumerate(rows):
+        graph = data.graphs[place]
+        name = graph.name or f"graph {row}"
+        data.graphs[place] = graph._renamed(graph.schema, f"{label}: {name}" if label else name)
+    return data
+
+
 def _explanations(
-    model: GDLNNClassifier,
-    data: GraphDataset,
-    rows: list[int],
-    options: tuple[Any, ...],
-    say: Callable[[str], None],
+    model: GDLNNClassifier, data: GraphDataset, options: tuple[Any, ...], say: Callable[[str], None]
 ) -> list[Explanation]:
     """Explain graphs one batch after another, and report progress."""
     from gdlnn.explain import explain as explain_graphs
 
     found: list[Explanation] = []
-    for start in range(0, len(rows), BATCH):
+    for start in range(0, len(data), BATCH):
         if start:
-            say(f"{start} of {len(rows)} graphs explained")
-        found += explain_graphs(model, data.take(rows[start : start + BATCH]), *options)
+            say(f"{start} of {len(data)} graphs explained")
+        found += explain_graphs(model, data[start : start + BATCH], *options)
     return found
 
 
-def _text(found: list[Explanation], names: list[str], ending: str, *, single: bool) -> str:
+def _text(found: list[Explanation], ending: str, *, single: bool) -> str:
     """Return the explanations in a format; as JSON, a single --index as an object, otherwise a list."""
     from gdlnn.explain.pictures import explanation_page
 
@@ -142,15 +153,17 @@ def _text(found: list[Explanation], names: list[str], ending: str, *, single: bo
     if ending == ".svg":
         return found[0].draw()
     if ending == ".json":
-        values = [one.to_json() for one in found]
+        values = [one.to_json() | {"name": one.graph.name} for one in found]
         return json.dumps(values[0] if single else values, indent=1) + "\n"
-    return "".join(f"{name}: {one.describe()}\n" for name, one in zip(names, found, strict=True))
+    return "".join(f"{one.graph.name}: {one.describe()}\n" for one in found)
 
 
-def _global_text(model: GDLNNClassifier, data: GraphDataset, ending: str) -> str:
+def _global_text(model: GDLNNClassifier, data: GraphDataset, ending: str, *, single: bool) -> str:
     """Return the global explanation in a format."""
     from gdlnn.explain import explain_model
 
+    if not single and ending != ".txt":
+        raise ExplanationError("--global explains one model of a folder; name its file")
     if ending == ".svg":
         raise ExplanationError("--global writes .html or .json; choose another --output")
     found = explain_model(model, data)

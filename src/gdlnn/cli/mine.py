@@ -23,9 +23,11 @@ def mine(
     standardize: opt.Standardize = "none",
     data_dir: opt.DataDir = None,
     split: Annotated[
-        str, opt.option("Data", f"How to split the dataset: {opt.SPLIT_HELP}.", metavar="SPLIT")
+        str,
+        opt.option(
+            "Data", f"The training set of this split is mined: {opt.SPLIT_HELP}; none: all.", metavar="SPLIT"
+        ),
     ] = "auto",
-    part: Annotated[opt.Part, opt.option("Data", "Which part of the split to mine.")] = "train",
     vocabulary: Annotated[
         Literal["mined", "neighborhoods"],
         opt.option("Model", "Search using the labels, or take the surroundings of nodes, without labels."),
@@ -34,11 +36,7 @@ def mine(
         str, opt.option("Model", "ε of the score: a number, or 1% of the training graphs.")
     ] = "0.1",
     min_support: Annotated[int, opt.option("Model", "Drop programs that match fewer graphs than this.")] = 1,
-    targets: Annotated[
-        Literal["all", "auto"],
-        opt.option("Advanced", "Graphs to start from: all, or at most 2,000 of them."),
-    ] = "all",
-    seed: Annotated[int, opt.option("Advanced", "Seed of the split and the targets.", min=0)] = 0,
+    seed: Annotated[int, opt.option("Advanced", "Seed of the split and of mining.", min=0)] = 0,
     time_limit: Annotated[
         float | None,
         opt.option("Advanced", "Seconds after which to stop; finished programs are kept."),
@@ -65,7 +63,7 @@ def mine(
             source, smiles=smiles, label=label, root=data_dir, reading=reading, columns=columns
         )
     logging.getLogger("gdlnn.mining").setLevel(logging.ERROR)  # an early stop is reported below
-    graphs = opt.part_of(data, split, part, seed)
+    graphs = data if split == "none" else data.split(split, seed).train
     if vocabulary == "neighborhoods":
         programs = mining.neighborhoods(
             graphs, min_support="auto" if min_support == 1 else min_support, n_jobs=jobs
@@ -75,7 +73,6 @@ def mine(
             programs = mining.mine(
                 graphs,
                 epsilon=epsilon,
-                targets=None if targets == "all" else targets,
                 min_support=min_support,
                 n_jobs=jobs,
                 random_state=seed,

@@ -18,7 +18,7 @@ from collections import Counter
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -59,7 +59,6 @@ DATASETS = (
     "JSON Lines, a saved dataset, or - for a table on standard input."
 )
 Dataset = Annotated[str, typer.Argument(metavar="DATASET", help=DATASETS)]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `gdlnn train`.")]
 Models = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, or a folder of models (one per label).")
 ]
@@ -94,6 +93,10 @@ SPLIT_HELP = (
     "column:COLUMN with train, val or test in each row"
 )
 Part = Literal["train", "val", "test", "all"]
+Positive = Annotated[
+    str | None,
+    option("Data", "The label in DATASET that means the model's second class, if it has other labels."),
+]
 HeldOutPart = Annotated[
     Part | None,
     option("Data", "Which part of the split to use.", show_default="test of the training table, else all"),
@@ -126,6 +129,11 @@ def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         kind = "a folder without write permission" if nearest.is_dir() else "a file"
         raise WriteError(f"{path.name}: cannot write there: {nearest.name or nearest} is {kind}")
+
+
+def model_files(model: Path) -> list[Path]:
+    """Return the files that a MODEL consists of."""
+    return list(model.glob("*")) if model.is_dir() else [model]
 
 
 def is_stdout(path: Path) -> bool:
@@ -211,41 +219,77 @@ def molecule_reader(standardize: str) -> MoleculeReader:
 
 
 def read_as_trained(
-    dataset: str, model: Any, *, part: Part | None, with_labels: bool = True, **given: Any
+    dataset: str,
+    model: Any,
+    *,
+    part: Part | None,
+    with_labels: bool = True,
+    positive: str | None = None,
+    **given: Any,
 ) -> GraphDataset:
     """Read a dataset as in training, split it the same way, and return one part.
 
-    Without a part: the test set of the training table, or all of another dataset.
-
-    Given options override those stored in the model: columns and encoding. To repeat the split of training,
-    the dataset must be complete, so labels are read even if unused.
+    Without a part: the test set of the training table, or all of another dataset. Given options override
+    those stored in the model. To repeat the split of training, the dataset must be complete, so labels are
+    read even if unused. `positive` is the label that means the model's second class.
     """
-    from gdlnn.datasets.resolve import resolve_dataset
-
     known = model.provenance_
-    given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given.get("encoding", "utf-8"))
-    split, seed = known.get("split", "auto"), known.get("seed", 0)
+    given["encoding"] = given.get("encoding") or known.get("encoding", "utf-8")
+    given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given["encoding"])
+    header = table_header(dataset, given["encoding"])
+    given["id"] = known["id"] if known.get("id") in header else None
     if with_labels or part != "all":
         for name in ("label", "missing", "threshold"):
             if not given.get(name) and known.get(name) is not None:
                 given[name] = known[name]
-    if part != "all":
-        given["columns"] = split_columns(split)
-    data = resolve_dataset(dataset, reading=model.reading_, **given)
+    columns = split_columns(known.get("split", "auto")) if part != "all" else []
+    data, whole = _read(dataset, model, columns, header, given)
     if model.schema_ is not None and data.schema is not None and not data.schema.classes:
         data = data.with_schema(replace(data.schema, classes=model.schema_.classes))
+    if positive is not None:
+        data.y = _mapped(data, model, positive)
     if part == "all":
         return data
     unique = data
     if known.get("duplicates") and data.provenance.get("label"):
         unique = without_duplicates(data, known["duplicates"])
+    split, seed = known.get("split", "auto"), known.get("seed", 0)
     if part is not None:
-        return part_of(unique, split, part, seed)
-    test = _test_set(unique, split, seed, model)
+        return unique if split == "none" else split_parts(unique, split, seed, whole)[part]
+    test = _test_set(unique, split, seed, whole, model)
     return data if test is None else test
 
 
-def _test_set(data: GraphDataset, split: str, seed: int, model: Any) -> GraphDataset | None:
+def _read(
+    dataset: str, model: Any, columns: list[str], header: Sequence[str], given: dict[str, Any]
+) -> tuple[GraphDataset, GraphDataset | None]:
+    """Read a dataset; the table of a model of several labels also whole, as its split was made."""
+    from gdlnn.datasets.resolve import resolve_dataset
+
+    labels = model.provenance_.get("labels", ())
+    if not labels or not set(labels) <= set(header) or given.get("label") not in labels:
+        return resolve_dataset(dataset, reading=model.reading_, columns=columns, **given), None
+    of_labels = {"missing": given.pop("missing", ()), "threshold": given.pop("threshold", None)}
+    label = given.pop("label")
+    whole = resolve_dataset(dataset, reading=model.reading_, columns=[*labels, *columns], **given)
+    return whole.with_labels(label, where=Path(dataset).name, min_classes=1, **of_labels), whole
+
+
+def _mapped(data: GraphDataset, model: Any, positive: str) -> Any:
+    """Return the labels of a dataset as those of a model of two classes."""
+    import numpy as np
+
+    labels = [] if data.y is None else np.unique(data.y).tolist()
+    if len(model.classes_) != 2 or len(labels) > 2 or positive not in map(str, labels):
+        known = ", ".join(map(str, labels[:5]))
+        raise DatasetError(f"--positive: expected one of two labels ({known}), got {positive!r}")
+    is_positive = [str(label) == positive for label in np.asarray(data.y).tolist()]
+    return model.classes_[np.array(is_positive, dtype=int)]
+
+
+def _test_set(
+    data: GraphDataset, split: str, seed: int, whole: GraphDataset | None, model: Any
+) -> GraphDataset | None:
     """Return the test set of the training table, or None for another dataset.
 
     It is the training table if its training set has as many graphs of each class as the model was trained on.
@@ -253,11 +297,11 @@ def _test_set(data: GraphDataset, split: str, seed: int, model: Any) -> GraphDat
     if split == "none":
         return None
     try:
-        train, _, test = data.split(split, seed)
+        parts = split_parts(data, split, seed, whole)
     except DatasetError:  # too few graphs of a class to split
         return None
-    counts = Counter(() if train.y is None else train.y.tolist())
-    return test if counts == dict(model.programs_.info.label_counts) else None
+    counts = Counter(() if parts["train"].y is None else parts["train"].y.tolist())
+    return parts["test"] if counts == dict(model.programs_.info.label_counts) else None
 
 
 def split_columns(split: str) -> list[str]:
@@ -266,11 +310,43 @@ def split_columns(split: str) -> list[str]:
     return [column] if method in ("time", "column") and column else []
 
 
+def split_parts(
+    data: GraphDataset, split: str, seed: int, whole: GraphDataset | None = None
+) -> dict[Part, GraphDataset]:
+    """Return train, val and test; with the whole table, rows are where the split of that puts them."""
+    import numpy as np
+
+    parts = dict(zip(get_args(Part), (whole or data).split(split, seed), strict=False))
+    if whole is None:
+        return parts
+    rows, of_whole = data.file_rows, whole.file_rows
+    for name, part in parts.items():
+        parts[name] = data.take(np.isin(rows, of_whole[part.indices]))
+        parts[name].split_source = part.split_source
+        parts[name].provenance = {**data.provenance, "split": split, "seed": seed}
+    return parts
+
+
 def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str) -> str | None:
     """Return the column with the SMILES: the given one, else that of training if the table has it."""
     from gdlnn.datasets.resolve import trained_smiles_column
 
     return trained_smiles_column(Path(dataset), model.provenance_.get("smiles"), given, encoding)
+
+
+def table_header(dataset: str, encoding: str) -> Sequence[str]:
+    """Return the columns of a table or the properties of an SDF file; nothing for any other dataset."""
+    from gdlnn.datasets.molecules import sdf_properties
+    from gdlnn.datasets.resolve import file_kind
+    from gdlnn.datasets.tables import open_table
+
+    path = Path(dataset)
+    match file_kind(path):
+        case "table":
+            return open_table(path, (), encoding).header
+        case "sdf":
+            return sdf_properties(path)
+    return ()
 
 
 def without_duplicates(data: GraphDataset, duplicates: str) -> GraphDataset:
@@ -295,13 +371,6 @@ def _files(inputs: Iterable[str | Path]) -> Iterator[Path]:
     for path in filter(exists, map(Path, inputs)):
         prefix = tu_prefix(path) if path.is_dir() else None
         yield from [path] if prefix is None else path.glob(f"{glob.escape(prefix)}_*.txt")
-
-
-def part_of(data: GraphDataset, split: str, part: Part, seed: int) -> GraphDataset:
-    """Return a part of a dataset, or all of it."""
-    if part == "all" or split == "none":
-        return data
-    return dict(zip(("train", "val", "test"), data.split(split, seed), strict=True))[part]
 
 
 @contextmanager

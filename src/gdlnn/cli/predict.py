@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import importlib.util
-import io
 import json
 import sys
 import time
@@ -59,7 +57,7 @@ def predict(
     from gdlnn.progress import progress_bar
 
     if not opt.check_stdout(output, as_json):
-        opt.check_output(output, *([model] if model.is_file() else model.glob("*")), dataset)
+        opt.check_output(output, *opt.model_files(model), dataset)
         opt.check_ending(output, *ENDINGS)
     models = load_models(model)
     started = time.monotonic()
@@ -169,14 +167,12 @@ class PredictionTable:
         self.n_graphs += 1
 
     def _text(self, lines: list[list[Any]]) -> bytes:
-        text = io.StringIO()
+        from gdlnn.io.frames import table_text
+
         if self.ending in LINES:
-            for line in lines:
-                text.write(json.dumps(dict(zip(self.columns, line, strict=True)), ensure_ascii=False) + "\n")
-        else:
-            delimiter = "\t" if self.ending == ".tsv" else ","
-            csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(lines)
-        return text.getvalue().encode()
+            rows = (dict(zip(self.columns, line, strict=True)) for line in lines)
+            return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+        return table_text(lines, "\t" if self.ending == ".tsv" else ",").encode()
 
     # --- the summary --------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,13 +26,9 @@ def report(
     part: opt.HeldOutPart = None,
     label: opt.Label = None,
     smiles: opt.Smiles = None,
-    id_: opt.Id = None,
-    encoding: opt.Encoding = "utf-8",
+    positive: opt.Positive = None,
     data_dir: opt.DataDir = None,
     graphs: Annotated[int, opt.option("Advanced", "Maximum number of graphs in the gallery.", min=1)] = 400,
-    counterfactuals: Annotated[
-        int, opt.option("Advanced", "For how many graphs to look for one.", min=0)
-    ] = 24,
     jobs: opt.Jobs = -1,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -47,12 +44,11 @@ def report(
 
     targets = _targets(model, output, label)
     for target in targets.values():
-        opt.check_output(target, *([model] if model.is_file() else []), dataset)
+        opt.check_output(target, *opt.model_files(model), dataset)
         opt.check_ending(target, ".html", ".htm")
     models = load_models(model)
-    options = ReportOptions(max_graphs=graphs, max_counterfactuals=counterfactuals)
-    table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_}
-    table |= {"root": data_dir, "encoding": encoding}
+    options = ReportOptions(max_graphs=graphs)
+    table: dict[str, Any] = {"smiles": smiles, "label": label, "positive": positive, "root": data_dir}
     say = opt.timed_messages(quiet)
     with opt.given_input(dataset) as source:
         for name, fitted in models.items():
@@ -69,7 +65,6 @@ def report(
 def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, Path]:
     """Return the file of each report, by the label of its model."""
     from gdlnn.model.model_folder import read_manifest
-    from gdlnn.report.build import report_name
 
     if not model.is_dir():
         return {"": output or Path("report.html")}
@@ -78,7 +73,7 @@ def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, P
         raise WriteError(f"{folder.name}: expected a folder to write, since there are several models")
     if label is not None:
         raise ModelError("--label: expected none, since each model of the folder has its own")
-    return {entry.label: folder / report_name(entry) for entry in read_manifest(model)}
+    return {entry.label: folder / entry.report for entry in read_manifest(model)}
 
 
 def print_result(report: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
@@ -116,7 +111,7 @@ def print_result(report: dict[str, Any], output: Path, *, as_json: bool, quiet: 
 
 
 def alerts(
-    model: opt.Model,
+    model: opt.Models,
     output: Annotated[
         Path,
         opt.output(
@@ -135,10 +130,13 @@ def alerts(
     part: opt.HeldOutPart = None,
     label: opt.Label = None,
     smiles: opt.Smiles = None,
-    id_: opt.Id = None,
-    encoding: opt.Encoding = "utf-8",
+    positive: opt.Positive = None,
     data_dir: opt.DataDir = None,
     most: Annotated[int, opt.option("Model", "Number of alerts; 0 for all.", "-n", "--most", min=0)] = 100,
+    min_support: Annotated[
+        int,
+        opt.option("Model", "Fewest training molecules of an alert, and half as many held-out ones.", min=1),
+    ] = 10,
     class_: Annotated[
         str | None, opt.option("Model", "Only alerts for this class (label or name).", "--class")
     ] = None,
@@ -147,23 +145,25 @@ def alerts(
 ) -> None:
     """Write structural alerts: the name, SMARTS, counts, precision and odds ratio of each.
 
-    Programs that match the same training molecules or have the same SMARTS become one alert. Without --data
-    the counts are from the training set and too optimistic: programs were chosen on these molecules.
+    The first alerts are the most reliable that add most molecules of their class. Programs that match the
+    same training molecules or have the same SMARTS become one alert. Without --data the counts are from the
+    training set and too optimistic: programs were chosen on these molecules.
     """
-    from gdlnn.model import load_model
+    from gdlnn.model.model_folder import load_models
     from gdlnn.report.alerts import find_alerts
 
     if not opt.check_stdout(output, as_json):
-        opt.check_output(output, model, *([data] if data is not None else []))
+        opt.check_output(output, *opt.model_files(model), *([data] if data is not None else []))
         opt.check_ending(output, ".csv", ".json", ".smarts", ".catalog")
-    loaded = load_model(model).set_params(n_jobs=jobs)
-    held_out = None
-    if data is not None:
-        table: dict[str, Any] = {"smiles": smiles, "label": label, "id": id_}
-        table |= {"root": data_dir, "encoding": encoding}
-        with opt.given_input(data) as source:
-            held_out = opt.read_as_trained(source, loaded, part=part, **table)
-    found = find_alerts(loaded, held_out, most or None, class_of(loaded, class_))
+    table: dict[str, Any] = {"smiles": smiles, "label": label, "positive": positive, "root": data_dir}
+    found: list[Alert] = []
+    with opt.given_input(data or "") as source:
+        for name, loaded in load_models(model).items():
+            loaded.set_params(n_jobs=jobs)
+            held_out = None if data is None else opt.read_as_trained(source, loaded, part=part, **table)
+            wanted = class_of(loaded, class_)
+            some = find_alerts(loaded, held_out, most or None, wanted, min_support)
+            found += [replace(alert, model=name) for alert in some]
     with opt.opened(output) as write:
         write(_alerts_bytes(found, output.suffix.lower()))
     exact = sum(alert.exact for alert in found)

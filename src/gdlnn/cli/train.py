@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer  # noqa: TC002  (typer reads the annotations)
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.app import echo, is_verbose
@@ -14,17 +16,24 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 Vocabulary = Literal["auto", "neighborhoods", "mined"]
+NOT_REPEATED = ("output", "checkpoint", "jobs", "data_dir", "as_json", "quiet", "verbose")
+"""Options that do not change the model."""
 
 
 def train(
+    context: typer.Context,
     dataset: opt.Dataset,
     output: Annotated[
         Path,
         opt.output("The model file to write; with several labels, a folder for the models and an index."),
     ],
     label: Annotated[
+        list[str] | None,
+        opt.option("Data", "The column with the label; several (A,B,C, or repeated) give one model each."),
+    ] = None,
+    classes: Annotated[
         str | None,
-        opt.option("Data", "The column with the label; for several (A,B,C) one model each is trained."),
+        opt.option("Data", "Names for the classes: 0=inactive,1=active.", metavar="LABEL=NAME,…"),
     ] = None,
     smiles: opt.Smiles = None,
     id_: opt.Id = None,
@@ -111,21 +120,29 @@ def train(
     reading: dict[str, Any] = {"smiles": smiles, "id": id_, "encoding": encoding, "root": data_dir}
     reading["reading"] = opt.molecule_reader(standardize)
     with opt.given_input(dataset) as source:
-        labels = training.label_columns(source, label, encoding)
+        labels = training.label_columns(source, label or [], encoding)
         if len(labels) > 1:
             training.check_folder(output)
         else:
             opt.check_output(output, source, checkpoint=checkpoint)
-        sets = training.labelled_sets(source, labels, columns, opt.label_options(missing, split_at), reading)
-    if weight_column is not None:
-        for data in sets.values():
-            training.row_weights(data, weight_column)  # refuses them while their rows in the file are known
-    sets = {name: training.report_duplicates(data, duplicates, say) for name, data in sets.items()}
+        tables = training.labeled_tables(
+            source, labels, columns, opt.label_options(missing, split_at), reading
+        )
+    command = ["gdlnn", "train", Path(dataset).name, *_given_options(context)]
+    for name, table in tables.items():
+        if weight_column is not None:
+            training.row_weights(table.data, weight_column)  # refuses them while their rows are known
+        data = training.with_class_names(table.data, classes)
+        training.warn_of_charges(data)
+        data = training.report_duplicates(data, duplicates, say)
+        kept = {"command": command, "id": id_, "encoding": encoding}
+        data.provenance = {**data.provenance, **{key: value for key, value in kept.items() if value}}
+        tables[name] = table._replace(data=data)
     options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "verbose": not quiet}
     options |= {"class_weight": class_weight, "threshold": checked_rule(threshold), "ignore": ignore or ()}
     source_of_programs = _vocabulary(vocabulary, epsilon)
 
-    def run(data: GraphDataset, model_file: Path, finished: Path | None) -> GDLNNClassifier:
+    def run(table: training.LabeledTable, model_file: Path, finished: Path | None) -> GDLNNClassifier:
         from gdlnn.model import GDLNNClassifier
 
         def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:
@@ -133,17 +150,32 @@ def train(
             weight = None if weight_column is None else training.row_weights(parts["train"], weight_column)
             return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
 
-        model = training.trained(data, split, seed, cv, fit, say_one)
+        model = training.trained(table, split, seed, cv, fit, say_one)
         model.save(model_file)
         return model
 
     if len(labels) > 1:
-        training.train_several(sets, output, run, checkpoint, say, as_json=as_json)
+        training.train_several(tables, output, run, checkpoint, say, as_json=as_json, quiet=quiet)
         return
-    model = run(next(iter(sets.values())), output, checkpoint)
+    model = run(next(iter(tables.values())), output, checkpoint)
     say(f"{output.name}: written")
     if as_json:
         opt.print_json({"model": str(output), "programs": len(model.programs_), "metrics": model.metrics_})
+
+
+def _given_options(context: typer.Context) -> list[str]:
+    """Return the options of this command line that decide what the model is, as words."""
+    words: list[str] = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name in NOT_REPEATED or parameter.param_type_name != "option" or source is None:
+            continue
+        if source.name == "COMMANDLINE":
+            value = context.params[name]
+            for one in value if isinstance(value, list | tuple) else [value]:
+                words += [max(parameter.opts, key=len), str(one)]
+    return words
 
 
 def _vocabulary(vocabulary: Vocabulary, epsilon: str | None) -> Any:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.app import counted, is_verbose, were
+from gdlnn.cli.app import counted, echo, is_verbose, were
 from gdlnn.datasets.resolve import file_kind, resolve_dataset
 from gdlnn.datasets.tables import open_table
 from gdlnn.errors import DatasetError, ModelError, WriteError
 from gdlnn.gdl.text import shortened
-from gdlnn.graphs import Schema
+from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.graphs.molecules import charges_predict_label
 from gdlnn.io.atomic import atomic_write
+from gdlnn.io.frames import table_text
 from gdlnn.model import scorecard_text
-from gdlnn.model.model_folder import MANIFEST, FolderEntry, write_manifest
+from gdlnn.model.model_folder import (
+    INDEX,
+    MANIFEST,
+    SUMMARY,
+    FolderEntry,
+    foreign_file,
+    replaced_folder,
+    write_manifest,
+)
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.model.scores import (
     METRICS,
@@ -29,6 +38,7 @@ from gdlnn.model.scores import (
     score_intervals,
     score_lines,
 )
+from gdlnn.progress import progress_bar
 from gdlnn.report.build import write_index
 
 if TYPE_CHECKING:
@@ -36,13 +46,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
 
     Fit = Callable[[dict[str, GraphDataset]], GDLNNClassifier]
     Say = Callable[[str], None]
 
-SUMMARY = "summary.csv"
 STRONGEST, STRONGEST_IN_FULL = 3, 10
 """How many of the strongest programs are printed, also with --verbose."""
 LONGEST = 240
@@ -52,42 +60,73 @@ LONGEST = 240
 # --- labels -----------------------------------------------------------------------------------------------
 
 
-def label_columns(dataset: str, label: str | None, encoding: str) -> list[str]:
+class LabeledTable(NamedTuple):
+    """The rows of a table that have a label in one column; of several columns, also the whole table."""
+
+    data: GraphDataset
+    whole: GraphDataset | None = None
+
+
+def label_columns(dataset: str, labels: Sequence[str], encoding: str) -> list[str]:
     """Return the columns that --label names; a comma may also be part of a column's name."""
-    if label is None:
-        return []
     path = Path(dataset)
-    if "," not in label or (file_kind(path) == "table" and label in open_table(path, (), encoding).header):
-        return [label]
-    names = [name.strip() for name in label.split(",") if name.strip()]
+    names = list(labels)
+    if len(names) == 1 and "," in names[0]:
+        if file_kind(path) == "table" and names[0] in open_table(path, (), encoding).header:
+            return names
+        names = [name.strip() for name in names[0].split(",") if name.strip()]
     if len(set(names)) < len(names):
-        raise DatasetError(f"--label: expected different columns, got {label!r}")
+        raise DatasetError(f"--label: expected different columns, got {', '.join(names)}")
     return names
 
 
-def labelled_sets(
+def labeled_tables(
     dataset: str,
     labels: Sequence[str],
     columns: Sequence[str],
     of_labels: Mapping[str, Any],
     reading: Mapping[str, Any],
-) -> dict[str, GraphDataset]:
-    """Return a labelled dataset for each label column; molecules are read once."""
+) -> dict[str, LabeledTable]:
+    """Return the labelled rows for each label column; molecules are read once."""
     if len(labels) < 2:
         label = labels[0] if labels else None
         data = resolve_dataset(dataset, label=label, columns=columns, min_classes=2, **of_labels, **reading)
         if data.y is None:
             raise ModelError(f"{dataset} has no labels; name their column with --label")
         _check_columns(data, columns)
-        return {label or "": data}
+        return {label or "": LabeledTable(data)}
     whole = resolve_dataset(dataset, columns=[*labels, *columns], **reading)
     _check_columns(whole, [*labels, *columns])
-    name = Path(dataset).name
-    sets = {label: whole.with_labels(label, where=name, **of_labels) for label in labels}
-    for label, data in sets.items():
+    tables = {}
+    for label in labels:
+        data = whole.with_labels(label, where=Path(dataset).name, **of_labels)
         data.name = f"{whole.name}: {label}"
         data.columns = {column: data.columns[column] for column in columns}
-    return sets
+        data.provenance = {**data.provenance, "labels": list(labels)}
+        tables[label] = LabeledTable(data, whole)
+    return tables
+
+
+def with_class_names(data: GraphDataset, classes: str | None) -> GraphDataset:
+    """Return the dataset with the names of --classes for its classes."""
+    if classes is None:
+        return data
+    labels = {str(label): label for label in np.unique(np.asarray(data.y)).tolist()}
+    names: dict[Any, str] = {}
+    for item in classes.split(","):
+        label, is_pair, name = (part.strip() for part in item.partition("="))
+        if not is_pair or not name or label not in labels:
+            raise DatasetError(f"--classes: expected LABEL=NAME for {', '.join(labels)}, got {item!r}")
+        names[labels[label]] = name
+    if len(set(names.values())) < len(names) or data.schema is None:
+        raise DatasetError(f"--classes: expected different names, got {classes!r}")
+    return data.with_schema(replace(data.schema, classes=names))
+
+
+def warn_of_charges(data: GraphDataset) -> None:
+    """Print a warning if a model could learn how the molecules of a class are written."""
+    if data.reading is not None and (warning := charges_predict_label(data)) is not None:
+        echo(f"warning: {data.name}: {warning}", err=True)
 
 
 def _check_columns(data: GraphDataset, columns: Sequence[str]) -> None:
@@ -133,12 +172,19 @@ def report_duplicates(data: GraphDataset, duplicates: str, say: Say) -> GraphDat
 # --- training and scores ----------------------------------------------------------------------------------
 
 
-def trained(data: GraphDataset, split: str, seed: int, cv: int | None, fit: Fit, say: Say) -> GDLNNClassifier:
+def trained(
+    table: LabeledTable, split: str, seed: int, cv: int | None, fit: Fit, say: Say
+) -> GDLNNClassifier:
     """Split, train and score a model, and print the results."""
-    folds: dict[str, Any] = {}
+    data, folds = table.data, {}
     if cv is not None:
         folds = {"cv": cross_validated(data, cv, seed, fit, say)}
-    parts = split_parts(data, "none" if cv is not None else split, seed)
+    if cv is not None or split == "none":
+        data.provenance = {**data.provenance, "split": "none", "seed": seed}
+        parts = {"train": data}
+    else:
+        found = opt.split_parts(data, split, seed, table.whole)
+        parts = {name: part for name, part in found.items() if name == "train" or len(part)}
     say(_parts_text(data, parts))
     model = fit(parts)
     choice = ", ".join(f"{name} = {value}" for name, value in model.choice_.items())
@@ -193,15 +239,6 @@ def _program_lines(model: GDLNNClassifier) -> list[str]:
             f"training graphs): {shortened(words, LONGEST)}"
         )
     return lines
-
-
-def split_parts(data: GraphDataset, split: str, seed: int) -> dict[str, GraphDataset]:
-    """Return the non-empty parts out of train, val and test; with the split "none", only train."""
-    if split == "none":
-        data.provenance = {**data.provenance, "split": "none", "seed": seed}
-        return {"train": data}
-    parts = zip(("train", "val", "test"), data.split(split, seed), strict=True)
-    return {name: part for name, part in parts if name == "train" or len(part)}
 
 
 def score(
@@ -264,42 +301,42 @@ def check_folder(folder: Path) -> None:
     """Refuse an output for several models that is a file or a folder with other files."""
     if folder.suffix == ".gdlnn" or (folder.exists() and not folder.is_dir()):
         raise WriteError(f"{folder.name}: expected a folder to write, since there are several labels")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+    if folder.is_dir() and (name := foreign_file(folder)) is not None:
         raise WriteError(
-            f"{folder.name}: expected an empty folder or one of models, got one with other files"
+            f"{folder.name}: expected an empty folder or one of models, got one with other files: {name}"
         )
-    opt.check_output(folder / MANIFEST)
+    opt.check_output(folder.resolve().parent / MANIFEST)
 
 
 def train_several(
-    sets: Mapping[str, GraphDataset],
+    tables: Mapping[str, LabeledTable],
     folder: Path,
-    run: Callable[[GraphDataset, Path, Path | None], GDLNNClassifier],
+    run: Callable[[LabeledTable, Path, Path | None], GDLNNClassifier],
     checkpoint: Path | None,
     say: Say,
     *,
     as_json: bool,
+    quiet: bool,
 ) -> None:
     """Train a model for each label column into a folder, with one summary table and one index."""
-    folder.mkdir(parents=True, exist_ok=True)
-    names = file_names(list(sets))
+    names = file_names(list(tables))
     entries = []
-    for label, data in sets.items():
-        file = f"{names[label]}.gdlnn"
-        finished = None if checkpoint is None else checkpoint / names[label]
-        model = run(data, folder / file, finished)
-        entries.append(FolderEntry(label, file, _summary(data, model)))
-    _write_summary(folder / SUMMARY, entries)
-    write_manifest(folder, entries)
-    write_index(folder, entries)
-    say(f"\n{folder.name}: {len(entries)} models, {SUMMARY} and index.html")
+    bar = progress_bar("labels", len(tables), wanted=not quiet)
+    with replaced_folder(folder) as new, bar as update:
+        for label, table in tables.items():
+            update(text=label)
+            file = f"{names[label]}.gdlnn"
+            finished = None if checkpoint is None else checkpoint / names[label]
+            model = run(table, new / file, finished)
+            entries.append(FolderEntry(label, file, _summary(table.data, model)))
+            update(advance=1)
+        _write_summary(new / SUMMARY, entries)
+        write_index(new, entries, folder.resolve().name)
+        write_manifest(new, entries)
+    say(f"\n{folder.name}: {len(entries)} models, {SUMMARY} and {INDEX}")
     if as_json:
-        opt.print_json(
-            {
-                "folder": str(folder),
-                "models": [{"label": e.label, "file": e.file, **e.summary} for e in entries],
-            }
-        )
+        models = [{"label": e.label, "file": e.file, **e.summary} for e in entries]
+        opt.print_json({"folder": str(folder), "models": models})
     else:
         _print_summary(entries, say)
 
@@ -334,13 +371,9 @@ def _summary(data: GraphDataset, model: GDLNNClassifier) -> dict[str, Any]:
 
 
 def _write_summary(path: Path, entries: Sequence[Any]) -> None:
-    text = io.StringIO()
     rows = [{"label": entry.label, **entry.summary, "model": entry.file} for entry in entries]
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
     with atomic_write(path) as file:
-        file.write(text.getvalue().encode())
+        file.write(table_text([list(rows[0]), *(row.values() for row in rows)]).encode())
 
 
 def _print_summary(entries: Sequence[Any], say: Say) -> None:

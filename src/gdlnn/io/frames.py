@@ -1,7 +1,9 @@
-"""Columns of values as a pandas DataFrame, and as the table that a notebook shows."""
+"""Tables: delimited text, a pandas DataFrame, and what a notebook shows."""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
@@ -9,11 +11,29 @@ from markupsafe import Markup, escape
 from gdlnn.errors import require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Columns = dict[str, list[Any]]
 MOST_ROWS = 20
 LONGEST = 200
+
+
+def table_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
+    """Return rows as delimited text; text that a spreadsheet would run as a formula begins with '."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerows([_inert(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _inert(cell: Any) -> Any:
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +15,11 @@ from gdlnn.model.model_file import load_model
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gdlnn.model.classifier import GDLNNClassifier
 
-MANIFEST = "models.json"
+MANIFEST, SUMMARY, INDEX = "models.json", "summary.csv", "index.html"
 FORMAT = "gdlnn-models"
 VERSION = 1
 MAX_BYTES = 16 << 20
@@ -30,6 +32,42 @@ class FolderEntry:
     label: str
     file: str
     summary: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def report(self) -> str:
+        """The name of the report of the model."""
+        return f"{Path(self.file).stem}.html"
+
+
+@contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """Give a folder to write models into, which takes the place of `folder` when everything is written."""
+    folder = folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".gdlnn-", dir=folder.parent) as made:
+        new, old = Path(made, "new"), Path(made, "old")
+        new.mkdir()
+        yield new
+        if not (folder / MANIFEST).is_file():
+            folder.mkdir(exist_ok=True)
+            # The manifest comes last: without it there is no folder of models yet.
+            for path in sorted(new.iterdir(), key=lambda path: path.name == MANIFEST):
+                path.replace(folder / path.name)
+            return
+        try:
+            folder.rename(old)
+            new.rename(folder)
+        except BaseException:
+            if old.exists() and not folder.exists():
+                old.rename(folder)
+            raise
+
+
+def foreign_file(folder: Path) -> str | None:
+    """Return the name of a file in a folder that is none of its models, their reports and lists."""
+    entries = read_manifest(folder) if (folder / MANIFEST).is_file() else []
+    own = {MANIFEST, SUMMARY, INDEX} | {entry.file for entry in entries} | {e.report for e in entries}
+    return next((path.name for path in folder.iterdir() if path.name not in own), None)
 
 
 def write_manifest(folder: Path, entries: Sequence[FolderEntry]) -> None:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csc_array, csr_array
 
 from gdlnn.errors import ExplanationError, require
 from gdlnn.explain.explanation import plain
+from gdlnn.io.frames import table_text
 from gdlnn.mining.program_set import support_keys
 from gdlnn.model.program_effects import strongest_programs
 from gdlnn.report.cards import shown_program
-from gdlnn.report.performance import Counts
+from gdlnn.report.performance import Counts, checked_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy.typing as npt
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.program_effects import StrongProgram
 
 MOST_EXAMPLES = 3
-MIN_SUPPORT = 2
-"""Fewest training graphs of an alert: one that matches a single graph is an anecdote."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,8 @@ class Alert:
         Molecules that it matches: identifiers, or SMILES.
     column
         Its column in the model.
+    model
+        The label that the model predicts, in a folder of models.
     """
 
     name: str
@@ -66,10 +67,17 @@ class Alert:
     programs: int
     examples: tuple[str, ...]
     column: int
+    model: str = ""
+
+    @property
+    def counted(self) -> Counts:
+        """The counts on held-out molecules, or those on training molecules without any."""
+        return self.training if self.held_out is None else self.held_out
 
     def to_json(self) -> dict[str, Any]:
         """Return the alert as plain JSON values."""
         return {
+            **({"model": self.model} if self.model else {}),
             "name": self.name,
             "smarts": self.smarts,
             "smarts_exact": self.exact,
@@ -84,11 +92,17 @@ class Alert:
 
 
 def find_alerts(
-    model: GDLNNClassifier, held_out: GraphDataset | None = None, most: int | None = 100, label: Any = None
+    model: GDLNNClassifier,
+    held_out: GraphDataset | None = None,
+    most: int | None = 100,
+    label: Any = None,
+    min_support: int = 10,
 ) -> list[Alert]:
-    """Return the programs that raise the odds of a class most, each substructure once.
+    """Return programs that speak for a class, each substructure once, the most useful first.
 
-    Those that are less frequent in their class than in others are left out.
+    An alert is the more useful, the higher the lower bound of its precision, and the more molecules of its
+    class it matches that no alert before it does; both on held-out molecules if there are any. Those that
+    are not clearly more frequent in their class than in others are left out.
 
     Parameters
     ----------
@@ -100,23 +114,46 @@ def find_alerts(
         How many alerts; None for all.
     label
         The class they are to speak for; None for any.
+    min_support
+        The fewest training molecules that an alert matches; of held-out molecules, half as many.
     """
     if model.schema_ is None or model.schema_.domain != "molecule":
         raise ExplanationError("alerts: expected a model of molecules, got one of other graphs")
-    if held_out is not None and held_out.y is None:
-        raise ExplanationError("alerts: expected held-out molecules with labels, got none; name their column")
-    matches = None if held_out is None else model.represent(held_out).matches
-    alerts = (_alert(model, *group, held_out, matches) for group in _groups(model, label))
-    # A program may speak for a class only together with others; alone it would be an alert for another one.
-    true_alone = (alert for alert in alerts if alert.training.odds_ratio()[0] > 1)
-    return list(islice(true_alone, most))
+    matches, y = model.programs_.supports, model.training_labels_
+    if held_out is not None:
+        y = checked_labels(model, held_out, "alerts")
+        matches = csc_array(model.represent(held_out).matches)
+    groups = _groups(model, label, min_support)
+    alerts = [_alert(model, *group, held_out, matches) for group in groups]
+    fewest = 0 if held_out is None else (min_support + 1) // 2
+    # A program may speak for a class only together with others, or match nearly all molecules.
+    kept = [one for one in alerts if one.training.odds_ratio()[1] > 1 and one.counted.matched >= fewest]
+    return _most_useful_first(kept, matches, y)[:most]
+
+
+def _most_useful_first(alerts: list[Alert], matches: Any, y: npt.NDArray[Any]) -> list[Alert]:
+    """Order alerts by the lower bound of their precision times the molecules that they add."""
+    if not alerts:
+        return []
+    found = csr_array(matches[:, [alert.column for alert in alerts]].T, dtype=np.float64)
+    own = found.multiply(np.stack([y == alert.label for alert in alerts])).tocsr()
+    bounds = np.array([(alert.counted.precision()["precision_interval"] or [0])[0] for alert in alerts])
+    order = sorted(range(len(alerts)), key=lambda i: (-bounds[i] * own[[i]].sum(), i))
+    uncovered, chosen = np.ones(len(y)), []
+    left = np.ones(len(alerts), dtype=bool)
+    while (gains := np.where(left, bounds * (own @ uncovered), 0)).max() > 0:
+        best = int(gains.argmax())
+        chosen.append(best)
+        left[best] = False
+        uncovered[own[[best]].indices] = 0
+    return [alerts[i] for i in [*chosen, *(i for i in order if left[i])]]
 
 
 Group = tuple["StrongProgram", dict[str, Any], int]
 """The strongest of the programs that say the same, what is shown of it, and how many these are."""
 
 
-def _groups(model: GDLNNClassifier, label: Any) -> list[Group]:
+def _groups(model: GDLNNClassifier, label: Any, min_support: int) -> list[Group]:
     """Return programs, those together that match the same training graphs or have the same SMARTS."""
     directed = model.programs_.info.directed
     supports = support_keys(model.programs_.supports)
@@ -124,7 +161,7 @@ def _groups(model: GDLNNClassifier, label: Any) -> list[Group]:
     groups: list[Group] = []
     for strong in strongest_programs(model, len(model.programs_)):
         item = strong.mined
-        if strong.strength <= 0 or item.n_matched < MIN_SUPPORT or label not in (None, plain(strong.label)):
+        if strong.strength <= 0 or item.n_matched < min_support or label not in (None, plain(strong.label)):
             continue
         shown = shown_program(item.program, model.schema_, directed)
         keys = [("support", supports[strong.column]), ("smarts", shown["smarts"])]
@@ -152,7 +189,8 @@ def _alert(
     training = Counts.of(matched, model.training_labels_ == strong.label)
     counts, examples = None, [] if item.example is None else [item.example.smiles]
     if held_out is not None:
-        matched, own = matches[:, strong.column], np.asarray(held_out.y == strong.label)
+        matched = matches[:, [strong.column]].toarray().ravel() > 0
+        own = np.asarray(held_out.y == strong.label)
         counts = Counts.of(matched, own)
         rows = np.flatnonzero(matched & own)[:MOST_EXAMPLES].tolist()
         examples = [_called(held_out, row) for row in rows] or examples
@@ -188,22 +226,21 @@ def _figures(counts: Counts | None) -> dict[str, Any] | None:
 
 
 def alerts_csv(alerts: Sequence[Alert]) -> str:
-    """Return alerts as a table."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    """Return alerts as a table; those of several models also with the labels that these predict."""
+    of_model = ["model"] if any(alert.model for alert in alerts) else []
     counts = ("matched", "of_class", "precision", "precision_low", "precision_high")
     odds = ("odds_ratio", "odds_low", "odds_high")
     parts = [f"{part}_{name}" for part in ("training", "held_out") for name in (*counts, *odds)]
-    writer.writerow(
-        ["alert", "name", "smarts", "smarts_exact", "class", *parts, "contribution", "programs", "examples"]
-    )
+    head = ["alert", *of_model, "name", "smarts", "smarts_exact", "class"]
+    rows: list[list[Any]] = [[*head, *parts, "contribution", "programs", "examples"]]
     for number, alert in enumerate(alerts, start=1):
         exact = "yes" if alert.exact else "no"
         cells = [cell for part in (alert.training, alert.held_out) for cell in _cells(part)]
         examples = "; ".join(alert.examples)
-        head = (number, alert.name, alert.smarts, exact, alert.class_name)
-        writer.writerow([*head, *cells, alert.contribution, alert.programs, examples])
-    return text.getvalue()
+        first = [number, *[alert.model for _ in of_model]]
+        named = [alert.name, alert.smarts, exact, alert.class_name]
+        rows.append([*first, *named, *cells, alert.contribution, alert.programs, examples])
+    return table_text(rows)
 
 
 def _cells(counts: Counts | None) -> list[Any]:

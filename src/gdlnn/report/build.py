@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from gdlnn.explain.explainer import make_technique, with_smiles
 from gdlnn.explain.explanation import log_odds, plain
 from gdlnn.explain.global_explanation import cover_classes
 from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.model.model_folder import INDEX
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
 from gdlnn.report.cards import (
     card_picture,
@@ -35,7 +37,7 @@ from gdlnn.report.cards import (
     pattern_cards,
     program_rows,
 )
-from gdlnn.report.performance import learning_curve, performance
+from gdlnn.report.performance import checked_labels, learning_curve, performance
 from gdlnn.report.summary import summary
 from gdlnn.version import package_version
 
@@ -107,10 +109,10 @@ def build_report(
         Called with a line of text before each step.
     """
     options = options or ReportOptions()
-    _labels(held_out)
+    checked_labels(model, held_out, "report")
     say(f"predicting {len(held_out)} graphs")
     held_out, table, n_known = _only_unknown(held_out, model.represent(held_out))
-    truth = _labels(held_out)
+    truth = np.asarray(held_out.y)
     say("computing what programs add")
     contributions = class_contributions(model, table, options.max_graphs)
     shown = table.take(range(min(len(table), options.max_graphs)))
@@ -250,14 +252,6 @@ def embedded_json(report: dict[str, Any]) -> Markup:
 # --- parts ------------------------------------------------------------------------------------------------
 
 
-def _labels(held_out: GraphDataset) -> npt.NDArray[Any]:
-    if held_out.y is None:
-        raise DatasetError("report: expected labelled graphs, got none with a label; name the label's column")
-    if not len(held_out):
-        raise DatasetError("report: expected at least one graph, got an empty part")
-    return np.asarray(held_out.y)
-
-
 def _only_unknown(held_out: GraphDataset, found: Representation) -> tuple[GraphDataset, Representation, int]:
     """Leave out graphs that the model was trained on; also return how many."""
     rows = [row for row, is_known in enumerate(found.in_training) if not is_known]
@@ -334,7 +328,16 @@ def _model(model: GDLNNClassifier) -> dict[str, Any]:
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
     found = {"parameters": parameters, "n_programs": len(model.programs_), "choice": model.choice_}
     values: dict[str, Any] = json.loads(json.dumps(found, default=_jsonable))
-    return values
+    command = model.provenance_.get("command", ())
+    return values | {"commands": _commands(command) if command else []}
+
+
+def _commands(train: Sequence[str]) -> list[str]:
+    """Return the command lines that make the model and its report again."""
+    return [
+        shlex.join([*train, "-o", "model.gdlnn"]),
+        shlex.join(["gdlnn", "report", "model.gdlnn", train[2], "-o", "report.html"]),
+    ]
 
 
 def _jsonable(value: Any) -> Any:
@@ -372,18 +375,13 @@ def _counterfactuals(
 # --- the index of a folder of models ----------------------------------------------------------------------
 
 
-def report_name(entry: FolderEntry) -> str:
-    """Return the name of the report of a model."""
-    return f"{Path(entry.file).stem}.html"
-
-
 def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -> Path:
     """Write the index into a folder; a model with a report in the same folder gets a link to it."""
     rows = [
         {
             "label": entry.label,
             "file": entry.file,
-            "report": report_name(entry) if (folder / report_name(entry)).is_file() else "",
+            "report": entry.report if (folder / entry.report).is_file() else "",
             **entry.summary,
         }
         for entry in entries
@@ -396,6 +394,6 @@ def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -
         shown=lambda value: "–" if value is None or value == "" else f"{value:.3f}",
         made_by=f"gdlnn {package_version()}",
     )
-    path = folder / "index.html"
+    path = folder / INDEX
     write_text(path, page)
     return path

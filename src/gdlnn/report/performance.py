@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.errors import DatasetError
 from gdlnn.explain.explanation import plain
 from gdlnn.model.domain import DomainName
 from gdlnn.model.scores import Z, majority_scores, order_of, score_intervals, wilson
@@ -15,6 +16,7 @@ from gdlnn.model.scores import Z, majority_scores, order_of, score_intervals, wi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
@@ -23,6 +25,21 @@ BoolArray = npt.NDArray[np.bool_]
 N_BINS = 10
 MOST_POINTS = 80
 """Points of a curve that are kept."""
+
+
+def checked_labels(model: GDLNNClassifier, data: GraphDataset, what: str) -> npt.NDArray[Any]:
+    """Return the labels of held-out graphs; at least one of them must be a class of the model."""
+    if data.y is None:
+        raise DatasetError(f"{what}: expected graphs with labels, got none; name the label's column")
+    if not len(data):
+        raise DatasetError(f"{what}: expected at least one graph, got an empty part")
+    classes = model.classes_.tolist()
+    found = np.unique(data.y).tolist()
+    if not set(classes) & set(found):
+        known, got = (", ".join(map(str, labels[:5])) for labels in (classes, found))
+        hint = f"; name the one that means {classes[1]} with --positive" if len(classes) == 2 else ""
+        raise DatasetError(f"{what}: expected the labels of the model ({known}), got others ({got}){hint}")
+    return np.asarray(data.y)
 
 
 def performance(
