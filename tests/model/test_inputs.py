@@ -114,9 +114,7 @@ def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None
     assert fitted.predict("CCCO").tolist() == ["oxygen"]
     assert fitted.explain("CCCN").prediction == "none"
     words[3] = None
-    for holes in (words, pandas.Series([1.0, 0.0, float("nan")] * 12)):
-        with pytest.raises(ModelError, match=r"fit: y: item \d: expected a label, got .*; remove these"):
-            fitted.fit(SMILES, holes)
+    assert fitted.fit(pandas.Series(SMILES), words).predict("CCCO").tolist() == ["oxygen"]
 
 
 # --- tables -------------------------------------------------------------------------------------------------
@@ -176,3 +174,59 @@ def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
     graphs = GraphDataset([Graph([[1.0]], [])], [0])
     with pytest.raises(DatasetError, match="alerts: expected graphs with labels"):
         find_alerts(model, GraphDataset(graphs.graphs))
+
+
+# --- rows that cannot be used -------------------------------------------------------------------------------
+
+
+def test_frames_keep_the_index_and_bad_rows_their_reason(model: GDLNNClassifier) -> None:
+    column = pandas.Series(["CCO", "C1CC", "CCN"], index=[7, 3, 9])
+    frame = model.predict_frame(column)
+    assert frame.index.tolist() == [7, 3, 9]
+    assert frame.reason.tolist() == ["", "expected a SMILES, got 'C1CC': not a SMILES: unclosed ring", ""]
+    expected = model.predict(["CCO", "CCN"]).tolist()
+    assert frame.label[[7, 9]].tolist() == expected
+    assert model.predict(column, on_error="skip").tolist() == [expected[0], None, expected[1]]
+    for method in (model.predict, lambda X: model.predict_frame(X, on_error="raise")):
+        with pytest.raises(ModelError, match="item 1: expected a SMILES"):
+            method(column)
+    with pytest.raises(ModelError, match="on_error: expected raise or skip"):
+        model.predict_frame(column, on_error="ignore")  # type: ignore[arg-type]
+
+
+def test_rows_without_a_label_and_bad_molecules_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
+    plain = GDLNNClassifier(head="linear", verbose=False).fit(SMILES, LABELS, sample_weight=range(1, 37))
+    given, labels = [*SMILES, "C1CC", "CCCC"], [*map(float, LABELS), 1.0, float("nan")]
+    model = GDLNNClassifier(head="linear", verbose=False)
+    model.fit(given, labels, sample_weight=range(1, 39), on_error="skip")
+    assert "skipped 2 of 38 rows: 1 without a label, 1 that cannot be read" in caplog.text
+    assert np.array_equal(model.predict_proba(SMILES), plain.predict_proba(SMILES))
+    with pytest.raises(ModelError, match="item 36: expected a SMILES"):
+        model.fit(given, labels)
+
+
+def test_a_dataset_of_pyg_has_its_labels_and_one_nominal_feature() -> None:
+    torch = pytest.importorskip("torch")
+    pyg = pytest.importorskip("torch_geometric.data")
+    hot, weights = torch.eye(3), torch.tensor([[0.5], [1.5], [2.5]])
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    items = [
+        pyg.Data(x=torch.cat([weights, hot[[i % 2, 2, 1]]], 1), edge_index=edges, y=torch.tensor([i % 2]))
+        for i in range(12)
+    ]
+    model = GDLNNClassifier(head="linear", verbose=False).fit(items)
+    assert model.schema_ is not None
+    assert [(f.name, f.kind) for f in model.schema_.node] == [("x0", "numeric"), ("label", "nominal")]
+    assert model.predict(items).tolist() == [i % 2 for i in range(12)]
+    assert model.predict(items[3]).tolist() == [1]
+
+
+def test_words_of_networkx_graphs_have_one_code_in_all_of_them() -> None:
+    graphs = []
+    for i in range(12):
+        graph = nx.path_graph(3)
+        words = ["bank", "shop", "bank"] if i % 2 else ["shop", "shop", "shop"]
+        nx.set_node_attributes(graph, dict(enumerate(words)), "kind")
+        graphs.append(graph)
+    model = GDLNNClassifier(head="linear", verbose=False).fit(graphs, [i % 2 for i in range(12)])
+    assert model.predict(graphs).tolist() == [i % 2 for i in range(12)]

@@ -364,7 +364,7 @@ def from_pyg(
     features are an error. Without x the degree is the only feature.
     """
     pairs = np.asarray(data.edge_index.cpu().numpy()).T.astype(np.int64).reshape(-1, 2)
-    features = _matrix(data.edge_attr, len(pairs))
+    features = _matrix(data.edge_attr, len(pairs), schema and schema.edge)
     if not directed:
         pairs, features = _each_once(pairs, features)
     n_nodes = int(data.num_nodes)
@@ -372,15 +372,57 @@ def from_pyg(
         nodes = degrees(n_nodes, pairs)[:, None].astype(np.float64)
         schema = schema or Schema((DEGREE,), tuple(Feature(f"x{i}") for i in range(features.shape[1])))
     else:
-        nodes = _matrix(data.x, n_nodes)
+        nodes = _matrix(data.x, n_nodes, schema and schema.node)
     return Graph(nodes, pairs, features, directed=directed, schema=schema, name=name)
 
 
-def _matrix(tensor: Any, rows: int) -> FloatArray:
+def _matrix(tensor: Any, rows: int, features: Sequence[Feature] | None = None) -> FloatArray:
+    """Return a tensor as a matrix; one-hot columns at its end become the nominal feature of a schema."""
     if tensor is None:
         return np.zeros((rows, 0))
     values: FloatArray = np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
-    return values.reshape(rows, -1) if rows else values.reshape(0, values.shape[1] if values.ndim > 1 else 0)
+    values = (
+        values.reshape(rows, -1) if rows else values.reshape(0, values.shape[-1] if values.ndim > 1 else 0)
+    )
+    n_hot = 0 if features is None else values.shape[1] - len(features) + 1
+    if not features or n_hot < 2 or features[-1] != _one_hot(n_hot):
+        return values
+    hot = values[:, -n_hot:]
+    if not ((hot == 0) | (hot == 1)).all() or (hot.sum(axis=1) != 1).any():
+        raise GraphError(f"from_pyg: expected {n_hot} one-hot columns at the end, as in training")
+    return np.column_stack((values[:, :-n_hot], hot.argmax(axis=1)))
+
+
+def _one_hot(n_values: int) -> Feature:
+    return Feature("label", "nominal", numbered(map(str, range(n_values))))
+
+
+def _hot_columns(matrices: Sequence[FloatArray]) -> int:
+    """Return how many columns at the end have one 1 and otherwise 0 in every row, or 0.
+
+    PyG's TU datasets write node and edge labels like this, after the attributes.
+    """
+    values = np.concatenate([matrix for matrix in matrices if len(matrix)] or [np.zeros((0, 0))])
+    binary = np.logical_and.accumulate(((values == 0) | (values == 1)).all(axis=0)[::-1])
+    sums = np.cumsum(values[:, ::-1][:, : int(binary.sum())], axis=1)
+    hot = np.flatnonzero((sums == 1).all(axis=0)) if len(values) else np.zeros(0)
+    return 0 if not len(hot) or hot[0] == 0 else int(hot[0]) + 1
+
+
+def _pyg_schema(items: Sequence[Any]) -> Schema | None:
+    """Return a schema in which one-hot columns at the end are one nominal feature, or None without them."""
+    found = []
+    for name, tensors in (
+        ("x", [data.x for data in items]),
+        ("edge_attr", [data.edge_attr for data in items]),
+    ):
+        matrices = [] if any(tensor is None for tensor in tensors) else [_matrix(t, len(t)) for t in tensors]
+        width = max((matrix.shape[1] for matrix in matrices), default=0)
+        n_hot = _hot_columns(matrices) if len({m.shape[1] for m in matrices if len(m)}) == 1 else 0
+        plain = tuple(Feature(f"{name}{i}") for i in range(width - n_hot))
+        found.append((n_hot, (*plain, _one_hot(n_hot)) if n_hot else plain))
+    (hot_nodes, nodes), (hot_edges, edges) = found
+    return Schema(nodes or (DEGREE,), edges) if hot_nodes or hot_edges else None
 
 
 def _each_once(pairs: IntArray, features: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -421,8 +463,12 @@ def to_pyg(graph: Graph, y: Any = None) -> Any:
 def from_pyg_dataset(
     dataset: Iterable[Any], *, directed: bool = False, schema: Schema | None = None, name: str = ""
 ) -> GraphDataset:
-    """Build a dataset from PyG ``Data`` objects; y is used if each of them has a single label."""
+    """Build a dataset from PyG ``Data`` objects; y is used if each of them has a single label.
+
+    One-hot columns at the end of x or edge_attr, as PyG's TU datasets have them, become one nominal feature.
+    """
     items = list(dataset)
+    schema = schema or _pyg_schema(items)
     graphs = [
         from_pyg(data, directed=directed, schema=schema, name=f"{name or 'graph'}/{i}")
         for i, data in enumerate(items)

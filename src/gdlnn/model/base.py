@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-from gdlnn.model.inputs import Conversion, as_labeled
+import numpy as np
+
+from gdlnn.model.inputs import Conversion, as_labeled, is_alone, unreadable
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from gdlnn.mining import MinedProgram, ProgramSet
     from gdlnn.model.domain import DomainAnswer
-    from gdlnn.model.inputs import GraphsLike
+    from gdlnn.model.inputs import GraphsLike, OnError
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.representation import Representation
 
@@ -84,13 +85,40 @@ class ProgramModel(OverGraphs):
         """Match the programs against graphs once, and return features, matches and predictions."""
         raise NotImplementedError
 
-    def predict(self, X: GraphsLike) -> npt.NDArray[Any]:
-        """Return the prediction of every graph: the label of a class, or the value of a regressor."""
-        return self.represent(X).labels
+    def predict(self, X: GraphsLike, *, on_error: OnError = "raise") -> npt.NDArray[Any]:
+        """Return the prediction of every graph: the label of a class, or the value of a regressor.
 
-    def predict_frame(self, X: GraphsLike) -> Any:
-        """Return the predictions as a pandas DataFrame, a row per graph."""
-        return self.represent(X).to_frame()
+        With `on_error` "skip", that of a molecule that cannot be read is None; "raise" is an error.
+        """
+        graphs, reasons = self._readable(X, on_error)
+        labels = self.represent(graphs).labels
+        if not reasons:
+            return labels
+        found = np.full(len(labels) + len(reasons), None, dtype=object)
+        found[[i not in reasons for i in range(len(found))]] = labels
+        return found
+
+    def predict_frame(self, X: GraphsLike, *, on_error: OnError = "skip") -> Any:
+        """Return the predictions as a pandas DataFrame, a row per graph, with the index of a pandas column.
+
+        With `on_error` "skip", a molecule that cannot be read is a row with the reason; "raise" is an error.
+        """
+        graphs, reasons = self._readable(X, on_error)
+        table = self.represent(graphs).to_frame()
+        if reasons:
+            rows = range(len(table) + len(reasons))
+            table.index = [i for i in rows if i not in reasons]
+            table = table.astype({"label": object}).reindex(rows)  # whole numbers stay whole
+        table["reason"] = [reasons.get(i, "") for i in range(len(table))]
+        if hasattr(X, "iloc"):
+            table.index = X.index
+        return table
+
+    def _readable(self, X: GraphsLike, on_error: OnError) -> tuple[GraphsLike, dict[int, str]]:
+        """Return the items that can be read, and why others cannot, by their position."""
+        reasons = unreadable(X, Conversion.of_model(self), on_error)
+        items = [X] if is_alone(X) else X
+        return [item for i, item in enumerate(items) if i not in reasons] if reasons else X, reasons
 
     def seen(self, X: GraphsLike) -> list[bool | None]:
         """Return which graphs were in the training or validation set; None if unknown."""

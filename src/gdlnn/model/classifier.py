@@ -22,10 +22,12 @@ from gdlnn.model.head import Head, MLPHead
 from gdlnn.model.inputs import (
     MIN_VALIDATION,
     GraphsLike,
+    OnError,
     Validation,
     as_labeled,
     as_weights,
     training_and_validation,
+    usable_rows,
 )
 from gdlnn.model.linear import LinearHead
 from gdlnn.model.mixture import MixtureHead
@@ -163,8 +165,11 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         validation: Validation = None,
         programs: ProgramSet | Sequence[ProgramSet] | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        on_error: OnError = "raise",
     ) -> Self:
         """Find programs and train the head.
+
+        Rows without a label (NaN or None) are skipped with a warning.
 
         Parameters
         ----------
@@ -177,7 +182,10 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
             Programs already mined from exactly these graphs, one set for each ε: nothing is mined.
         sample_weight
             The weight of each graph when the head is trained; not used for finding programs.
+        on_error
+            What to do with a molecule that cannot be read: "raise", or "skip" it with a warning.
         """
+        X, y, sample_weight = usable_rows(X, y, sample_weight, on_error)
         data = as_labeled(X, y)
         weights = as_weights(sample_weight, len(data))
         if programs is not None and not isinstance(validation, GraphDataset | tuple | None):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import GDLNNError, GraphError, ModelError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema
-from gdlnn.graphs.interop import from_networkx, from_pyg
+from gdlnn.graphs.interop import from_networkx, from_networkx_dataset, from_pyg, from_pyg_dataset
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import held_out_rows
 from gdlnn.graphs.structure import given_schema
@@ -27,6 +28,8 @@ IntArray = npt.NDArray[np.int64]
 GraphsLike = GraphDataset | Sequence[Any] | npt.NDArray[Any] | Any
 """Graphs: a dataset, or `Graph`, SMILES, RDKit molecules, PyG Data and NetworkX graphs, one or several."""
 Validation = None | float | tuple[GraphsLike, npt.ArrayLike] | GraphDataset
+OnError = Literal["raise", "skip"]
+logger = logging.getLogger(__name__)
 MIN_VALIDATION = 100
 """Minimum number of graphs worth holding out: choices made on fewer are noise."""
 ACCEPTED = "a Graph, a SMILES, an RDKit molecule, a PyG Data or a NetworkX graph"
@@ -91,14 +94,12 @@ class Conversion:
         return self.reading.graph(molecule, schema=self.schema, name=text)
 
     def _from_networkx(self, item: Any) -> Graph:
-        """Use the attributes that the model knows, in its order, if the nodes have them."""
+        """Use the attributes that the model knows, with its codes of words, if the nodes have them."""
         first: dict[str, Any] = next((data for _, data in item.nodes(data=True)), {})
         names = [] if self.schema is None else [feature.name for feature in self.schema.node]
         if not names or not all(name in first for name in names):
             return from_networkx(item)
-        edges = [] if self.schema is None else [feature.name for feature in self.schema.edge]
-        graph = from_networkx(item, names, edges)
-        return graph._renamed(self.schema, graph.name)
+        return from_networkx(item, schema=self.schema)
 
 
 def is_alone(item: Any) -> bool:
@@ -174,6 +175,7 @@ def as_labeled(
     convert = convert or Conversion()
     if isinstance(graphs, Iterator):
         graphs = list(graphs)
+    graphs = _of_one_kind(graphs, convert)
     listed = as_graphs(graphs, f"{what}: graphs", convert=convert)
     dataset = graphs if isinstance(graphs, GraphDataset) else None
     if y is None:
@@ -193,6 +195,61 @@ def as_labeled(
         return GraphDataset(listed, labels, dataset.schema, dataset.name, origin=origin)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
+
+
+def _of_one_kind(graphs: GraphsLike, convert: Conversion) -> GraphsLike:
+    """Return PyG or NetworkX graphs as a dataset, so that all of them share codes of words and values."""
+    if isinstance(graphs, GraphDataset) or is_alone(graphs) or convert.schema is not None:
+        return graphs
+    items = list(graphs)
+    if items and all(map(_is_pyg, items)):
+        return from_pyg_dataset(items, directed=convert.directed)
+    return from_networkx_dataset(items) if items and all(map(_is_networkx, items)) else graphs
+
+
+def usable_rows(
+    X: GraphsLike, y: npt.ArrayLike | None, weights: npt.ArrayLike | None, on_error: OnError
+) -> tuple[GraphsLike, npt.ArrayLike | None, npt.ArrayLike | None]:
+    """Return graphs, labels and weights without the rows that have no label, or that cannot be read.
+
+    Skipped rows are counted in a warning. With `on_error` "raise" a graph that cannot be read is left in, for
+    the error that names it.
+    """
+    if y is None or is_alone(X):
+        return X, y, weights
+    items, labels = list(X), list(np.asarray(y, dtype=object))
+    no_label = [i for i, label in enumerate(labels) if label is None or label != label]  # NaN
+    bad = set(unreadable(X, Conversion(), on_error)) - set(no_label)
+    if not no_label and not bad:
+        return X, y, weights
+    logger.warning(
+        "fit: skipped %d of %d rows: %d without a label, %d that cannot be read",
+        *(len(no_label) + len(bad), len(items), len(no_label), len(bad)),
+    )
+    kept = [i for i in range(len(items)) if i not in bad and i not in no_label and i < len(labels)]
+    rows = X.take(kept) if isinstance(X, GraphDataset) else [items[i] for i in kept]
+    shares = None if weights is None else np.asarray(weights)
+    if shares is not None and shares.shape == (len(items),):
+        shares = shares[kept]
+    found = np.array([labels[i] for i in kept])
+    if found.dtype.kind == "f" and (found == np.floor(found)).all():  # pandas has holes in numbers only
+        found = found.astype(np.int64)
+    return rows, found, shares
+
+
+def unreadable(X: GraphsLike, convert: Conversion, on_error: OnError) -> dict[int, str]:
+    """Return why items cannot be read, by their position; nothing with `on_error` "raise"."""
+    if on_error not in get_args(OnError):
+        raise ModelError(f"on_error: expected {' or '.join(get_args(OnError))}, got {on_error!r}")
+    if on_error == "raise" or isinstance(X, GraphDataset):
+        return {}
+    reasons = {}
+    for index, item in enumerate([X] if is_alone(X) else X):
+        try:
+            convert.graph(item)
+        except GraphError as problem:
+            reasons[index] = str(problem)
+    return reasons
 
 
 def _labels(y: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
