@@ -364,7 +364,7 @@ def from_pyg(
     features are an error. Without x the degree is the only feature.
     """
     pairs = np.asarray(data.edge_index.cpu().numpy()).T.astype(np.int64).reshape(-1, 2)
-    features = _matrix(data.edge_attr, len(pairs), schema and schema.edge)
+    features = _matrix(data.edge_attr, len(pairs), schema.edge if schema else None)
     if not directed:
         pairs, features = _each_once(pairs, features)
     n_nodes = int(data.num_nodes)
@@ -372,7 +372,7 @@ def from_pyg(
         nodes = degrees(n_nodes, pairs)[:, None].astype(np.float64)
         schema = schema or Schema((DEGREE,), tuple(Feature(f"x{i}") for i in range(features.shape[1])))
     else:
-        nodes = _matrix(data.x, n_nodes, schema and schema.node)
+        nodes = _matrix(data.x, n_nodes, schema.node if schema else None)
     return Graph(nodes, pairs, features, directed=directed, schema=schema, name=name)
 
 

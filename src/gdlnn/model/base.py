@@ -111,7 +111,7 @@ class ProgramModel(OverGraphs):
             table = table.astype({"label": object}).reindex(rows)  # whole numbers stay whole
         table["reason"] = [reasons.get(i, "") for i in range(len(table))]
         if hasattr(X, "iloc"):
-            table.index = X.index
+            table.index = X.index  # type: ignore[union-attr]
         return table
 
     def _readable(self, X: GraphsLike, on_error: OnError) -> tuple[GraphsLike, dict[int, str]]:
