@@ -394,7 +394,7 @@ def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     bond_at = next((i for i, f in enumerate(schema.edge) if f.name == "bond"), None)
     molecule = rd.RWMol()
     names = schema.node[columns["atom"]]
-    for row in graph.node_features:
+    for row in graph.node_features.tolist():  # quicker to read than an array
         symbol = names.value_name(row[columns["atom"]])
         if symbol not in ELEMENTS:
             raise GraphError(f"atom: expected the symbol of an element, got {symbol!r}")
@@ -409,7 +409,7 @@ def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
         if "aromatic" in columns:
             atom.SetIsAromatic(bool(row[columns["aromatic"]]))
         molecule.AddAtom(atom)
-    for (u, v), row in zip(graph.edges.tolist(), graph.edge_features, strict=True):
+    for (u, v), row in zip(graph.edges.tolist(), graph.edge_features.tolist(), strict=True):
         kind = "single" if bond_at is None else schema.edge[bond_at].value_name(row[bond_at])
         order = rd.BondType.names.get(kind.upper(), rd.BondType.UNSPECIFIED)
         molecule.AddBond(u, v, order)

@@ -68,7 +68,8 @@ class Feature:
 
     def value_name(self, value: float) -> str:
         """Return the name of a value, or the number itself where it has none."""
-        return self.values.get(float(value), f"{value:g}")
+        name = self.values.get(float(value))
+        return f"{value:g}" if name is None else name
 
     def __hash__(self) -> int:
         return hash((self.name, self.kind, tuple(self.values.items())))
