@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import ModelError
 from gdlnn.explain import Explanation, shrink
-from gdlnn.explain.explanation import Method, Term, plain
+from gdlnn.explain.explanation import Method, Reason, plain
 from gdlnn.graphs.schema import label_codes
 from gdlnn.matching import match
 from gdlnn.mining import ProgramSet, mine
@@ -210,8 +210,8 @@ class PL4XGLClassifier(GraphClassifier):
                     probability=chance,
                     target=label,
                     target_probability=chance,
-                    terms=tuple(
-                        Term(item.program, float(item.score), (), column, plain(item.label)).at(witness)
+                    reasons=tuple(
+                        Reason(item.program, float(item.score), (), column, plain(item.label)).at(witness)
                         for item, column, witness in zip(deciding, columns, left.witnesses, strict=True)
                     ),
                     nodes=left.nodes,

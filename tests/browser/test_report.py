@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gdlnn import GraphDataset, Program
-from gdlnn.explain.explanation import Contributions, Explanation, Method, Term
+from gdlnn.explain.explanation import Contributions, Explanation, Method, Reason
 from gdlnn.explain.pictures import explanation_page
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.report import ReportOptions, build_report, render_report
@@ -82,7 +82,7 @@ def nitro_file(folder: Path) -> Path:
     )
     witness = program.find(graph)
     assert witness is not None
-    terms = (Term(program, 0.27, (), -1, "yes").at(witness),)
+    terms = (Reason(program, 0.27, (), -1, "yes").at(witness),)
     scores, edge_scores = (0.0,) * 7 + (0.12, 0.09, 0.06), (0.0,) * graph.n_edges
     added = Contributions(0.12, 0.2, 0.27, (), 0.004, scores, edge_scores)
     nodes, method = tuple(sorted(witness.values())), Method("contribution")
@@ -186,7 +186,7 @@ def test_a_pattern_leads_to_its_graphs(opened: Opened, page_file: Path, report: 
     page = opened(page_file)
     for pattern in report["patterns"][:8]:
         n = sum(
-            any(one["index"] in pattern["programs"] for place in g["programs"] for one in place["behind"])
+            any(one["index"] in pattern["programs"] for place in g["programs"] for one in place["terms"])
             for g in report["graphs"]
         )
         page.locator(f".pattern[data-index='{pattern['programs'][0]}']").get_by_role(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet
 from gdlnn.drawing import Marks, draw_graph, draw_program, layout
 from gdlnn.drawing.layers import contour
 from gdlnn.drawing.svg import palettes
-from gdlnn.explain import Explanation, Term
+from gdlnn.explain import Explanation, Reason
 from gdlnn.explain.explanation import Contributions, Method
 from gdlnn.explain.pictures import draw_explanation, explanation_page
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
@@ -41,9 +42,9 @@ def explanation_of(graph: Graph, program: Program, label: str = "active") -> Exp
         probability=0.9,
         target=label,
         target_probability=0.9,
-        terms=(
-            Term(program, 0.5, (), 0, label).at(witness),
-            Term(absent, -0.25, (), 1, label),
+        reasons=(
+            Reason(program, 0.5, (), 0, label).at(witness),
+            Reason(absent, -0.25, (), 1, label),
         ),
         nodes=tuple(sorted((witness or {}).values())),
         method=Method("by hand"),
@@ -58,7 +59,7 @@ def path_data(svg: str, look: str) -> str:
 @pytest.mark.parametrize("legend", [True, False])
 def test_pictures_are_well_formed_and_the_same_every_time(legend: bool) -> None:
     found = motif_model().explain(motif_data()[1].graphs, technique="lime")
-    shown = [e for e in found if e.terms[0].places][:4]
+    shown = [e for e in found if e.reasons[0].places][:4]
     assert shown
     for e in shown:
         svg = draw_explanation(e, legend=legend)
@@ -136,7 +137,7 @@ def test_pages_hold_everything_themselves(tmp_path: Path) -> None:
     assert (tmp_path / "one.html").read_text(encoding="utf-8") == found[0].to_html()
     found[0].draw(tmp_path / "one.svg")
     found[0].save(tmp_path / "one.json")
-    assert Explanation.from_json((tmp_path / "one.json").read_text()) == found[0]
+    assert json.loads((tmp_path / "one.json").read_text()) == json.loads(json.dumps(found[0].to_json()))
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "one.html",
         "one.json",
@@ -235,7 +236,7 @@ def nitro_explanation(
     )
     programs = [Program.parse(text, MOLECULE_SCHEMA) for text in texts]
     terms = tuple(
-        Term(program, weight, (), column, int(column > 4)).at(program.find(graph))
+        Reason(program, weight, (), column, int(column > 4)).at(program.find(graph))
         for program, weight, column in zip(programs, weights, (4, 7, 8, 9), strict=True)
     )
     scores = (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2)

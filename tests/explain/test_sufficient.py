@@ -1,123 +1,21 @@
-"""Explanations that are enough: compared with trying every program by itself."""
+"""Sufficient subgraphs: the model is asked again, and nothing in them can be left out for nothing."""
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gdlnn import Graph, load_model
 from gdlnn.errors import ExplanationError
-from gdlnn.explain import Lime, explain
-from gdlnn.explain.context import Attribution
-from gdlnn.explain.explainer import Explainer, make_technique
-from gdlnn.explain.subgraph import shrink
-from gdlnn.explain.sufficient import _Search
-from gdlnn.graphs.identity import canonical_order
+from gdlnn.explain import explain
+from gdlnn.explain.places import connected_parts, growing_parts
+from gdlnn.explain.sufficient import moves
 from golden.cases import model_file
 from reference.explain_models import motif_data, motif_model
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from gdlnn.explain.context import Context
-    from gdlnn.model import GDLNNClassifier
-
 TRAIN, TEST = motif_data()
-
-
-def nodes_of(model: GDLNNClassifier, graph: Graph, columns: list[int]) -> tuple[int, ...]:
-    programs = [model.programs_[c].program for c in columns]
-    return shrink([graph], programs, order=[canonical_order(graph)])[0].nodes
-
-
-def says(model: GDLNNClassifier, graph: Graph, nodes: tuple[int, ...]) -> Any:
-    return model.predict([graph.subgraph(list(nodes))])[0]
-
-
-def weights_of(model: GDLNNClassifier, graph: Graph, technique: str) -> dict[int, float]:
-    """Return the weights that the search for the smallest goes by."""
-    seen = model.represent([graph])
-    explainer = Explainer(model, make_technique(technique))
-    context = explainer.context(seen, seen.codes, 100, matching_only=True)
-    (weights,) = explainer.technique.attribute(context).weights
-    return {c: float(weights[c]) for c in np.flatnonzero(model.transform([graph])[0]).tolist()}
-
-
-@pytest.mark.parametrize("technique", ["lime", "kernel_shap"])
-def test_the_smallest_is_the_smallest_of_all_programs_that_are_enough(technique: str) -> None:
-    model = motif_model()
-    n_single = 0
-    for e, graph in zip(model.explain(TEST.graphs, technique, "smallest"), TEST.graphs, strict=True):
-        alone = model.explain(graph, technique, "smallest")
-        assert alone.nodes == e.nodes
-        assert [term.column for term in alone.terms] == [term.column for term in e.terms]
-        assert all(term.places for term in e.terms)
-        # Slow and obvious: every program that matches and speaks for the class, by itself.
-        speaking = [column for column, weight in weights_of(model, graph, technique).items() if weight > 0]
-        parts = [nodes_of(model, graph, [column]) for column in speaking]
-        sizes = [len(nodes) for nodes in parts if says(model, graph, nodes) == e.prediction]
-        if sizes:
-            n_single += 1
-            assert len(e.terms) == 1
-            assert len(e.nodes) == min(sizes)
-            assert says(model, graph, e.nodes) == e.prediction
-            assert e.nodes == nodes_of(model, graph, [term.column for term in e.terms])
-    assert n_single >= 10
-
-
-class Given(Lime):
-    """Gives the programs of every graph the same weights."""
-
-    def __init__(self, weights: npt.NDArray[np.float64]) -> None:
-        super().__init__()
-        self.weights = weights
-
-    def attribute(self, context: Context) -> Attribution:
-        return Attribution(np.tile(self.weights, (len(context.values), 1)))
-
-
-def test_candidates_speak_for_the_class_however_heavy_the_others() -> None:
-    model = motif_model()
-    graph = TEST.graphs[0]
-    matching = np.flatnonzero(model.transform([graph])[0]).tolist()
-    weights = np.full(len(model.programs_), -1.0)
-    weights[matching[-1]] = 0.5
-    (term,) = explain(model, graph, Given(weights), "smallest").terms
-    assert term.column == matching[-1]
-
-
-def test_the_subgraph_that_is_returned_is_one_that_was_found_sufficient(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """By contributions, whose scores decide which place of a program stays."""
-    sufficient: list[int] = []
-    singles, together = _Search.singles, _Search.together
-
-    def alone(self: _Search) -> dict[int, list[int]]:
-        found = singles(self)
-        sufficient[:] = list(found)
-        return found
-
-    def several(self: _Search, row: int) -> list[int]:
-        found = together(self, row)
-        sufficient.extend([row] if found else [])
-        return found
-
-    monkeypatch.setattr(_Search, "singles", alone)
-    monkeypatch.setattr(_Search, "together", several)
-    for model, graphs in ((motif_model(), TEST.graphs), (load_model(model_file("payments-paper")), crowds())):
-        n_checked = 0
-        for target in model.classes_.tolist():
-            found = explain(model, graphs, n_reasons="smallest", class_label=target)
-            for e in (found[row] for row in sufficient):
-                assert e.nodes or not e.has_reason
-                if e.nodes:
-                    n_checked += 1
-                    assert says(model, e.graph, e.nodes) == target
-        assert n_checked >= 10
 
 
 def crowds() -> list[Graph]:
@@ -132,61 +30,65 @@ def crowds() -> list[Graph]:
     return graphs
 
 
-class Both:
-    """A head that says 1 where two programs match."""
-
-    def __init__(self, columns: tuple[int, int]) -> None:
-        self.columns = columns
-
-    def predict_proba(self, table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        one = table[:, list(self.columns)].all(axis=1).astype(float)
-        return np.stack([1 - one, one], axis=1)
-
-    def predict(self, table: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        return np.asarray(self.predict_proba(table).argmax(axis=1))
-
-
-def two_that_need_each_other(model: GDLNNClassifier) -> tuple[Graph, tuple[int, int]]:
-    """Return a graph and two of its programs, neither of which is in the other's subgraph."""
-    for graph in TEST.graphs:
-        matching = np.flatnonzero(model.transform([graph])[0]).tolist()
-        for a in matching:
-            for b in matching:
-                parts = [graph.subgraph(list(nodes_of(model, graph, [c]))) for c in (a, b)]
-                table = model.transform(parts)
-                if not table[0, b] and not table[1, a]:
-                    return graph, (a, b)
-    raise AssertionError("no such pair")
+def test_a_sufficient_subgraph_gets_the_class_by_itself() -> None:
+    for model, graphs in ((motif_model(), TEST.graphs), (load_model(model_file("payments-paper")), crowds())):
+        n_checked = 0
+        for label in model.classes_.tolist():
+            for e in explain(model, graphs, n_reasons="smallest", class_label=label):
+                assert e.nodes == tuple(sorted(node for reason in e.reasons for node in reason.nodes))
+                if not e.nodes:
+                    continue
+                n_checked += 1
+                assert model.predict([e.subgraph])[0] == label
+                assert [list(reason.nodes) for reason in e.reasons] == [
+                    list(part) for reason in e.reasons for part in connected_parts(e.graph, reason.nodes)
+                ]
+                assert all(reason.name for reason in e.reasons)
+        assert n_checked >= 10
 
 
-def test_programs_that_are_enough_only_together_are_named_together() -> None:
-    model = copy.copy(motif_model())
-    graph, pair = two_that_need_each_other(model)
-    model.head_ = Both(pair)
-
-    # The two weigh least, so that all others are put beside them first and left out again.
-    weights = np.arange(len(model.programs_), 0, -1.0)
-    weights[list(pair)] = (0.5, 0.25)
-    found = explain(model, graph, Given(weights), "smallest")
-    assert says(model, graph, found.nodes) == found.prediction == model.classes_[1]
-    table = model.transform([graph.subgraph(list(found.nodes))])[0]
-    assert table[list(pair)].all()
-    columns = [term.column for term in found.terms]
-    for left_out in columns:  # each of them is needed
-        fewer = [c for c in columns if c != left_out]
-        assert not fewer or says(model, graph, nodes_of(model, graph, fewer)) != found.prediction
+def test_what_adds_least_is_dropped_from_a_sufficient_subgraph() -> None:
+    model = motif_model()
+    for e in explain(model, TEST.graphs, n_reasons="smallest"):
+        whole = [part for part in growing_parts(e.graph, e.node_scores) if set(e.nodes) <= set(part)]
+        assert not e.nodes or whole  # it is a part of one that was tried
+        assert len(e.nodes) < e.graph.n_nodes
 
 
-def test_where_nothing_is_enough_the_heaviest_are_named() -> None:
-    model = copy.copy(motif_model())
-    model.head_ = Both((0, 1))
-    graph = next(g for g in TEST.graphs if not model.transform([g])[0, :2].all())
-    found = explain(model, graph, "lime", "smallest", class_label=model.classes_[1])
-    assert 1 <= len(found.terms) <= 10
-    assert all(term.places for term in found.terms)
+def test_parts_grow_from_places_to_the_whole_graph() -> None:
+    for e in motif_model().explain(TEST.graphs):
+        parts = growing_parts(e.graph, e.node_scores)
+        assert [len(part) for part in parts] == sorted(len(part) for part in parts)
+        assert {reason.nodes for reason in e.supporting} <= {tuple(sorted(part)) for part in parts}
+        assert len(parts[-1]) >= e.graph.n_nodes - 1
+
+
+def test_a_part_is_not_enough_only_because_everything_is() -> None:
+    """Where the baseline alone gives the class, a part must move the prediction by itself."""
+    assert moves(0.6, 0.95, 0.3)
+    assert not moves(0.8, 0.95, 0.8)  # what the model says without any program
+    assert not moves(0.84, 0.99, 0.8)  # a little more is no reason either
+    assert moves(0.97, 0.99, 0.8)
+    model = motif_model()
+    for e in model.explain(TEST.graphs, n_reasons="smallest"):
+        assert e.contributions is not None
+        if e.contributions.baseline > 0.5 and e.nodes:
+            part = float(model.predict_proba([e.subgraph])[0].max())
+            assert part > e.contributions.baseline
+
+
+def test_a_graph_without_nodes_has_an_empty_explanation() -> None:
+    found = explain(motif_model(), TEST.graphs[0].subgraph([]), n_reasons="smallest")
+    assert found.is_empty
+    assert found.reasons == ()
+
+
+def test_only_contributions_have_a_smallest_subgraph() -> None:
+    with pytest.raises(ExplanationError, match="'smallest', which only technique 'contribution' has"):
+        explain(motif_model(), TEST.graphs[0], "lime", "smallest")
 
 
 @pytest.mark.parametrize("wrong", [0, 1.5, float("nan"), float("inf"), "few", None])
-def test_a_wrong_number_of_programs_is_told(wrong: Any) -> None:
+def test_a_wrong_number_of_reasons_is_refused(wrong: Any) -> None:
     with pytest.raises(ExplanationError, match="n_reasons: expected a whole number of at least 1"):
         explain(motif_model(), TEST.graphs[0], n_reasons=wrong)

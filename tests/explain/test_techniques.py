@@ -88,13 +88,6 @@ def test_lime_draws_from_the_training_frequencies() -> None:
     assert drawn.mean(axis=0) == pytest.approx(shares, abs=0.01)
 
 
-def test_lime_over_matching_programs_leaves_absent_ones_out() -> None:
-    asked = context(30, matching_only=True)
-    weights = Lime(n_samples=400).attribute(asked).weights
-    assert not weights[asked.values == 0].any()
-    assert ((weights != 0).sum(axis=1) == np.minimum(5, asked.values.sum(axis=1))).all()
-
-
 def shapley(asked: Context, row: int) -> FloatArray:
     """Shapley values by their definition."""
     k = asked.values.shape[1]

@@ -7,7 +7,6 @@ numbers are finite, a program reads back as itself, a model predicts.
 from __future__ import annotations
 
 import io
-import json
 import random
 import sys
 import tempfile
@@ -23,7 +22,6 @@ import pandas as pd
 
 import gdlnn
 from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
-from gdlnn.explain import Explanation
 from reference.hostile_tables import SHEET_MEMBERS, sheet_of
 
 if TYPE_CHECKING:
@@ -127,7 +125,6 @@ TARGETS: dict[str, Callable[[bytes], str]] = {
     "xlsx": reader(_active, "t.xlsx", SHEET_MEMBERS),
     "parquet": reader(_active, "t.parquet"),
     "sdf": reader(load_sdf, "m.sdf"),
-    "explanation": reader(lambda path: Explanation.from_json(path.read_bytes()), "e.json"),
     "checkpoint": reader(lambda path: _mine(checkpoint=path), "run"),
 }
 
@@ -150,7 +147,6 @@ SOUND: dict[str, Callable[[], list[bytes]]] = {
     "xlsx": lambda: [sheet_of([list(TABLE), *TABLE.values.tolist()])],
     "parquet": lambda: [TABLE.to_parquet(), TABLE.to_parquet(compression=None)],
     "sdf": lambda: [_sdf(False), _sdf(True)],
-    "explanation": lambda: [json.dumps(PAYMENTS.explain(_graph_for(PAYMENTS)).to_json()).encode()],
     "checkpoint": lambda: [_written(lambda path: _mine(checkpoint=path))],
 }
 

@@ -73,12 +73,6 @@ def read_dataset(path: Path) -> None:
     )
 
 
-def read_explanation(path: Path) -> None:
-    from gdlnn.explain import Explanation
-
-    Explanation.from_json(path.read_bytes())
-
-
 def read_journal(path: Path) -> None:
     """Open a checkpoint of mining over 12 tasks and 12 graphs."""
     from gdlnn.mining.checkpoint import Checkpoint
@@ -91,7 +85,6 @@ READERS = {
     "programs": read_programs,
     "dataset": read_dataset,
     "tables": read_dataset,
-    "explanation": read_explanation,
     "journal": read_journal,
 }
 

@@ -125,7 +125,7 @@ def test_pl4xgl_explains_itself_with_fidelity_zero() -> None:
         if decided is None:
             assert e.is_empty
             continue
-        (term,) = e.terms
+        (term,) = e.reasons
         assert (term.program, term.weight) == (decided.program, decided.score)
         assert len(e.nodes) == len(decided.program.nodes)
     assert TEST.y is not None

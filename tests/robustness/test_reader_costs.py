@@ -96,7 +96,6 @@ def hostile_files() -> dict[str, tuple[str, str, bytes, int]]:
         "one long label": (
             "dataset", ".jsonl",
             json_lines(lambda i: {"nodes": [], "edges": [], "label": "a" * (1 if i else 10**6)}, 5000), 5000),
-        "explanation of empty objects": ("explanation", "", EMPTY_OBJECTS % b"x", 0),
         "checkpoint of empty objects": (
             "journal", "",
             b'{"kind":"gdlnn mining checkpoint","n_tasks":12}\n' + b'{"x":[' + b"{}," * MB + b"{}]}\n", 0),

@@ -22,7 +22,6 @@ from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema
 from gdlnn.cli import main
 from gdlnn.datasets.load import read_split
 from gdlnn.errors import GDLNNError, GraphError, require
-from gdlnn.explain import Explanation
 from gdlnn.graphs import Feature
 from gdlnn.mining.descents import TaskResult
 from reference.mining_cases import random_trees
@@ -128,8 +127,6 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
     deep.write_text(f"// gdlnn programs {DEEP}\n")
     with pytest.raises(MiningError, match="nested too deeply"):
         ProgramSet.load(deep)
-    with pytest.raises(GDLNNError, match="nested too deeply"):
-        Explanation.from_json(DEEP)
     deep.write_text(DEEP)
     with pytest.raises(GDLNNError, match="expected lists of rows"):
         read_split(deep, 3)

@@ -2,12 +2,12 @@
 
 from gdlnn.explain.counterfactual import Counterfactual, counterfactual
 from gdlnn.explain.explainer import DEFAULT_TECHNIQUE, TECHNIQUES, explain
-from gdlnn.explain.explanation import Explanation, Term
+from gdlnn.explain.explanation import Explanation, Reason
 from gdlnn.explain.global_explanation import (
     GlobalClass,
     GlobalExample,
     GlobalExplanation,
-    GlobalProgram,
+    GlobalPlace,
     explain_model,
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
@@ -22,12 +22,12 @@ __all__ = [
     "GlobalClass",
     "GlobalExample",
     "GlobalExplanation",
-    "GlobalProgram",
+    "GlobalPlace",
     "KernelShap",
     "Lime",
+    "Reason",
     "SelfExplaining",
     "Shrunk",
-    "Term",
     "counterfactual",
     "explain",
     "explain_model",

@@ -70,8 +70,6 @@ class Context:
         How many programs are requested; a technique may give weights to more.
     seed
         Random seed.
-    matching_only
-        Whether only matching programs are requested; a technique may give weights to others.
     others
         The other columns of the graphs, or None.
     model
@@ -84,7 +82,6 @@ class Context:
     means: FloatArray | None
     n_reasons: int
     seed: int = 0
-    matching_only: bool = False
     others: FloatArray | None = None
     model: Any = None
 
@@ -113,8 +110,6 @@ def make_context(
     targets: IntArray,
     n_reasons: int,
     seed: int = 0,
-    *,
-    matching_only: bool = False,
 ) -> Context:
     """Return the context of represented graphs.
 
@@ -124,7 +119,7 @@ def make_context(
         The classifier.
     representation
         The graphs as the model represents them.
-    targets, n_reasons, seed, matching_only
+    targets, n_reasons, seed
         See `Context`.
     """
     n_programs = len(model.programs_)
@@ -147,7 +142,6 @@ def make_context(
         means=cache["means"],
         n_reasons=n_reasons,
         seed=seed,
-        matching_only=matching_only,
         others=others if others.shape[1] else None,
         model=model,
     )
@@ -162,6 +156,14 @@ def target_codes(representation: Representation, class_label: Any) -> IntArray:
         known = ", ".join(map(repr, labels))
         raise ExplanationError(f"class_label: expected one of the classes {known}, got {class_label!r}")
     return np.full(len(representation), labels.index(plain(class_label)), dtype=np.int64)
+
+
+def threshold_of(representation: Representation, target: int) -> float:
+    """Return the probability of a class above which it is predicted."""
+    decision = representation.decision
+    if decision is None:
+        return 0.5
+    return decision.threshold if target == decision.code else 1 - decision.threshold
 
 
 def model_cache(model: GDLNNClassifier) -> dict[Any, Any]:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.explainer import represented
+from gdlnn.explain.explainer import Explainer, represented, with_schema
 from gdlnn.explain.explanation import plain
+from gdlnn.explain.places import growing_parts
+from gdlnn.explain.words import named_parts
+from gdlnn.graphs import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
-
-FloatArray = npt.NDArray[np.float64]
-_PROGRAMS = 10  # programs whose witnesses are searched in one step
-_MAX_CANDIDATES = 40  # nodes tried in one step
 
 
 @dataclass(frozen=True)
@@ -53,16 +51,29 @@ class Counterfactual:
         left = np.setdiff1d(np.arange(self.graph.n_nodes), np.array(self.nodes, dtype=np.int64))
         return self.graph.subgraph(left)
 
+    @property
+    def names(self) -> list[str]:
+        """What the connected parts of the removed nodes are called, with their nodes."""
+        return named_parts(self.graph, self.nodes)
+
+    def describe(self) -> str:
+        """Say what must be removed, and what the model then predicts."""
+        name = (self.graph.schema or Schema()).class_name
+        return (
+            f"{name(self.prediction)} ({self.probability:.1%}); without {' and '.join(self.names)}: "
+            f"{name(self.new_prediction)} ({self.new_probability:.1%})"
+        )
+
 
 def counterfactual(
     model: GDLNNClassifier, graph: Graph, *, max_nodes: int | None = None
 ) -> Counterfactual | None:
     """Find nodes whose removal changes the prediction.
 
-    Step by step, the node is removed that lowers the probability of the predicted class most, among the nodes
-    of the programs that support it most; any node if there are none. Then nodes are put back, one at a time,
-    while the prediction stays changed. The result is checked with the model: removing the set changes the
-    prediction, and removing one node fewer does not.
+    The places that speak for the class are removed, alone and together, then the nodes that add most. If no
+    removal changes the prediction, the one that lowers the probability most is followed by others. Then nodes
+    are put back, one at a time, while the prediction stays changed. The result is checked with the model:
+    removing the set changes the prediction, and removing one node fewer does not.
 
     Parameters
     ----------
@@ -89,7 +100,7 @@ class _Search:
     def __init__(self, model: GDLNNClassifier, whole: Representation) -> None:
         self.model = model
         self.whole = whole
-        self.graph = whole.graphs[0]
+        self.graph = with_schema(whole.graphs[0], model.schema_)
         self.position = int(whole.codes[0])
 
     def ask(self, removals: Sequence[frozenset[int]]) -> Representation:
@@ -104,44 +115,22 @@ class _Search:
         return rows
 
     def descend(self, max_nodes: int) -> frozenset[int] | None:
+        """Remove what supports the class until the prediction changes; None if it does not."""
         removed: frozenset[int] = frozenset()
-        features = self.whole.features[0]
-        while len(removed) < max_nodes:
-            candidates = self._candidates(removed, features)
-            if not candidates:
+        rest, explainer = self.whole, Explainer(self.model)
+        while True:
+            left = [v for v in range(self.graph.n_nodes) if v not in removed]
+            _, (scored,) = explainer.attributed(rest, np.array([self.position]))
+            parts = growing_parts(rest.graphs[0], scored.nodes)
+            sets = [removed.union(left[v] for v in part) for part in parts]
+            sets = [one for one in sets if len(one) <= max_nodes]
+            if not sets:
                 return None
-            sets = [removed | {node} for node in candidates]
             asked = self.ask(sets)
-            rows = asked.probabilities
             if flipped := self.flipped(asked):
-                return sets[min(flipped, key=lambda i: (rows[i, self.position], candidates[i]))]
-            best = min(range(len(sets)), key=lambda i: (rows[i, self.position], candidates[i]))
-            removed, features = sets[best], asked.features[best]
-        return None
-
-    def _candidates(self, removed: frozenset[int], row: FloatArray) -> list[int]:
-        """Return the nodes of the programs that support the class, or all nodes if there are none."""
-        left = [v for v in range(self.graph.n_nodes) if v not in removed]
-        rest = self.graph.subgraph(left)
-        nodes: set[int] = set()
-        for column in self._speakers(row):
-            witness = self.model.programs_[column].program.find(rest)
-            nodes |= {left[v] for v in (witness or {}).values()}
-            if len(nodes) >= _MAX_CANDIDATES:
-                break
-        return sorted(nodes) or left
-
-    def _speakers(self, row: FloatArray) -> list[int]:
-        """Return the matched programs without which the class would be least likely."""
-        matched = np.flatnonzero(row[: len(self.model.programs_)] > 0)
-        if not len(matched):
-            return []
-        without = np.repeat(row[None], len(matched), axis=0)
-        without[np.arange(len(matched)), matched] = 0
-        cost = self.model.head_outputs(row[None])[0, self.position]
-        gains = cost - self.model.head_outputs(without)[:, self.position]
-        order = np.argsort(-gains, kind="stable")[:_PROGRAMS]
-        return [int(matched[i]) for i in order if gains[i] > 0]
+                return sets[flipped[0]]
+            best = int(np.round(asked.probabilities[:, self.position], 9).argmin())
+            removed, rest = sets[best], asked.take([best])
 
     def minimize(self, removed: frozenset[int]) -> frozenset[int]:
         """Put nodes back until every one of them is needed."""

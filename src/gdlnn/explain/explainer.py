@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.context import Context, make_context, model_cache, target_codes
+from gdlnn.explain.context import make_context, model_cache, target_codes, threshold_of
 from gdlnn.explain.contribution import Contribution
 from gdlnn.explain.explanation import (
+    LEAST_SHOWN,
     Contributions,
     Explanation,
     Explanations,
     Method,
-    Term,
+    Reason,
     plain,
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
 from gdlnn.explain.node_scores import Scored, extreme_images, flat_images, spread
-from gdlnn.explain.places import Place, find_places, induced_program
+from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
 from gdlnn.gdl.place_names import place_name
 from gdlnn.graphs import Graph, GraphDataset
@@ -35,10 +36,11 @@ from gdlnn.model.inputs import Conversion, as_graphs, is_alone
 from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gdlnn.explain.context import Attribution
     from gdlnn.explain.node_scores import Images
+    from gdlnn.explain.places import Place
     from gdlnn.gdl.program import Program
     from gdlnn.model import GDLNNClassifier
 
@@ -56,7 +58,7 @@ TECHNIQUES: dict[str, type[Technique]] = {
 """The class of each technique, by name."""
 DEFAULT_TECHNIQUE = "contribution"
 """The default technique in Python, on the command line, in the report and on the server."""
-MOST_BEHIND = 5
+MOST_TERMS = 5
 """Maximum number of programs that are listed behind a place."""
 logger = logging.getLogger(__name__)
 
@@ -87,7 +89,7 @@ def explain(
     class_label: Any = None,
     random_state: int = 0,
 ) -> Explanation | Explanations:
-    """Explain predictions: return the programs that decide, and the subgraph that they need.
+    """Explain predictions: return the places that decide, with what each adds to the probability.
 
     Parameters
     ----------
@@ -101,8 +103,8 @@ def explain(
         "contribution", "lime" or "kernel_shap", or a technique object such as ``Lime(n_samples=1000)``;
         None: `DEFAULT_TECHNIQUE`. LIME and KernelSHAP explain models with the activation "exists".
     n_reasons
-        How many programs an explanation names; where the model has fewer, all of them. "smallest": the
-        smallest subgraph of a program that alone gets the class, see `explain_smallest`.
+        How many places an explanation names at most, or programs where the technique has no baseline.
+        "smallest": a small subgraph that alone gets the class, see `sufficient_nodes`.
     class_label
         The class to explain; by default the predicted one.
     random_state
@@ -118,15 +120,10 @@ def explain(
     if isinstance(model, SelfExplaining):
         found = model.explanations(representation)
     else:
-        from gdlnn.explain.sufficient import explain_smallest
-
-        wanted = _checked(n_reasons)
         explainer = Explainer(model, make_technique(technique), random_state)
-        targets = target_codes(representation, class_label)
-        if wanted == "smallest":
-            found = explain_smallest(explainer, representation, targets)
-        else:
-            found = explainer.explain(representation, targets, wanted)
+        found = explainer.explain(
+            representation, target_codes(representation, class_label), _checked(n_reasons)
+        )
     if isinstance(graphs, GraphDataset) and graphs.smiles is not None:
         found = with_smiles(found, graphs.smiles)
     seconds = time.perf_counter() - started
@@ -185,7 +182,7 @@ class Explainer:
     """A model and a technique, which turn represented graphs into explanations."""
 
     model: GDLNNClassifier
-    technique: Technique
+    technique: Technique = field(default_factory=Contribution)
     random_state: int = 0
 
     @property
@@ -193,171 +190,184 @@ class Explainer:
         """The programs of the model, one per column."""
         return self.model.layer_.programs_
 
-    def context(
-        self,
-        representation: Representation,
-        targets: IntArray,
-        n_reasons: int,
-        *,
-        matching_only: bool = False,
-    ) -> Context:
-        """Return the input of the technique."""
-        return make_context(
-            self.model, representation, targets, n_reasons, self.random_state, matching_only=matching_only
+    def attribute(self, representation: Representation, targets: IntArray, n_reasons: int) -> Attribution:
+        """Return the weights that the technique gives to the programs in each graph."""
+        context = make_context(self.model, representation, targets, n_reasons, self.random_state)
+        return self.technique.attribute(context)
+
+    def attributed(
+        self, representation: Representation, targets: IntArray
+    ) -> tuple[Attribution, list[Scored]]:
+        """Return what programs add in each graph, and what that makes of each node and edge."""
+        attribution = self.attribute(representation, targets, 1)
+        return attribution, self.scored(representation, attribution)
+
+    def explain(
+        self, representation: Representation, targets: IntArray, n_reasons: NReasons
+    ) -> list[Explanation]:
+        """Explain each graph by places, or by programs where the technique has no baseline."""
+        if isinstance(self.technique, Contribution):
+            attribution, scored = self.attributed(representation, targets)
+            if n_reasons == "smallest":
+                places = self._sufficient(representation, targets, attribution, scored)
+            else:
+                graphs = map(self._named, representation.graphs)
+                places = [
+                    find_places(graph, own.nodes)[:n_reasons]
+                    for graph, own in zip(graphs, scored, strict=True)
+                ]
+            rows = zip(range(len(representation)), targets.tolist(), scored, places, strict=True)
+            found = [self._by_places(representation, attribution, *row) for row in rows]
+            if n_reasons == "smallest":  # all of the subgraph is needed, whatever its parts add
+                found = [replace(one, nodes=nodes_of(one.reasons)) for one in found]
+            return found
+        if n_reasons == "smallest":
+            raise ExplanationError(
+                f"n_reasons: expected a number, got 'smallest', which only technique 'contribution' has, not "
+                f"{self.technique.name!r}"
+            )
+        attribution = self.attribute(representation, targets, n_reasons)
+        chosen = [important(row, n_reasons) for row in attribution.weights]
+        return self._by_programs(representation, targets, attribution, chosen)
+
+    def _named(self, graph: Graph) -> Graph:
+        return with_schema(graph, self.model.schema_)
+
+    def _explanation(
+        self, representation: Representation, row: int, target: int, **parts: Any
+    ) -> Explanation:
+        """Return an explanation with what is known of every graph."""
+        predicted, where = int(representation.codes[row]), representation.domains[row]
+        return Explanation(
+            graph=self._named(representation.graphs[row]),
+            prediction=plain(representation.classes[predicted]),
+            probability=float(representation.probabilities[row, predicted]),
+            target=plain(representation.classes[target]),
+            target_probability=float(representation.probabilities[row, target]),
+            domain=where.domain,
+            domain_reason=where.reason,
+            **parts,
         )
 
-    def explain(self, representation: Representation, targets: IntArray, n_reasons: int) -> list[Explanation]:
-        """Explain each graph by its most important programs."""
-        context = self.context(representation, targets, n_reasons)
-        attribution = self.technique.attribute(context)
-        if attribution.baseline is None:
-            chosen = [important(row, n_reasons) for row in attribution.weights]
-            return self.assemble(representation, targets, attribution, chosen)
-        scored = self.scored(representation, attribution)
-        return [
-            self._by_places(representation, int(targets[row]), attribution, row, scored[row], n_reasons)
-            for row in range(len(representation))
-        ]
+    # --- places -------------------------------------------------------------------------------------------
 
     def _by_places(
         self,
         representation: Representation,
-        target: int,
         attribution: Attribution,
         row: int,
+        target: int,
         scored: Scored,
-        n_places: int,
+        places: Sequence[Place],
     ) -> Explanation:
-        """Explain a graph by the places that carry the most of its prediction."""
-        graph = with_schema(representation.graphs[row], self.model.schema_)
-        places = find_places(graph, scored.nodes, n_places)
-        predicted = int(representation.codes[row])
+        """Explain a graph by places."""
         classes = representation.classes
         against = classes[1 - target] if len(classes) == 2 else classes[target]
-        return Explanation(
-            graph=graph,
-            prediction=plain(classes[predicted]),
-            probability=float(representation.probabilities[row, predicted]),
-            target=plain(classes[target]),
-            target_probability=float(representation.probabilities[row, target]),
-            terms=tuple(
-                self._place_term(
+        graph = self._named(representation.graphs[row])
+        return self._explanation(
+            representation,
+            row,
+            target,
+            reasons=tuple(
+                self._place_reason(
                     graph, place, scored, plain(classes[target] if place.points > 0 else against)
                 )
                 for place in places
             ),
-            nodes=tuple(sorted(node for place in places if place.points > 0 for node in place.nodes)),
+            nodes=nodes_of(place for place in places if place.points > 0),
             method=Method(self.technique.name, dict(self.technique.options()), self.random_state),
             contributions=self._contributions(representation, attribution, row, scored, target),
             threshold=threshold_of(representation, target),
         )
 
-    def _place_term(self, graph: Graph, place: Place, scored: Scored, label: Any) -> Term:
-        """Return a place as a term: the program that it induces, its name, and the programs behind it."""
+    def _place_reason(self, graph: Graph, place: Place, scored: Scored, label: Any) -> Reason:
+        """Return a place as a reason: the program that it induces, its name, and the programs behind it."""
         inside = np.zeros(graph.n_nodes)
         inside[list(place.nodes)] = 1.0
         there, owner = flat_images(scored.images)
         sizes = np.maximum(np.bincount(owner, minlength=len(scored.images)), 1)
         shares = np.bincount(owner, inside[there], minlength=len(scored.images)) / sizes
         points = np.round(scored.weights * shares, 12)
-        behind = tuple(
-            Term(scored.programs[i], float(points[i]), (), scored.columns[i])
-            for i in important(points, MOST_BEHIND).tolist()
+        terms = tuple(
+            Reason(scored.programs[i], float(points[i]), (), scored.columns[i])
+            for i in important(points, MOST_TERMS).tolist()
+            if abs(points[i]) >= LEAST_SHOWN
         )
         program = induced_program(graph, place.nodes)
         name = place_name(graph, place.nodes, graph.schema)
-        return Term(program, place.points, (place.nodes,), -1, label, name, behind)
+        return Reason(program, place.points, (place.nodes,), -1, label, name, terms)
 
-    def subgraphs(
+    def _sufficient(
         self,
-        graphs: list[Graph],
-        columns: Sequence[Sequence[int]],
-        scores: Sequence[FloatArray] | None = None,
-    ) -> tuple[list[int], list[Any]]:
-        """Run Algorithm 2 for some programs of each graph; return all columns used and what is left.
+        representation: Representation,
+        targets: IntArray,
+        attribution: Attribution,
+        scored: Sequence[Scored],
+    ) -> list[list[Place]]:
+        """Return the connected parts of a small subgraph of each graph that alone gets its class."""
+        from gdlnn.explain.sufficient import sufficient_nodes
 
-        With scores of nodes, those that add least are removed first, so that of several places of a program
-        the one that matters stays.
-        """
-        used = sorted({column for several in columns for column in several})
-        place = {column: i for i, column in enumerate(used)}
-        use = np.zeros((len(graphs), len(used)), dtype=bool)
-        for row, several in enumerate(columns):
-            use[row, [place[column] for column in several]] = True
-        order = [self._removal_order(graph) for graph in graphs]
-        if scores is not None:  # rounded: sums of equal scores differ in their last bits with the numbering
-            order = [
-                nodes[np.argsort(np.round(own[nodes], 9), kind="stable")]
-                for nodes, own in zip(order, scores, strict=True)
-            ]
-        return used, shrink(
-            graphs,
-            [self.programs[column] for column in used],
-            use,
-            order=order,
-            step_budget=self.model.layer_.step_budget,
-            n_jobs=self.model.n_jobs,
-        )
+        assert attribution.baseline is not None
+        scores = [own.nodes for own in scored]
+        found = sufficient_nodes(self.model, representation, targets, attribution.baseline, scores)
+        return [
+            sorted_places(graph, own, connected_parts(graph, nodes))
+            for graph, own, nodes in zip(representation.graphs, scores, found, strict=True)
+        ]
 
-    def _removal_order(self, graph: Graph) -> npt.NDArray[np.int32]:
-        """Return the nodes in an order that does not depend on how they are numbered."""
-        schema = self.model.schema_
-        return canonical_order(with_schema(graph, schema), hidden_by_default(schema))
+    # --- programs -----------------------------------------------------------------------------------------
 
-    def assemble(
+    def _by_programs(
         self,
         representation: Representation,
         targets: IntArray,
         attribution: Attribution,
         chosen: Sequence[IntArray],
-        scored: Sequence[Scored] | None = None,
     ) -> list[Explanation]:
-        """Find the subgraphs of the chosen programs by Algorithm 2, and put everything into explanations.
-
-        Parameters
-        ----------
-        representation, targets, attribution
-            The graphs, the class of each to explain, and the weights of the programs.
-        chosen
-            Per graph the programs to list.
-        scored
-            What `scored` gives, for techniques with a baseline.
-        """
-        present = [
-            columns[representation.matches[row, columns]].tolist() for row, columns in enumerate(chosen)
-        ]
-        scores = None if scored is None else [found.nodes for found in scored]
-        used, left = self.subgraphs(representation.graphs, present, scores)
-        place = {column: i for i, column in enumerate(used)}
+        """Explain graphs by chosen programs and the subgraph that Algorithm 2 leaves of them."""
+        matches = representation.matches
+        used = np.unique(np.concatenate([*chosen, np.zeros(0, dtype=np.int64)]))
+        use = np.stack([np.isin(used, columns) for columns in chosen]) & matches[:, used] if chosen else None
+        left = shrink(
+            representation.graphs,
+            [self.programs[column] for column in used.tolist()],
+            use,
+            order=[
+                canonical_order(self._named(g), hidden_by_default(self.model.schema_))
+                for g in representation.graphs
+            ],
+            step_budget=self.model.layer_.step_budget,
+            n_jobs=self.model.n_jobs,
+        )
         results = []
-        for row, columns in enumerate(columns.tolist() for columns in chosen):
-            predicted, target = int(representation.codes[row]), int(targets[row])
-            found = {column: left[row].witnesses[place[column]] for column in present[row]}
+        for row, part in enumerate(left):
+            found = dict(zip(used.tolist(), part.witnesses, strict=True))
             quality = None if attribution.quality is None else float(attribution.quality[row])
+            reasons = tuple(
+                Reason(
+                    self.programs[column],
+                    float(attribution.weights[row, column]),
+                    (),
+                    column,
+                    plain(self.model.programs_.labels[column]),
+                ).at(found[column])
+                for column in chosen[row].tolist()
+            )
+            method = Method(self.technique.name, dict(self.technique.options()), self.random_state, quality)
             results.append(
-                Explanation(
-                    graph=with_schema(representation.graphs[row], self.model.schema_),
-                    prediction=plain(representation.classes[predicted]),
-                    probability=float(representation.probabilities[row, predicted]),
-                    target=plain(representation.classes[target]),
-                    target_probability=float(representation.probabilities[row, target]),
-                    terms=tuple(self._term(attribution.weights[row], c).at(found.get(c)) for c in columns),
-                    nodes=left[row].nodes,
-                    method=Method(
-                        self.technique.name, dict(self.technique.options()), self.random_state, quality
-                    ),
-                    contributions=None
-                    if scored is None
-                    else self._contributions(representation, attribution, row, scored[row], target),
-                    complete=left[row].complete,
-                    threshold=0.5 if scored is None else threshold_of(representation, target),
+                self._explanation(
+                    representation,
+                    row,
+                    int(targets[row]),
+                    reasons=reasons,
+                    nodes=part.nodes,
+                    method=method,
+                    complete=part.complete,
                 )
             )
         return results
 
-    def _term(self, weights: FloatArray, column: int) -> Term:
-        label = plain(self.model.programs_.labels[column])
-        return Term(self.programs[column], float(weights[column]), (), column, label)
+    # --- what is added ------------------------------------------------------------------------------------
 
     def _contributions(
         self, representation: Representation, attribution: Attribution, row: int, scored: Scored, target: int
@@ -443,15 +453,9 @@ class Explainer:
         return float(passed[len(passed) // 2]) if len(passed) else value
 
 
-def threshold_of(representation: Representation, target: int) -> float:
-    """Return the probability of a class above which it is predicted."""
-    if representation.decision is None:
-        return 0.5
-    return (
-        representation.decision.threshold
-        if target == representation.decision.code
-        else 1 - representation.decision.threshold
-    )
+def nodes_of(parts: Iterable[Place | Reason]) -> tuple[int, ...]:
+    """Return the nodes of places together, sorted."""
+    return tuple(sorted({node for part in parts for node in part.nodes}))
 
 
 def with_schema(graph: Graph, schema: Any) -> Graph:

@@ -1,4 +1,4 @@
-"""Explanation: the programs that decided, where they match in the graph, and how to show them.
+"""Explanation: the reasons of a prediction, where they are in the graph, and how to show them.
 
 `explainer` computes explanations, `words` describes them, `pictures` draws them.
 """
@@ -6,18 +6,14 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import ExplanationError, GDLNNError
-from gdlnn.gdl.program import Program
 from gdlnn.graphs import Graph, Schema
 from gdlnn.graphs.graph import NodeSubset
-from gdlnn.io import bounded
 from gdlnn.io.frames import Columns, data_frame, html_table
 
 if TYPE_CHECKING:
@@ -25,27 +21,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from gdlnn.gdl.program import Program
+
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "gdlnn-explanation"
-VERSION = 3
+VERSION = 4
+LEAST_SHOWN = 0.005
+"""Changes of a probability that round to zero points are not listed."""
 LEAST_REASON = 0.05
 """What must be added to a probability beyond a baseline that gives the prediction by itself."""
 
 
-class Term(NamedTuple):
-    """A program in an explanation.
+class Reason(NamedTuple):
+    """A reason for a prediction, or against it: a place in the graph, or a program.
 
     Attributes
     ----------
     program, column, label
-        The program, its column in the GDL layer, and the class it was found for.
+        The program, its column in the GDL layer, and the class it speaks for. The program of a place is the
+        one that its nodes induce, and its column is -1.
     weight
-        How much it speaks for the target class, as it is: present or absent.
+        What it adds to the probability of the target; without a baseline, the weight of the technique.
     places
         Where it is: the node of each of its variables; empty where it is absent.
-    name, behind
-        Of a place: what it is called, and programs behind it with what each adds there. The program of a
-        place is the one that its nodes induce, and `weight` is what its nodes add to the probability.
+    name, terms
+        Of a place: what it is called, and the programs behind it with what each adds there.
     """
 
     program: Program
@@ -54,15 +54,20 @@ class Term(NamedTuple):
     column: int = 0
     label: Any = None
     name: str = ""
-    behind: tuple[Term, ...] = ()
+    terms: tuple[Reason, ...] = ()
 
     @property
     def witness(self) -> dict[str, int] | None:
         """Where it is, variable to node; None where it is absent."""
         return dict(zip(self.program.variables, self.places[0], strict=True)) if self.places else None
 
-    def at(self, witness: Mapping[str, int] | None) -> Term:
-        """Return the term with one place, variable to node, or with none."""
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The nodes of all its places, sorted."""
+        return tuple(sorted({node for place in self.places for node in place}))
+
+    def at(self, witness: Mapping[str, int] | None) -> Reason:
+        """Return the reason with one place, variable to node, or with none."""
         if witness is None:
             return self._replace(places=())
         return self._replace(places=(tuple(int(witness[name]) for name in self.program.variables),))
@@ -73,7 +78,7 @@ class Term(NamedTuple):
         return "for" if self.weight > 0 else "against"
 
     def to_json(self, graph: Graph) -> dict[str, Any]:
-        """Return the term of a graph as plain JSON values."""
+        """Return the reason in a graph as plain JSON values."""
         return {
             "program": self.program.to_json(),
             "weight": self.weight,
@@ -83,19 +88,8 @@ class Term(NamedTuple):
             "label": plain(self.label),
             "words": self.name or self.program.describe(graph.schema, directed=graph.directed),
             "name": self.name,
-            "behind": [term.to_json(graph) for term in self.behind],
+            "terms": [reason.to_json(graph) for reason in self.terms],
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Term:
-        """Build a term from what `to_json` gave."""
-        program, column = Program.from_json(data["program"]), int(data["index"])
-        found = cls(program, float(data["weight"]), (), column, data.get("label"), str(data.get("name", "")))
-        found = found._replace(behind=tuple(map(Term.from_json, data.get("behind", ()))))
-        found = found.at(data.get("witness"))
-        if data.get("matched", False) is not bool(found.places):
-            raise ValueError("a program that is matched without a witness, or the reverse")
-        return found
 
 
 class Method(NamedTuple):
@@ -162,21 +156,6 @@ class Contributions(NamedTuple):
             "edge_scores": list(self.edge_scores),
         }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Contributions | None:
-        """Build contributions from what `to_json` gave; None where there is no baseline."""
-        if data["baseline_probability"] is None:
-            return None
-        return cls(
-            baseline=float(data["baseline_probability"]),
-            prior=float(data["prior"]),
-            added=float(data["added"]),
-            pooled=tuple((str(text), float(points)) for text, points in data["pooled"]),
-            left=float(data["left"]),
-            scores=tuple(map(float, data["node_scores"])),
-            edge_scores=tuple(map(float, data["edge_scores"])),
-        )
-
 
 _WITHOUT_BASELINE: dict[str, Any] = dict.fromkeys(
     ("baseline_probability", "prior", "added", "pooled", "left", "node_scores", "edge_scores")
@@ -195,11 +174,12 @@ class Explanation(NodeSubset):
         The class the model predicts, and its probability.
     target, target_probability
         The class that is explained (by default the predicted one), and its probability.
-    terms
-        The important programs, from the most to the least important. A program that does not match the
-        graph may be important too: its absence supports the class (a positive weight) or counts against it.
+    reasons
+        Places, or programs, from the most to the least important. A program that does not match the graph may
+        be important too: its absence supports the class (a positive weight) or counts against it.
     nodes
-        The sorted nodes of the subgraph: no more than the matched programs need.
+        The sorted nodes of the subgraph: those of the places for the target, or no more than the matched
+        programs need.
     method
         How programs were weighed.
     contributions
@@ -210,6 +190,9 @@ class Explanation(NodeSubset):
         The probability of the target above which it is predicted.
     smiles
         How the molecule was written, for pictures with stereo and isotopes; None where unknown.
+    domain, domain_reason
+        Whether the graph is "inside" what the model was trained on, at its "edge" or "outside", and why; None
+        where unknown.
     """
 
     graph: Graph
@@ -217,35 +200,35 @@ class Explanation(NodeSubset):
     probability: float
     target: Any
     target_probability: float
-    terms: tuple[Term, ...]
+    reasons: tuple[Reason, ...]
     nodes: tuple[int, ...]
     method: Method
     contributions: Contributions | None = None
     complete: bool = True
     threshold: float = 0.5
     smiles: str | None = None
+    domain: str | None = None
+    domain_reason: str = ""
 
     # --- for and against ------------------------------------------------------------------------------------
 
     @property
-    def supporting(self) -> tuple[Term, ...]:
-        """The terms that are present and speak for the target, strongest first."""
-        return tuple(term for term in self.terms if term.places and term.weight > 0)
+    def supporting(self) -> tuple[Reason, ...]:
+        """The reasons that are present and speak for the target, strongest first."""
+        return tuple(reason for reason in self.reasons if reason.places and reason.weight > 0)
 
     @property
-    def opposing(self) -> tuple[Term, ...]:
-        """The terms that are present and speak against the target, strongest first."""
-        return tuple(term for term in self.terms if term.places and term.weight < 0)
+    def opposing(self) -> tuple[Reason, ...]:
+        """The reasons that are present and speak against the target, strongest first."""
+        return tuple(reason for reason in self.reasons if reason.places and reason.weight < 0)
 
     @property
-    def listed(self) -> tuple[Term, ...]:
-        """The terms as texts, pages and pictures list and number them: present ones, for the target first.
-
-        Without a baseline these are all terms in their order.
-        """
+    def listed(self) -> tuple[Reason, ...]:
+        """The reasons as texts, pages and pictures list and number them, the largest first."""
         if self.contributions is None:
-            return tuple(term for term in self.terms if term.weight)
-        return (*self.supporting, *self.opposing)
+            return tuple(reason for reason in self.reasons if reason.weight)
+        shown = [reason for reason in self.reasons if reason.places and abs(reason.weight) >= LEAST_SHOWN]
+        return tuple(sorted(shown, key=lambda reason: -abs(reason.weight)))
 
     @property
     def has_reason(self) -> bool:
@@ -257,7 +240,7 @@ class Explanation(NodeSubset):
         found = self.contributions
         if found is None or found.baseline <= self.threshold:
             return True
-        places = [term.weight for term in self.supporting]
+        places = [reason.weight for reason in self.supporting]
         return max([found.added + found.others, *places]) >= LEAST_REASON
 
     @property
@@ -269,9 +252,9 @@ class Explanation(NodeSubset):
         if self.contributions is not None:
             return np.array(self.contributions.scores, dtype=np.float64)
         scores = np.zeros(self.graph.n_nodes)
-        for term in self.terms:
-            for place in term.places:
-                scores[list(place)] += abs(term.weight)
+        for reason in self.reasons:
+            for place in reason.places:
+                scores[list(place)] += abs(reason.weight)
         return scores
 
     # --- words, pictures and tables -----------------------------------------------------------------------
@@ -286,7 +269,7 @@ class Explanation(NodeSubset):
         return (self.schema or Schema()).class_name(label)
 
     def describe(self) -> str:
-        """Describe in a few lines the prediction and the programs for and against it."""
+        """Describe in a few lines the prediction and the reasons for and against it."""
         from gdlnn.explain.words import describe
 
         return describe(self)
@@ -302,7 +285,7 @@ class Explanation(NodeSubset):
         return svg
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return a standalone page with picture, programs and weights; with `path`, also write it there."""
+        """Return a standalone page with picture and reasons; with `path`, also write it there."""
         from gdlnn.drawing import write_text
         from gdlnn.explain.pictures import explanation_page
 
@@ -312,7 +295,7 @@ class Explanation(NodeSubset):
         return page
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each program."""
+        """Return a pandas DataFrame with a row for each reason."""
         return Explanations([self]).to_frame()
 
     def _repr_html_(self) -> str:
@@ -336,54 +319,14 @@ class Explanation(NodeSubset):
             "complete": self.complete,
             "threshold": self.threshold,
             "smiles": self.smiles,
+            "domain": self.domain,
+            "domain_reason": self.domain_reason,
             **(_WITHOUT_BASELINE if found is None else found.to_json()),
-            "programs": [term.to_json(self.graph) for term in self.terms],
+            "reasons": [reason.to_json(self.graph) for reason in self.reasons],
             "nodes": list(self.nodes),
             "edges": [list(edge) for edge in self.edges],
             "graph": graph_to_json(self.graph),
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any] | str | bytes) -> Explanation:
-        """Build an explanation from what `to_json` gave, or from its text."""
-        try:
-            values = bounded.loads(data) if isinstance(data, str | bytes) else data
-            if not isinstance(values, dict) or values.get("format") != FORMAT:
-                raise ExplanationError(f"explanation in JSON: expected an object of the format {FORMAT!r}")
-            if values.get("version") != VERSION:
-                got = values.get("version")
-                raise ExplanationError(f"explanation in JSON: expected version {VERSION}, got {got!r}")
-            found = cls._from_values(values)
-            _check_values(found)
-        except GDLNNError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise ExplanationError(f"explanation in JSON: expected what to_json gives, got {what}") from error
-        return found
-
-    @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Explanation:
-        quality, smiles = values["quality"], values["smiles"]
-        return cls(
-            graph=graph_from_json(values["graph"]),
-            prediction=values["prediction"],
-            probability=float(values["probability"]),
-            target=values["target"],
-            target_probability=float(values["target_probability"]),
-            terms=tuple(map(Term.from_json, values["programs"])),
-            nodes=tuple(int(node) for node in values["nodes"]),
-            method=Method(
-                str(values["technique"]),
-                dict(values["options"]),
-                int(values["seed"]),
-                None if quality is None else float(quality),
-            ),
-            contributions=Contributions.from_json(values),
-            complete=values["complete"],
-            threshold=float(values["threshold"]),
-            smiles=None if smiles is None else str(smiles),
-        )
 
     def save(self, path: str | os.PathLike[str] | Path) -> None:
         """Write the JSON; the file appears when it is complete."""
@@ -404,38 +347,15 @@ class Explanation(NodeSubset):
         name = f" of {self.graph.name!r}" if self.graph.name is not None else ""
         return (
             f"<Explanation{name}: {self.class_name(self.target)} ({self.target_probability:.1%}), "
-            f"{sum(bool(term.places) for term in self.terms)} of {len(self.terms)} important programs "
-            f"present, {len(self.nodes)} of {self.graph.n_nodes} nodes>"
+            f"{len(self.reasons)} reasons, {len(self.nodes)} of {self.graph.n_nodes} nodes>"
         )
-
-
-def _check_values(found: Explanation) -> None:
-    """Refuse values that no explanation can have: a file is untrusted."""
-    for share in (found.probability, found.target_probability):
-        if not 0 <= share <= 1 + 1e-9:
-            raise ValueError(f"{share} for a probability")
-    added, graph = found.contributions, found.graph
-    numbers = [term.weight for term in found.terms]
-    if added is not None:
-        numbers += [added.baseline, added.prior, added.added, added.others, added.left]
-        for part, n_rows in ((added.scores, graph.n_nodes), (added.edge_scores, graph.n_edges)):
-            numbers += part
-            if len(part) != n_rows:
-                raise ValueError(f"{len(part)} scores in place of {n_rows}")
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError("a weight or score that is not finite")
-    if not isinstance(found.complete, bool):
-        raise TypeError("other values than true and false")
-    nodes = {*found.nodes, *(node for term in found.terms for place in term.places for node in place)}
-    if not all(0 <= node < graph.n_nodes for node in nodes):
-        raise ValueError(f"other nodes than 0 to {graph.n_nodes - 1}")
 
 
 class Explanations(list[Explanation]):
     """The result of `explain` for several graphs: a list that can be converted to a DataFrame."""
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each program of each explanation."""
+        """Return a pandas DataFrame with a row for each reason of each explanation."""
         return data_frame(_columns(self))
 
     def _repr_html_(self) -> str:
@@ -443,13 +363,13 @@ class Explanations(list[Explanation]):
 
 
 def _columns(explanations: Iterable[Explanation]) -> Columns:
-    """Return a row for each program of each explanation, by column."""
+    """Return a row for each reason of each explanation, by column."""
     names = [
         "graph",
         "prediction",
         "probability",
         "target",
-        "program",
+        "reason",
         "weight",
         "matched",
         "nodes",
@@ -457,21 +377,21 @@ def _columns(explanations: Iterable[Explanation]) -> Columns:
     ]
     columns: Columns = {name: [] for name in names}
     for number, one in enumerate(explanations):
-        for term in one.terms:
+        for reason in one.reasons:
+            words = reason.name or reason.program.describe(one.schema, directed=one.graph.directed)
             cells = (
                 *(one.graph.name or f"graph {number}", plain(one.prediction), one.probability),
-                *(plain(one.target), term.program.describe(one.schema, directed=one.graph.directed)),
-                *(term.weight, bool(term.places), term.places[0] if term.places else None, term.column),
+                *(plain(one.target), words),
+                *(
+                    reason.weight,
+                    bool(reason.places),
+                    reason.places[0] if reason.places else None,
+                    reason.column,
+                ),
             )
             for name, cell in zip(names, cells, strict=True):
                 columns[name].append(cell)
     return columns
-
-
-def log_odds(chance: float) -> float:
-    """Return the log odds of a probability; those of 0 and 1 are finite."""
-    kept = min(max(chance, 1e-12), 1 - 1e-12)
-    return math.log(kept) - math.log1p(-kept)
 
 
 def plain(label: Any) -> Any:
@@ -491,19 +411,3 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
         "n_edge_features": graph.edge_features.shape[1],
         "schema": None if graph.schema is None else graph.schema.to_json(),
     }
-
-
-def graph_from_json(data: Mapping[str, Any]) -> Graph:
-    """Build a graph from what `graph_to_json` gave."""
-    return Graph(
-        np.array(data["node_features"], dtype=np.float64).reshape(-1, data["n_node_features"])
-        if data["n_node_features"]
-        else np.zeros((len(data["node_features"]), 0)),
-        np.array(data["edges"], dtype=np.int64).reshape(-1, 2),
-        np.array(data["edge_features"], dtype=np.float64).reshape(
-            len(data["edges"]), data["n_edge_features"]
-        ),
-        directed=data["directed"],
-        schema=None if data["schema"] is None else Schema.from_json(data["schema"]),
-        name=data["name"],
-    )

@@ -78,8 +78,7 @@ class Lime:
             # The regression is on equality with the graph's values: x, or 1 − x, which only changes signs.
             rows = vstack([table, csr_array(of_graph[None])], format="csr")
             sizes = np.abs(_ridge(rows, labels, closeness, SELECTION_PENALTY).coef_)
-            allowed = np.flatnonzero(of_graph) if context.matching_only else np.arange(len(of_graph))
-            chosen = allowed[np.argsort(-sizes[allowed], kind="stable")][: context.n_reasons]
+            chosen = np.argsort(-sizes, kind="stable")[: context.n_reasons]
             if len(chosen):
                 same = np.vstack([samples[:, chosen] == of_graph[chosen], np.ones(len(chosen), dtype=bool)])
                 fit = _ridge(same.astype(np.float64), labels, closeness, FINAL_PENALTY)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from gdlnn.drawing import Marks, Outline, Picture, draw_graph, program_picture, score_legend
+from gdlnn.drawing import Marks, Outline, Picture, draw_graph, score_legend
 from gdlnn.drawing.marks import MOST_OUTLINES
 from gdlnn.drawing.pages import render
 from gdlnn.drawing.svg import stacked, text, wrapped
@@ -16,17 +16,17 @@ from gdlnn.explain.words import (
     further_lines,
     headline,
     nodes_word,
+    reason_words,
     short_name,
     spaced,
     subgraph_line,
-    term_words,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gdlnn.explain.explanation import Explanation, Term
-    from gdlnn.explain.global_explanation import GlobalExample, GlobalExplanation, GlobalProgram
+    from gdlnn.explain.explanation import Explanation, Reason
+    from gdlnn.explain.global_explanation import GlobalExample, GlobalExplanation
     from gdlnn.gdl.program import Program
 
 _LETTERS = 76  # in a line of the list below a picture
@@ -57,14 +57,14 @@ def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
     Without a baseline all of them have one.
     """
     outlines: list[Outline] = []
-    for number, term in enumerate(explanation.listed, start=1):
-        if term.witness is None:
+    for number, reason in enumerate(explanation.listed, start=1):
+        if reason.witness is None:
             continue
-        drawn = explanation.contributions is None or (term.weight > 0 and bool(explanation.nodes))
+        drawn = explanation.contributions is None or (reason.weight > 0 and bool(explanation.nodes))
         drawn = drawn and sum(outline.drawn for outline in outlines) < MOST_OUTLINES
-        name = short_name(term_words(explanation, term), number)
-        label = f"{name}, {figure(explanation, term)}" if drawn else ""
-        outlines.append(program_outline(term.program, term.witness, number, label, drawn=drawn))
+        name = short_name(reason_words(explanation, reason), number)
+        label = f"{name}, {figure(explanation, reason)}" if drawn else ""
+        outlines.append(program_outline(reason.program, reason.witness, number, label, drawn=drawn))
     return tuple(outlines)
 
 
@@ -82,7 +82,7 @@ def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     parts = [_head(explanation), explanation_picture(explanation)]
     largest = largest_score(explanation)
     if largest:
-        parts.append(score_legend(largest, nodes_word(explanation)[:-1]))
+        parts.append(score_legend(largest, nodes_word(explanation.graph)[:-1]))
     if legend:
         parts.append(_list(explanation))
     return stacked(parts, 8).document(explanation.describe())
@@ -105,14 +105,14 @@ def _list(explanation: Explanation) -> Picture:
         outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
     }
     body, y = [f"<path class='rule' d='M8 2H{_WIDTH - 8:.0f}'/>"], 8.0
-    for number, term in enumerate(explanation.listed, start=1):
+    for number, reason in enumerate(explanation.listed, start=1):
         if number in lines:
             body.append(f"<path class='o o{lines[number]}' d='M8 {y + 8:.0f}h26'/>")
-        state = "present, " if term.places else "absent, "
+        state = "present, " if reason.places else "absent, "
         state = state if explanation.contributions is None else ""  # else all are present
         body.append(text(42, y + 12, f"P{number}", "small"))
-        body.append(text(104, y + 12, figure(explanation, term), "small end"))
-        for words in wrapped(f"{state}{term.side}: {term_words(explanation, term)}", _LETTERS):
+        body.append(text(104, y + 12, figure(explanation, reason), "small end"))
+        for words in wrapped(f"{state}{reason.side}: {reason_words(explanation, reason)}", _LETTERS):
             body.append(text(112, y + 12, words, "small"))
             y += 14
         y += 3
@@ -141,14 +141,20 @@ def explanation_section(explanation: Explanation) -> str:
 
 
 def global_page(found: GlobalExplanation) -> str:
-    """Return a page with the programs that cover every class, and graphs that show them."""
+    """Return a page with the places that speak for every class, and graphs that show them."""
     names = found.schema.class_name if found.schema else str
     classes = [
         {
             "name": names(item.label),
             "headline": _sentence(found.headline(item)),
-            "programs": [_shown_program(found, program) for program in item.programs],
-            "uncovered": _sentence(found.uncovered_line(item)),
+            "places": [
+                {
+                    "name": place.name,
+                    "figures": _sentence(found.figures(place)),
+                    "examples": [Markup(_example_picture(example)) for example in place.examples],
+                }
+                for place in item.places
+            ],
         }
         for item in found.classes.values()
     ]
@@ -169,10 +175,12 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "name": explanation.graph.name or "graph",
         "headline": spaced(headline(explanation)),
         "picture": Markup(explanation_picture(explanation).svg(explanation.describe())),
-        "legend": Markup(score_legend(largest, nodes_word(explanation)[:-1]).svg("The scale of the map"))
+        "legend": Markup(
+            score_legend(largest, nodes_word(explanation.graph)[:-1]).svg("The scale of the map")
+        )
         if largest
         else "",
-        "nodes": nodes_word(explanation),
+        "nodes": nodes_word(explanation.graph),
         "target": explanation.class_name(explanation.target),
         "technique": explanation.method.technique,
         "quality": explanation.method.quality,
@@ -180,41 +188,31 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "further": further_lines(explanation),
         "subgraph": subgraph_line(explanation),
         "programs": [
-            _shown_term(explanation, term, number, lines.get(number, 0))
-            for number, term in enumerate(explanation.listed, start=1)
+            _shown_reason(explanation, reason, number, lines.get(number, 0))
+            for number, reason in enumerate(explanation.listed, start=1)
         ],
     }
 
 
-def _shown_term(explanation: Explanation, term: Term, number: int, line: int) -> dict[str, Any]:
+def _shown_reason(explanation: Explanation, reason: Reason, number: int, line: int) -> dict[str, Any]:
     return {
         "number": number,
         "line": line,
-        "side": term.side,
-        "absent": not term.places,
-        "weight": figure(explanation, term),
-        "words": term_words(explanation, term),
-        "class_name": explanation.class_name(term.label),
-        "gdl": str(term.program),
-        "behind": [
-            {"weight": figure(explanation, one), "words": term_words(explanation, one)} for one in term.behind
+        "side": reason.side,
+        "absent": not reason.places,
+        "weight": figure(explanation, reason),
+        "words": reason_words(explanation, reason),
+        "class_name": explanation.class_name(reason.label),
+        "gdl": str(reason.program),
+        "terms": [
+            {"weight": figure(explanation, one), "words": reason_words(explanation, one)}
+            for one in reason.terms
         ],
     }
 
 
-def _shown_program(found: GlobalExplanation, item: GlobalProgram) -> dict[str, Any]:
-    """Return the values that the page shows for a program of a class."""
-    picture = program_picture(item.program, found.schema, directed=found.directed)
-    return {
-        "diagram": Markup(picture.svg(found.words(item))),
-        "words": found.words(item),
-        "figures": _sentence(found.figures(item)),
-        "examples": [Markup(_example_picture(item, example)) for example in item.examples[:2]],
-    }
-
-
-def _example_picture(item: GlobalProgram, example: GlobalExample) -> str:
-    """Return the picture of a graph with one program on it."""
-    name = example.graph.name or f"graph {example.row}"
-    marks = Marks(outlines=(program_outline(item.program, example.witness),))
-    return draw_graph(example.graph, marks).svg(f"{name}, with the program")
+def _example_picture(example: GlobalExample) -> str:
+    """Return the picture of a graph with one place on it."""
+    assert example.reason.witness is not None
+    marks = Marks(outlines=(program_outline(example.reason.program, example.reason.witness),))
+    return draw_graph(example.graph, marks).svg(example.graph.name or f"graph {example.row}")

@@ -31,34 +31,50 @@ class Place(NamedTuple):
     points: float
 
 
-def find_places(graph: Graph, scores: FloatArray, most: int) -> list[Place]:
+def find_places(graph: Graph, scores: FloatArray) -> list[Place]:
     """Return the places for and against the target, the largest first.
 
     On each side these are the connected parts of the nodes whose score is at least `SHARE_OF_HIGHEST` of the
-    highest one.
+    highest one. Of equal places the first is the same for every numbering of the graph.
     """
-    found = []
+    parts = []
     for sign in (1.0, -1.0):
         own = np.round(sign * scores, 9)  # sums of equal scores differ in their last bits with the numbering
         highest = float(own.max(initial=0.0))
-        if highest <= 0:
-            continue
-        chosen = np.flatnonzero(own >= SHARE_OF_HIGHEST * highest)
-        for part in connected_parts(graph, chosen):
-            points = float(np.sort(scores[list(part)]).sum())
-            if abs(points) >= LEAST_POINTS:
-                found.append(Place(part, points))
-    found.sort(key=_size)
-    if len(found) > most and _size(found[most - 1]) == _size(found[most]):  # which of equals does not depend
-        order = canonical_order(graph, hidden_by_default(graph.schema))  # on how the nodes are numbered
-        positions = np.argsort(order)
-        found.sort(key=lambda place: (*_size(place), *np.sort(positions[list(place.nodes)]).tolist()))
-    return found[:most]
+        if highest > 0:
+            parts += connected_parts(graph, np.flatnonzero(own >= SHARE_OF_HIGHEST * highest))
+    return [place for place in sorted_places(graph, scores, parts) if abs(place.points) >= LEAST_POINTS]
 
 
-def _size(place: Place) -> tuple[float, int]:
-    """Return what places are sorted by: the largest points first, of equals the one with fewer nodes."""
-    return -round(abs(place.points), 9), len(place.nodes)
+def sorted_places(graph: Graph, scores: FloatArray, parts: Sequence[tuple[int, ...]]) -> list[Place]:
+    """Return parts of a graph with the sum of their scores, the largest first, of equals the smaller."""
+    found = [Place(part, float(np.sort(scores[list(part)]).sum())) for part in parts]
+    sizes = [(-round(abs(place.points), 9), len(place.nodes)) for place in found]
+    order = sorted(range(len(found)), key=sizes.__getitem__)
+    if len(set(sizes)) < len(sizes):
+        ranks = _ranks(graph)
+        order.sort(key=lambda i: (*sizes[i], *np.sort(ranks[list(found[i].nodes)]).tolist()))
+    return [found[i] for i in order]
+
+
+def growing_parts(graph: Graph, scores: FloatArray) -> list[tuple[int, ...]]:
+    """Return parts of a graph that may matter by themselves, the smallest first.
+
+    These are the places for the target, alone and together, and more and more of the nodes that add most, up
+    to all but one. The nodes of a part are in the order of what they add.
+    """
+    ranks = _ranks(graph)
+    order = sorted(range(graph.n_nodes), key=lambda v: (-round(float(scores[v]), 9), ranks[v]))
+    places = [frozenset(place.nodes) for place in find_places(graph, scores) if place.points > 0]
+    together = [frozenset[int]().union(*places[: n + 1]) for n in range(len(places))]
+    sizes = [min(2**n, graph.n_nodes - 1) for n in range(graph.n_nodes.bit_length() + 1)]
+    found = [*places, *together, *(frozenset(order[:n]) for n in sizes if n > 0)]
+    return [tuple(v for v in order if v in part) for part in sorted(dict.fromkeys(found), key=len)]
+
+
+def _ranks(graph: Graph) -> IntArray:
+    """Return the place of each node in an order that does not depend on how the nodes are numbered."""
+    return np.argsort(canonical_order(graph, hidden_by_default(graph.schema)))
 
 
 def connected_parts(graph: Graph, nodes: Sequence[int] | IntArray) -> list[tuple[int, ...]]:

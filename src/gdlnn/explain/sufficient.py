@@ -1,4 +1,4 @@
-"""Sufficient explanations: their subgraph alone gets the prediction of the whole graph."""
+"""The smallest sufficient subgraph: a part that alone gets the class of the whole graph."""
 
 from __future__ import annotations
 
@@ -7,28 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.explain.explainer import important, threshold_of
+from gdlnn.explain.context import threshold_of
 from gdlnn.explain.explanation import LEAST_REASON
+from gdlnn.explain.places import growing_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gdlnn.explain.explainer import Explainer
-    from gdlnn.explain.explanation import Explanation
+    from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Nodes = tuple[int, ...]
 
-MOST_NAMED = 10
-"""Maximum number of programs that are named where no programs are sufficient."""
-CANDIDATES = 100
-"""Number of candidate programs for the smallest subgraph: those with the largest weights."""
-_AT_ONCE = 8  # subgraphs of one graph that are predicted together
 
-
-def moves(chance: float, whole: float, baseline: float | None, threshold: float = 0.5) -> bool:
+def moves(chance: float, whole: float, baseline: float, threshold: float = 0.5) -> bool:
     """Return whether a subgraph moves the prediction, if the baseline alone gives the class.
 
     In that case every subgraph gets the prediction of the whole graph. A sufficient one must also move the
@@ -37,158 +31,57 @@ def moves(chance: float, whole: float, baseline: float | None, threshold: float 
     Parameters
     ----------
     chance, whole, baseline
-        The probability of the class for the part, for the whole graph, and without any program; None: not
-        known.
+        The probability of the class for the part, for the whole graph, and without any program.
     threshold
         The probability above which the class is predicted.
     """
-    if baseline is None or baseline <= threshold:
-        return True
-    return chance - baseline >= min(max(LEAST_REASON, (whole - baseline) / 2), whole - baseline)
+    return baseline <= threshold or chance - baseline >= max(LEAST_REASON, (whole - baseline) / 2)
 
 
-def explain_smallest(
-    explainer: Explainer, representation: Representation, targets: IntArray
-) -> list[Explanation]:
-    """Find for each graph the smallest subgraph of a program that alone gets the target class.
+def sufficient_nodes(
+    model: GDLNNClassifier,
+    representation: Representation,
+    targets: IntArray,
+    baselines: FloatArray,
+    scores: Sequence[FloatArray],
+) -> list[Nodes]:
+    """Return the nodes of a small subgraph of each graph that alone gets its class; none where no part does.
 
-    The candidates are the matching programs with the largest weights that support the target (all of them if
-    none does). If no single one is enough, they are combined, heaviest first, until they are, and those not
-    needed are dropped again. If all together are not enough, the `MOST_NAMED` heaviest are named.
+    Parts are tried in the order of `growing_parts`: places, alone and together, then the nodes that add most.
+    From the first one that is enough nodes are dropped, those that add least first, while it stays enough.
 
     Parameters
     ----------
-    explainer
-        The model and the technique.
+    model
+        The classifier, which is asked about every subgraph.
     representation, targets
-        The graphs, and the class of each that is to be predicted.
-    """
-    context = explainer.context(representation, targets, CANDIDATES, matching_only=True)
-    attribution = explainer.technique.attribute(context)
-    baselines, scored = None, None
-    if attribution.baseline is not None:
-        baselines = attribution.baseline
-        scored = explainer.scored(representation, attribution)
-    tried = _candidates(attribution.weights, representation)
-    # Algorithm 2 must remove nodes in the order in which `assemble` does, which goes by their scores.
-    scores = None if scored is None else [one.nodes for one in scored]
-    search = _Search(explainer, representation, targets, tried, baselines, scores)
-    enough = search.singles()
-    for row in range(len(representation)):
-        if row not in enough and (together := search.together(row)):
-            enough[row] = together
-    chosen = [enough.get(row, programs[:MOST_NAMED]) for row, programs in enumerate(tried)]
-    named = [np.array(columns, dtype=np.int64) for columns in chosen]
-    return explainer.assemble(representation, targets, attribution, named, scored)
-
-
-def _candidates(weights: FloatArray, representation: Representation) -> list[list[int]]:
-    """Return per graph its programs to look at, heaviest first."""
-    found = []
-    for row, matches in zip(weights, representation.matches, strict=True):
-        matching = np.where(matches, row, 0.0)
-        speaking = important(np.maximum(matching, 0.0), CANDIDATES).tolist()
-        found.append(speaking or important(matching, CANDIDATES).tolist())
-    return found
-
-
-class _Search:
-    """Tries programs of graphs, alone and together.
-
-    Attributes
-    ----------
-    programs
-        Per graph its candidates, heaviest first.
+        The graphs, and the class of each.
     baselines
-        Per graph the probability of its target without any program, or None.
+        Per graph the probability of its class without any program.
     scores
-        Per graph the scores of its nodes, which give the order of Algorithm 2, or None.
+        Per graph what each of its nodes adds.
     """
 
-    def __init__(
-        self,
-        explainer: Explainer,
-        representation: Representation,
-        targets: IntArray,
-        programs: list[list[int]],
-        baselines: FloatArray | None,
-        scores: Sequence[FloatArray] | None,
-    ) -> None:
-        self.explainer, self.representation, self.targets = explainer, representation, targets
-        self.programs, self.baselines, self.scores = programs, baselines, scores
+    def enough(asked: Sequence[tuple[int, Nodes]]) -> Iterator[tuple[int, Nodes]]:
+        """Yield the rows and parts of which alone the model predicts the class."""
+        part = model.represent([representation.graphs[row].subgraph(sorted(nodes)) for row, nodes in asked])
+        for i, (row, nodes) in enumerate(asked):
+            target = int(targets[row])
+            chance, whole = part.probabilities[i, target], representation.probabilities[row, target]
+            limit = threshold_of(representation, target)
+            if part.codes[i] == target and moves(chance, whole, baselines[row], limit):
+                yield row, nodes
 
-    def singles(self) -> dict[int, list[int]]:
-        """Return the program with the smallest subgraph that is enough, for graphs that have one.
-
-        The subgraph of one program has a node for each of its variables, so that sizes are known beforehand.
-        """
-        programs = self.explainer.programs
-        queues = {
-            row: sorted(several, key=lambda c: len(programs[c].variables))
-            for row, several in enumerate(self.programs)
-            if several
-        }
-        found: dict[int, list[int]] = {}
-        while queues:
-            pairs = [(row, [c]) for row, queue in queues.items() for c in queue[:_AT_ONCE]]
-            parts = self._subgraphs(pairs)
-            asked = list(dict.fromkeys((row, nodes) for (row, _), nodes in zip(pairs, parts, strict=True)))
-            enough = dict(zip(asked, self._enough(asked), strict=True))
-            for (row, columns), nodes in zip(pairs, parts, strict=True):
-                if row not in found and enough[row, nodes]:
-                    found[row] = columns
-            left = {row: queue[_AT_ONCE:] for row, queue in queues.items() if row not in found}
-            queues = {row: queue for row, queue in left.items() if queue}
-        return found
-
-    def together(self, row: int) -> list[int]:
-        """Return candidates of a graph that are enough together, each of them needed; none if all are not."""
-        several = self.programs[row]
-        for n in _lengths(len(several)):
-            if self._are_enough(row, several[:n]):
-                needed = several[:n]
-                for column in reversed(several[:n]):
-                    fewer = [c for c in needed if c != column]
-                    if fewer and self._are_enough(row, fewer):
-                        needed = fewer
-                return needed
-        return []
-
-    def _are_enough(self, row: int, columns: list[int]) -> bool:
-        (nodes,) = self._subgraphs([(row, columns)])
-        return self._enough([(row, nodes)])[0]
-
-    def _subgraphs(self, pairs: Sequence[tuple[int, list[int]]]) -> list[Nodes]:
-        """Return the subgraphs that Algorithm 2 gives for some programs of each graph."""
-        graphs = [self.representation.graphs[row] for row, _ in pairs]
-        scores = None if self.scores is None else [self.scores[row] for row, _ in pairs]
-        _, left = self.explainer.subgraphs(graphs, [columns for _, columns in pairs], scores)
-        return [part.nodes for part in left]
-
-    def _enough(self, asked: Sequence[tuple[int, Nodes]]) -> list[bool]:
-        """Return for which subgraphs alone the model predicts the target of their graph."""
-        parts = [
-            self.representation.graphs[row].subgraph(np.array(nodes, dtype=np.int64)) for row, nodes in asked
+    tried = map(growing_parts, representation.graphs, scores)
+    found: dict[int, Nodes] = {}
+    for row, part in enough([(row, part) for row, parts in enumerate(tried) for part in parts]):
+        found.setdefault(row, part)
+    queues = {row: nodes[::-1] for row, nodes in found.items()}  # what adds least comes first
+    for step in range(max(map(len, queues.values()), default=0)):
+        fewer = [
+            (row, tuple(v for v in found[row] if v != queue[step]))
+            for row, queue in queues.items()
+            if step < len(queue) and len(found[row]) > 1
         ]
-        predicted = self.explainer.model.represent(parts)
-        enough = []
-        for i, (row, _) in enumerate(asked):
-            target = int(self.targets[row])
-            baseline = None if self.baselines is None else float(self.baselines[row])
-            chance, whole = (
-                float(predicted.probabilities[i, target]),
-                float(self.representation.probabilities[row, target]),
-            )
-            limit = threshold_of(self.representation, target)
-            enough.append(bool(predicted.codes[i] == target and moves(chance, whole, baseline, limit)))
-        return enough
-
-
-def _lengths(most: int) -> Iterator[int]:
-    """Yield the numbers of programs to try together: each of the first ten, then steps of a quarter."""
-    n = 2
-    while n < most:
-        yield n
-        n += 1 if n < MOST_NAMED else n // 4
-    if most > 1:
-        yield most
+        found.update(enough(fewer))
+    return [found.get(row, ()) for row in range(len(representation))]

@@ -1,22 +1,31 @@
-"""Explanations in words: what was predicted, and which programs speak for and against it."""
+"""Explanations in words: what was predicted, and what speaks for and against it."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from gdlnn.explain.explanation import LEAST_SHOWN
+from gdlnn.explain.places import connected_parts
+from gdlnn.gdl.place_names import place_name
+
 if TYPE_CHECKING:
-    from gdlnn.explain.explanation import Explanation, Term
+    from collections.abc import Sequence
+
+    from gdlnn.explain.explanation import Explanation, Reason
     from gdlnn.gdl.program import Program
+    from gdlnn.graphs import Graph
 
 SHORT_NAME = 24
 """Most letters of a name that is written into a picture."""
 MOST_NODES = 8
 """Most nodes of a place that a text lists."""
+MOST_LINES = 5
+"""Most places that a text lists."""
 MOST_POOLED = 3
 """Most pooled features that a text names."""
-LEAST_LINE = 0.005
-"""Changes of a probability that round to zero points have no line."""
+DOMAINS = {"outside": "outside what was learned", "edge": "at the edge of what was learned"}
+"""What is said of a graph that is unlike the training graphs."""
 
 
 def words_of(explanation: Explanation, program: Program) -> str:
@@ -38,10 +47,9 @@ def short_name(words: str, number: int) -> str:
     return name if len(name) <= SHORT_NAME else f"P{number}"
 
 
-def nodes_word(explanation: Explanation) -> str:
+def nodes_word(graph: Graph) -> str:
     """Return what the nodes are called: atoms or nodes."""
-    schema = explanation.schema
-    return "atoms" if schema is not None and schema.domain == "molecule" else "nodes"
+    return "atoms" if graph.schema is not None and graph.schema.domain == "molecule" else "nodes"
 
 
 # --- lines ------------------------------------------------------------------------------------------------
@@ -51,15 +59,16 @@ def describe(explanation: Explanation) -> str:
     """Say in a few lines what was predicted, and what speaks for and against it."""
     lines = [headline(explanation)]
     if explanation.contributions is None:
-        for number, term in enumerate(explanation.listed, start=1):
-            state = "present" if term.places else "absent"
-            words = term.program.describe(explanation.schema, directed=explanation.graph.directed)
-            lines.append(f"  P{number} {term.weight:+.4f} {state}: {words}")
+        for number, reason in enumerate(explanation.listed, start=1):
+            state = "present" if reason.places else "absent"
+            words = reason.program.describe(explanation.schema, directed=explanation.graph.directed)
+            lines.append(f"  P{number} {reason.weight:+.4f} {state}: {words}")
         return "\n".join([*lines, subgraph_line(explanation)])
     lines.append(f"  {baseline_line(explanation)}")
     lines += [
-        f"  {points(term.weight)} {term_words(explanation, term)} ({nodes_text(explanation, term)})"
-        for term in explanation.listed
+        f"  {points(reason.weight)} {reason_words(explanation, reason)} "
+        f"({nodes_text(explanation.graph, reason.nodes)})"
+        for reason in explanation.listed[:MOST_LINES]
     ]
     return "\n".join([*lines, *(f"  {line}" for line in further_lines(explanation))])
 
@@ -69,23 +78,28 @@ def points(value: float) -> str:
     return f"{'−' if round(100 * value) < 0 else '+'}{abs(100 * value):.0f}"
 
 
-def figure(explanation: Explanation, term: Term) -> str:
-    """Return the weight of a term as it is shown: in points, or as a number without a baseline."""
-    return points(term.weight) if explanation.contributions is not None else f"{term.weight:+.3g}"
+def figure(explanation: Explanation, reason: Reason) -> str:
+    """Return the weight of a reason as it is shown: in points, or as a number without a baseline."""
+    return points(reason.weight) if explanation.contributions is not None else f"{reason.weight:+.3g}"
 
 
-def term_words(explanation: Explanation, term: Term) -> str:
-    """Return what a term is: the name of a place, or a program in words."""
-    return term.name or words_of(explanation, term.program).rstrip(".")
+def reason_words(explanation: Explanation, reason: Reason) -> str:
+    """Return what a reason is: the name of a place, or a program in words."""
+    return reason.name or words_of(explanation, reason.program).rstrip(".")
 
 
-def nodes_text(explanation: Explanation, term: Term) -> str:
-    """Return the nodes of a term as people count them, from 1."""
-    nodes = sorted({node for place in term.places for node in place})
-    word = nodes_word(explanation)
-    shown = ", ".join(str(node + 1) for node in nodes[:MOST_NODES])
+def nodes_text(graph: Graph, nodes: Sequence[int]) -> str:
+    """Return nodes as people count them, from 1."""
+    word = nodes_word(graph)
+    shown = ", ".join(str(node + 1) for node in sorted(nodes)[:MOST_NODES])
     more = f" and {len(nodes) - MOST_NODES} more" if len(nodes) > MOST_NODES else ""
     return f"{word if len(nodes) > 1 else word[:-1]} {shown}{more}"
+
+
+def named_parts(graph: Graph, nodes: Sequence[int]) -> list[str]:
+    """Return the names of the connected parts of some nodes, each with its nodes."""
+    parts = connected_parts(graph, nodes)
+    return [f"{place_name(graph, part)} ({nodes_text(graph, part)})" for part in parts]
 
 
 def headline(explanation: Explanation) -> str:
@@ -94,7 +108,13 @@ def headline(explanation: Explanation) -> str:
     if explanation.target != explanation.prediction:
         target = explanation.class_name(explanation.target)
         line += f"; explained: {target} ({explanation.target_probability:.1%})"
-    return line
+    return f"{line}; {note}" if (note := domain_note(explanation)) else line
+
+
+def domain_note(explanation: Explanation) -> str:
+    """Say whether the graph is unlike the training graphs, and why; "" if it is not."""
+    where = DOMAINS.get(explanation.domain or "")
+    return f"{where}: {explanation.domain_reason}" if where else ""
 
 
 def chance_text(explanation: Explanation) -> str:
@@ -112,18 +132,19 @@ def baseline_line(explanation: Explanation) -> str:
     if found is None:
         return ""
     prior = f"{found.prior:.0%} of the training graphs are of this class"
-    if explanation.has_reason:
-        return f"starts at {found.baseline:.0%} ({prior}); points for it (+) and against it (−):"
-    return f"nothing here speaks for it: starts at {found.baseline:.0%} ({prior})"
+    start = f"starts at {found.baseline:.0%} ({prior})"
+    if not explanation.has_reason:
+        return f"nothing here speaks for it: {start}"
+    return f"{start}; points for it (+) and against it (−), {nodes_word(explanation.graph)} counted from 1:"
 
 
 def subgraph_line(explanation: Explanation) -> str:
     """Say how large the subgraph of a technique without a baseline is, or why there is none."""
     if explanation.contributions is not None:
         return ""
-    if not explanation.terms:
+    if not explanation.reasons:
         return "No program matters here, so there is no subgraph."
-    if not any(term.places for term in explanation.terms):
+    if not any(reason.places for reason in explanation.reasons):
         return "None of the important programs matches, so there is no subgraph: absence decided."
     nodes = ", ".join(map(str, explanation.nodes))
     more = "" if explanation.complete else " (it may be larger than needed: a search ran out of steps)"
@@ -141,13 +162,17 @@ def further_lines(explanation: Explanation) -> list[str]:
     if found is None:
         return []
     lines = []
-    rest = found.added - sum(term.weight for term in explanation.listed)
-    if abs(rest) >= LEAST_LINE:
-        lines.append(f"{points(rest)} everything else in the graph")
-    if abs(found.others) >= LEAST_LINE:
-        largest = [f"{text} {points(value)}" for text, value in found.pooled[:MOST_POOLED]]
-        whole = "molecule" if nodes_word(explanation) == "atoms" else "graph"
-        lines.append(f"{points(found.others)} the {whole} as a whole: {', '.join(largest)}")
-    if abs(found.left) >= LEAST_LINE:
-        lines.append(f"{points(found.left)} not divided")
+    whole = "molecule" if nodes_word(explanation.graph) == "atoms" else "graph"
+    rest = found.added - sum(reason.weight for reason in explanation.listed[:MOST_LINES])
+    if abs(rest) >= LEAST_SHOWN:
+        lines.append(f"{points(rest)} everything else in the {whole}")
+    if abs(found.others) >= LEAST_SHOWN:
+        largest = [
+            f"{text} {points(value)}"
+            for text, value in found.pooled[:MOST_POOLED]
+            if abs(value) >= LEAST_SHOWN
+        ]
+        lines.append(
+            f"{points(found.others)} the {whole} as a whole{': ' if largest else ''}{', '.join(largest)}"
+        )
     return lines

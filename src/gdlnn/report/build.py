@@ -6,7 +6,6 @@ Its layout is in the template, styles and scripts in `page/`.
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +23,9 @@ from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain
 from gdlnn.explain.contribution import Contribution, class_contributions
 from gdlnn.explain.explainer import make_technique, with_smiles
-from gdlnn.explain.explanation import log_odds, plain
-from gdlnn.explain.global_explanation import cover_classes
+from gdlnn.explain.explanation import plain
+from gdlnn.explain.global_explanation import count_places
+from gdlnn.explain.words import points
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.model_folder import INDEX
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 FORMAT = "gdlnn-report"
 VERSION = 2
-SURE = math.log(3)
+SURE = 3.0
 """Log odds by which a sure prediction lies beyond those at which its class is decided."""
 MOST_REMOVED = 8  # nodes; what needs more to flip says little
 
@@ -117,12 +117,9 @@ def build_report(
     contributions = class_contributions(model, table, options.max_graphs)
     shown = table.take(range(min(len(table), options.max_graphs)))
     explained, pictures, cards = _gallery(model, shown, held_out, contributions, options, say)
-    say("looking for the programs that cover each class")
-    covered = _covered(model, table, truth, contributions)
     say("drawing programs")
-    named = {program["index"] for item in covered for program in item["programs"]}
     adds = np.stack([contributions.means(code) for code in range(len(model.classes_))])
-    rows = program_rows(model, truth, table.matches, adds, named)
+    rows = program_rows(model, truth, table.matches, adds)
     schema = model.schema_ or held_out.schema or Schema()
     labels = _all_labels(model, truth)
     report = {
@@ -144,7 +141,7 @@ def build_report(
         "scorecard": _scorecard(model, rows),
         "programs": rows,
         "patterns": pattern_cards(rows, model, explained, pictures, shown.matches, truth.tolist()),
-        "global": covered,
+        "global": _goes_by(model, explained, truth),
         "graphs": cards,
     }
     return {**report, "summary": summary(report)}
@@ -170,7 +167,7 @@ def _gallery(
     if held_out.smiles is not None:
         explained = with_smiles(explained, held_out.smiles[: len(explained)])
     say("looking for the smallest parts that are enough")
-    enough = enough_cards(model, explain(model, shown, technique, "smallest", random_state=options.seed))
+    enough = enough_cards(explain(model, shown, Contribution(contributions.predicted), "smallest"))
     say("looking for counterfactuals")
     changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
     say("drawing graphs")
@@ -233,6 +230,7 @@ def render_report(report: dict[str, Any]) -> str:
         graphs="molecules" if report["molecules"] else "graphs",
         class_name=class_name,
         signed=signed,
+        points=points,
         charts={
             "roc": Markup(roc_chart(found["curves"], class_name)),
             "pr": Markup(pr_chart(found["curves"], class_name)),
@@ -277,7 +275,8 @@ def group_of(explanation: Explanation, truth: Any, where: DomainAnswer) -> str:
     if where.domain == "outside":
         return "outside"
     threshold = explanation.threshold if explanation.target == explanation.prediction else 0.5
-    if log_odds(explanation.probability) - log_odds(threshold) < SURE:
+    chance = explanation.probability
+    if chance * (1 - threshold) < SURE * threshold * (1 - chance):
         return "unsure"
     return "right" if explanation.prediction == plain(truth) else "wrong"
 
@@ -344,20 +343,14 @@ def _jsonable(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def _covered(
-    model: GDLNNClassifier,
-    table: Representation,
-    truth: npt.NDArray[Any],
-    contributions: ClassContributions,
+def _goes_by(
+    model: GDLNNClassifier, explained: Sequence[Explanation], truth: npt.NDArray[Any]
 ) -> list[dict[str, Any]]:
-    """Return the programs that cover each class; the table of programs has their words and diagrams."""
-    classes = cover_classes(model, table, truth, contributions)
-    overall = GlobalExplanation(classes, len(table), True, model.schema_, model.programs_.info.directed)
-    found: list[dict[str, Any]] = overall.to_json()["classes"]
-    for item in found:
-        for program in item["programs"]:
-            del program["program"], program["words"]
-            program["examples"] = [example["row"] for example in program["examples"]]
+    """Return the places that speak for each class in the graphs that are shown."""
+    classes = count_places(explained, truth[: len(explained)], model.classes_.tolist())
+    found: list[dict[str, Any]] = GlobalExplanation(classes, len(explained), True, model.schema_).to_json()[
+        "classes"
+    ]
     return found
 
 

@@ -18,13 +18,13 @@ from gdlnn.explain.words import (
     figure,
     further_lines,
     nodes_word,
+    reason_words,
     spaced,
-    term_words,
 )
 from gdlnn.report.performance import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from gdlnn.drawing import Picture
     from gdlnn.explain import Counterfactual, Explanation
@@ -49,9 +49,8 @@ def program_rows(
     truth: npt.NDArray[Any],
     matched: BoolArray,
     adds: npt.NDArray[np.float64],
-    named: Collection[int] = (),
 ) -> list[dict[str, Any]]:
-    """Return a row per program, those that weigh most first; of very many the strongest and the named ones.
+    """Return a row per program, those that weigh most first.
 
     `matched` is held-out graphs × programs, and `adds` classes × programs: what each adds to the probability
     where it is present, as a mean.
@@ -59,11 +58,9 @@ def program_rows(
     weights = adds.max(axis=0) * matched.mean(axis=0)
     scores = model.programs_.scores
     order = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), -scores[i], i))
-    needed = set(named)
-    listed = [index for place, index in enumerate(order) if place < MOST_LISTED or index in needed]
     info = model.programs_.info
     rows = []
-    for index in listed:
+    for index in order[:MOST_LISTED]:
         item, code = model.programs_[index], int(adds[:, index].argmax())
         label, here = plain(model.classes_[code]), matched[:, index]
         held_out = Counts.of(here, truth == item.label)
@@ -234,7 +231,7 @@ def graph_card(
     `name` is for a graph that has none; the picture comes from `card_picture`, `enough` from `enough_cards`
     and `counterfactual` from `counterfactual_card`.
     """
-    title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation)}"
+    title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation.graph)}"
     return {
         "name": explanation.graph.name or name,
         "prediction": explanation.prediction,
@@ -247,9 +244,9 @@ def graph_card(
         "baseline_line": spaced(baseline_line(explanation)) or None,
         "has_reason": explanation.has_reason,
         "further": further_lines(explanation),
-        "programs": term_cards(explanation),
+        "programs": reason_cards(explanation),
         "nodes": list(explanation.nodes),
-        "nodes_word": nodes_word(explanation),
+        "nodes_word": nodes_word(explanation.graph),
         "quality": explanation.method.quality,
         "n_nodes": explanation.graph.n_nodes,
         "n_edges": explanation.graph.n_edges,
@@ -261,11 +258,11 @@ def graph_card(
     }
 
 
-def term_cards(explanation: Explanation) -> list[dict[str, Any]]:
+def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
     """Return the places, or programs, of an explanation in the order of its texts.
 
     `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
-    `weight` what it adds, `figure` the same as texts and pictures show it, and `behind` lists the programs
+    `weight` what it adds, `figure` the same as texts and pictures show it, and `terms` lists the programs
     behind a place.
     """
     drawn = {
@@ -275,56 +272,50 @@ def term_cards(explanation: Explanation) -> list[dict[str, Any]]:
         {
             "number": number,
             "line": drawn.get(number, 0),
-            "index": term.column,
-            "words": term_words(explanation, term),
-            "weight": term.weight,
-            "figure": figure(explanation, term),
-            "witness": list(term.places[0]) if term.places else None,
+            "index": reason.column,
+            "words": reason_words(explanation, reason),
+            "weight": reason.weight,
+            "figure": figure(explanation, reason),
+            "witness": list(reason.places[0]) if reason.places else None,
             "edges": None
-            if term.witness is None
-            else [[term.witness[edge.source], term.witness[edge.target]] for edge in term.program.edges],
-            "behind": [
+            if reason.witness is None
+            else [
+                [reason.witness[edge.source], reason.witness[edge.target]] for edge in reason.program.edges
+            ],
+            "terms": [
                 {
                     "index": one.column,
-                    "words": term_words(explanation, one),
+                    "words": reason_words(explanation, one),
                     "weight": one.weight,
                     "figure": figure(explanation, one),
                 }
-                for one in term.behind
+                for one in reason.terms
             ],
         }
-        for number, term in enumerate(explanation.listed, start=1)
+        for number, reason in enumerate(explanation.listed, start=1)
     ]
 
 
-def enough_cards(model: GDLNNClassifier, explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
-    """Return the smallest parts that alone get the same prediction, or that none was found.
-
-    The explanations are by the smallest subgraph; the model is asked about each.
-    """
-    if not explanations:
-        return []
-    predicted = model.predict([explanation.subgraph for explanation in explanations]).tolist()
+def enough_cards(explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
+    """Return the smallest parts that alone get the same prediction, or that none was found."""
     return [
-        {"nodes": [], "programs": [], "words": [], "found": False}
-        if explanation.is_empty or label != explanation.prediction
-        else {
+        {
             "nodes": list(explanation.nodes),
-            "programs": [term.column for term in explanation.terms],
-            "words": [term_words(explanation, term) for term in explanation.terms],
-            "found": True,
+            "words": [reason_words(explanation, reason) for reason in explanation.reasons],
+            "found": not explanation.is_empty,
         }
-        for explanation, label in zip(explanations, predicted, strict=True)
+        for explanation in explanations
     ]
 
 
 def counterfactual_card(found: Counterfactual | None) -> dict[str, Any]:
     """Return the nodes without which the model decides otherwise, or that none were found."""
     if found is None:
-        return {"nodes": [], "found": False}
+        return {"nodes": [], "words": [], "found": False}
     return {
         "found": True,
         "nodes": list(found.nodes),
+        "words": found.names,
         "prediction": found.new_prediction,
         "probability": found.new_probability,
     }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gdlnn.explain.words import what_it_contains
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -77,18 +75,14 @@ def _good(report: Mapping[str, Any], graphs: str) -> str:
 
 
 def _goes_by(report: Mapping[str, Any]) -> str:
-    names, rows = _names(report), {row["index"]: row for row in report["programs"]}
-    sentences = []
+    names, sentences = _names(report), []
     for item in report["global"]:
         name = f"“{names.get(item['label'], item['label'])}”"
-        words = [
-            what_it_contains(rows[program["index"]]["words"]).rstrip(".")
-            for program in item["programs"][:MOST_NAMED]
-        ]
+        words = [place["name"] for place in item["places"][:MOST_NAMED]]
         if words:
             sentences.append(f"For {name} it mainly goes by {', and by '.join(words)}.")
         else:
-            sentences.append(f"For {name} no single pattern is better than chance.")
+            sentences.append(f"For {name} no single place stands out.")
     return " ".join(sentences)
 
 

@@ -103,17 +103,17 @@ class Answers:
         (explanation,) = explain(model, found, technique, options["n_programs"], target, seed)
         enough = other = None
         if options["enough"]:
-            (enough,) = enough_cards(model, explain(model, found, technique, "smallest", random_state=seed))
+            (enough,) = enough_cards(explain(model, found, n_reasons="smallest"))
         if options["counterfactual"]:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
         explanation = replace(explanation, smiles=row.smiles)
         picture = card_picture(explanation, enough, other)
         answer = graph_card(explanation, found.probabilities[0], picture, enough=enough, counterfactual=other)
-        for item, term in zip(answer["programs"], explanation.listed, strict=True):
-            example = None if term.column < 0 else model.programs_[term.column].example
-            item |= _program(model, term.program, plain(term.label), example)
-            item |= {"matched": bool(term.places), "words": term.name or item["words"]}
+        for item, reason in zip(answer["programs"], explanation.listed, strict=True):
+            example = None if reason.column < 0 else model.programs_[reason.column].example
+            item |= _program(model, reason.program, plain(reason.label), example)
+            item |= {"matched": bool(reason.places), "words": reason.name or item["words"]}
         where = found.domains[0]
         return answer | {
             "smiles": row.smiles,

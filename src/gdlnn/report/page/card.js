@@ -68,9 +68,9 @@ const shownFigure = p => p.index < 0 ? `${p.figure} points` : p.figure;
 
 // The programs behind a place, in a fold.
 function behind(p) {
-  if (!p.behind.length) return [];
+  if (!p.terms.length) return [];
   return [element("details", {class: "behind"}, element("summary", {}, "Programs behind it"),
-    element("ul", {}, ...p.behind.map(one => element("li", {}, `${one.figure} ${named(one.words)}`))))];
+    element("ul", {}, ...p.terms.map(one => element("li", {}, `${one.figure} ${named(one.words)}`))))];
 }
 
 // The places or programs that decided: point at one, or reach it with the Tab key, to see where it is; a click keeps it lit.
@@ -97,7 +97,7 @@ function enough(graph, svg) {
   const told = found.found
     ? `Of ${n === 1 ? `one ${nodes.slice(0, -1)}` : `${n} ${nodes}`} out of ${graph.n_nodes} alone (${counting(found.nodes)}) the model says the same. ` +
       `Ringed in the drawing: ${found.words.map(w => w.replace(/\.$/, "")).join("; and ")}.`
-    : "No program of this graph is enough by itself, nor the heaviest together.";
+    : "No part of this graph is enough by itself.";
   return element("details", {class: "enough", ontoggle: event => svg.classList.toggle("shows-kept", event.target.open)},
     element("summary", {}, "What alone is enough?"), element("p", {}, told));
 }
@@ -107,7 +107,7 @@ function counterfactual(graph, svg, name) {
   if (!found) return null;
   const nodes = graph.nodes_word;
   const told = found.found
-    ? `Without ${found.nodes.length === 1 ? nodes.slice(0, -1) : `the ${nodes}`} ${counting(found.nodes)} the model says ` +
+    ? `Without ${found.words.join(" and ")} the model says ` +
       `${name(found.prediction)} (${percent(found.probability)}). Crossed out in the drawing.`
     : `No few ${nodes} were found whose removal changes the prediction.`;
   return element("details", {class: "change", ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},
