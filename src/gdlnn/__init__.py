@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gdlnn.mining import MinedProgram, ProgramSet, mine, neighborhoods
     from gdlnn.model import (
         GDLNNClassifier,
+        GDLNNRegressor,
         GDLTransformer,
         Mined,
         MLPHead,
@@ -52,6 +53,7 @@ _HOMES = {
     "ExplanationError": "gdlnn.errors",
     "Feature": "gdlnn.graphs",
     "GDLNNClassifier": "gdlnn.model",
+    "GDLNNRegressor": "gdlnn.model",
     "GDLNNError": "gdlnn.errors",
     "GDLSyntaxError": "gdlnn.errors",
     "GDLTransformer": "gdlnn.model",
@@ -98,6 +100,7 @@ __all__ = [
     "Feature",
     "GDLNNClassifier",
     "GDLNNError",
+    "GDLNNRegressor",
     "GDLSyntaxError",
     "GDLTransformer",
     "Graph",

@@ -19,7 +19,7 @@ DATASETS = "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs
 MATCHING = "match"
 MINING = "MinedProgram ProgramSet mine neighborhoods"
 EXPLANATIONS = "Explanation"
-MODEL = "GDLNNClassifier GDLTransformer MLPHead Mined Neighborhoods load_model"
+MODEL = "GDLNNClassifier GDLNNRegressor GDLTransformer MLPHead Mined Neighborhoods load_model"
 MEANT = {
     *f"{ERRORS} {GRAPHS} {LANGUAGE} {DATASETS} {MATCHING} {MINING} {MODEL} {EXPLANATIONS}".split(),
     "__version__",

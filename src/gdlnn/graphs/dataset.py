@@ -183,6 +183,13 @@ class GraphDataset:
         part.table = self.table.take(chosen)
         return part
 
+    def with_y(self, y: npt.ArrayLike | None) -> GraphDataset:
+        """Return the dataset with other labels, or without labels."""
+        other = self._with(self.graphs, self.schema, self.origin)
+        other.y = None if y is None else label_array(y, self._where())
+        other._check()
+        return other
+
     def _with(self, graphs: list[Graph], schema: Schema | None, origin: Origin) -> GraphDataset:
         """Return a copy with other graphs."""
         other = copy.copy(self)

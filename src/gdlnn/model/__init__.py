@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from gdlnn.model.mixture import MixtureHead
     from gdlnn.model.model_file import load_model, save_model
     from gdlnn.model.pooling import PooledFeatures
+    from gdlnn.model.regression import group_contributions
+    from gdlnn.model.regressor import GDLNNRegressor
     from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
     from gdlnn.model.vocabulary import Mined, Neighborhoods
 
 _HOMES = {
     "GDLNNClassifier": "gdlnn.model.classifier",
+    "GDLNNRegressor": "gdlnn.model.regressor",
     "GDLTransformer": "gdlnn.model.layer",
     "MLPHead": "gdlnn.model.head",
     "MixtureHead": "gdlnn.model.mixture",
@@ -27,6 +30,7 @@ _HOMES = {
     "Neighborhoods": "gdlnn.model.vocabulary",
     "PooledFeatures": "gdlnn.model.pooling",
     "ScorecardHead": "gdlnn.model.scorecard",
+    "group_contributions": "gdlnn.model.regression",
     "load_model": "gdlnn.model.model_file",
     "save_model": "gdlnn.model.model_file",
     "scorecard_rows": "gdlnn.model.scorecard",
@@ -35,6 +39,7 @@ _HOMES = {
 
 __all__ = [
     "GDLNNClassifier",
+    "GDLNNRegressor",
     "GDLTransformer",
     "MLPHead",
     "Mined",
@@ -42,6 +47,7 @@ __all__ = [
     "Neighborhoods",
     "PooledFeatures",
     "ScorecardHead",
+    "group_contributions",
     "load_model",
     "save_model",
     "scorecard_rows",

@@ -169,6 +169,12 @@ class Domain:
             answers.append(self._answer(found, coverage, similarity))
         return answers
 
+    def training_similarity(self) -> tuple[IntArray, FloatArray]:
+        """Return training graphs, all or evenly spaced ones, and how similar the nearest other one is."""
+        if not len(self._programs):
+            return np.arange(self._programs.info.n_graphs), np.ones(self._programs.info.n_graphs)
+        return self._training.rows, self._training.nearest_other()
+
     @staticmethod
     def _answer(found: list[_Finding], coverage: float | None, similarity: float | None) -> DomainAnswer:
         """Combine the checks; for an outside graph, give only the reasons that put it there."""
@@ -302,8 +308,10 @@ class _TrainingMatches:
 
     def __init__(self, programs: ProgramSet) -> None:
         table = programs.supports.tocsr()
+        self.rows: IntArray = np.arange(table.shape[0])
         if table.shape[0] > MOST_REFERENCES:
-            table = table[np.linspace(0, table.shape[0] - 1, MOST_REFERENCES).astype(np.int64)]
+            self.rows = np.linspace(0, table.shape[0] - 1, MOST_REFERENCES).astype(np.int64)
+            table = table[self.rows]
         self._table = table
         self._by_program = table.T.tocsr()
         self._sizes = np.diff(table.indptr).astype(np.float32)

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gdlnn import _core
 from gdlnn.errors import ModelError
-from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import GraphDataset
-from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
+from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.base import BaseEstimator, TransformerMixin
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from gdlnn.matching import GraphSet
     from gdlnn.model.inputs import GraphsLike
 
-Activation = Literal["exists", "count"]
+Activation = Literal["exists", "count", "log_count"]
 FloatArray = npt.NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
@@ -44,7 +42,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     programs
         A ProgramSet, or a list of programs.
     activation
-        "exists": 1 where the program matches, else 0; "count": the number of its witnesses.
+        "exists": 1 where the program matches, else 0; "count": the number of its places, which are different
+        subgraphs, at most `MOST_WITNESSES`; "log_count": the logarithm of one more than that.
     pooled, properties
         Append pooled node and edge features and sizes, see `PooledFeatures`; and properties of molecules.
     ignore
@@ -54,8 +53,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     n_jobs
         Number of threads; -1 for all CPU cores.
     step_budget
-        Maximum steps of one search; None for no limit. A search that runs out counts as no match,
-        and a count as the number found so far.
+        Maximum steps of one search; None for no limit. A search that runs out counts as no match.
 
     Attributes
     ----------
@@ -116,18 +114,16 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         if not graphs or not self.programs_:
             return np.zeros((len(graphs), len(self.programs_)))
         encoded = as_graph_set(graphs)
-        if self.activation == "exists":
-            found = self.plan_for(encoded).match(encoded, self.n_jobs, self.step_budget)
-            values = found.table().astype(np.float64)
-            n_unknown = found.n_unknown
-        else:
-            budget = NO_BUDGET if self.step_budget is None else int(self.step_budget)
-            programs = fitted_batch(self.programs_, encoded)
-            counts, flags = _core.counts(encoded.native, programs, False, budget, n_threads_for(self.n_jobs))
-            values, n_unknown = counts.astype(np.float64), int(np.count_nonzero(flags))
-        if n_unknown:
-            logger.warning("transform: %d of %d searches ran out of steps", n_unknown, values.size)
-        return values
+        plan = self.plan_for(encoded)
+        found = plan.match(encoded, self.n_jobs, self.step_budget)
+        values = found.table().astype(np.float64)
+        if found.n_unknown:
+            logger.warning("transform: %d of %d searches ran out of steps", found.n_unknown, values.size)
+        if self.activation != "exists":
+            rows, columns = np.nonzero(values)
+            places = plan.witnesses(encoded, rows, columns, n_jobs=self.n_jobs).images
+            values[rows, columns] = [max(1, len(images)) for images in places]
+        return np.log1p(values) if self.activation == "log_count" else values
 
     def plan_for(self, graphs: GraphSet) -> ProgramPlan:
         """Return the programs compiled for graphs of one kind, compiled once."""

@@ -27,6 +27,8 @@ from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.linear import LinearHead
 from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.quantities import Quantities
+from gdlnn.model.regression import RegressionHead, RidgeForestHead, RidgeHead, ShortTableHead
+from gdlnn.model.representation import HalfWidth
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.threshold import Decision
 from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from gdlnn.model.classifier import GDLNNClassifier
     from gdlnn.model.estimator import GDLNNEstimator
+    from gdlnn.model.regressor import GDLNNRegressor
 
 FORMAT = "gdlnn-model"
 VERSION = 4
@@ -46,8 +49,11 @@ MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 """Maximum size of an unpacked member, in bytes."""
 # Settings of the machine on which a model was made are not stored.
 _LEFT_OUT = ("checkpoint", "n_jobs", "verbose", "device")
-_PARTS = (Mined, Neighborhoods, MixtureHead, MLPHead, LinearHead, ScorecardHead)
-"""Parameters of a classifier that have parameters of their own."""
+_PARTS = (
+    *(Mined, Neighborhoods, MixtureHead, MLPHead, LinearHead, ScorecardHead),
+    *(RidgeForestHead, RidgeHead, ShortTableHead),
+)
+"""Parameters of an estimator that have parameters of their own."""
 _LABEL_KINDS = "biufUO"
 
 
@@ -57,10 +63,10 @@ def save_model(model: GDLNNEstimator, path: str | os.PathLike[str]) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model, "head_")
-    if not isinstance(model.head_, Head):
+    if not isinstance(model.head_, Head | RegressionHead):
         kind = type(model.head_).__name__
         raise ModelError(
-            f"save: head: expected auto, mlp, forest, linear, scorecard or MLPHead, got {kind}, which a "
+            f"save: head: expected auto, linear, scorecard or another head of gdlnn, got {kind}, which a "
             "model file without code cannot hold; joblib.dump(model, path) keeps it"
         )
     members = {
@@ -77,15 +83,14 @@ def _description(model: Any) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "kind": "GDLNNClassifier",
+        "kind": type(model).__name__,
         "versions": {"gdlnn": package_version()},
         "parameters": _parameters_json(model),
         "choice": _as_json(model.choice_),
-        "classes": {"kind": model.classes_.dtype.kind, "values": _as_json(model.classes_)},
+        **(_classifier_json(model) if hasattr(model, "classes_") else _regressor_json(model)),
         "schema": None if model.schema_ is None else model.schema_.to_json(),
         "reading": None if model.reading_ is None else model.reading_.to_json(),
         "provenance": _as_json(model.provenance_),
-        "training_labels": _codes_text(model),
         "seen_values": model.training_values_.to_json(),
         "seen": model.training_graphs_.to_json(),
         "domain": model.domain_.to_json(),
@@ -94,23 +99,24 @@ def _description(model: Any) -> dict[str, Any]:
         "medians": model.medians_.tolist(),
         "dataset": model.programs_.info.dataset,
         "fingerprint": model.programs_.info.fingerprint,
-        "decision": None if model.decision_ is None else model.decision_.to_json(),
         "metrics": _as_json(model.metrics_),
+    }
+
+
+def _classifier_json(model: GDLNNClassifier) -> dict[str, Any]:
+    """Return what only a classifier has; the classes of the training graphs as numbers."""
+    codes = label_codes(model.training_labels_, model.classes_).tolist()
+    return {
+        "classes": {"kind": model.classes_.dtype.kind, "values": _as_json(model.classes_)},
+        "training_labels": " ".join(map(str, codes)),
+        "decision": None if model.decision_ is None else model.decision_.to_json(),
         "history": _as_json(model.history_),
     }
 
 
-def _codes_text(model: GDLNNClassifier) -> str:
-    """Return the class of every training graph as a number, separated by blanks."""
-    return " ".join(map(str, label_codes(model.training_labels_, model.classes_).tolist()))
-
-
-def _training_labels(text: str, model: GDLNNClassifier) -> npt.NDArray[Any]:
-    codes = np.array(text.split(), dtype=np.int64)
-    n, n_classes = model.programs_.info.n_graphs, len(model.classes_)
-    if len(codes) != n or (n and not 0 <= codes.min() <= codes.max() < n_classes):
-        raise ModelError(f"training_labels: expected {n} numbers from 0 to {n_classes - 1}")
-    return np.asarray(model.classes_[codes])
+def _regressor_json(model: GDLNNRegressor) -> dict[str, Any]:
+    """Return what only a regressor has."""
+    return {"training_labels": model.training_labels_.tolist(), "half_width": list(model.half_width_)}
 
 
 def _parameters_json(estimator: Any) -> dict[str, Any]:
@@ -145,8 +151,8 @@ def _as_json(value: Any) -> Any:
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def load_model(path: str | os.PathLike[str]) -> GDLNNClassifier:
-    """Read a model that `save` wrote.
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote: a `GDLNNClassifier` or a `GDLNNRegressor`.
 
     Raises
     ------
@@ -200,23 +206,28 @@ def _read_description(data: bytes, name: str) -> dict[str, Any]:
             f"{name}: expected version {VERSION} of the format, got {version!r}; train the model again, or "
             "use the version of gdlnn that wrote it"
         )
-    if description.get("kind") != "GDLNNClassifier":
-        raise ModelError(f"{name}: expected a GDLNNClassifier, got {description.get('kind')!r}")
     return description
 
 
-def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: str) -> GDLNNClassifier:
+def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: str) -> Any:
     from gdlnn.model.classifier import GDLNNClassifier
     from gdlnn.model.pooling import PooledFeatures
+    from gdlnn.model.regressor import GDLNNRegressor
 
-    model = GDLNNClassifier(**_read_parameters(GDLNNClassifier, description["parameters"], name))
-    model.classes_ = _read_classes(description["classes"])
+    kinds: dict[Any, type[Any]] = {kind.__name__: kind for kind in (GDLNNClassifier, GDLNNRegressor)}
+    kind = kinds.get(description.get("kind"))
+    if kind is None:
+        raise ModelError(f"{name}: expected {' or '.join(kinds)}, got {description.get('kind')!r}")
+    model = kind(**_read_parameters(kind, description["parameters"], name))
     model.programs_ = program_text.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
     reading = description["reading"]
     model.reading_ = None if reading is None else MoleculeReader.from_json(reading)
     model.provenance_ = dict(description["provenance"])
-    model.training_labels_ = _training_labels(description["training_labels"], model)
+    if kind is GDLNNClassifier:
+        _read_classifier(model, description)
+    else:
+        _read_regressor(model, description)
     model.training_values_ = TrainingValues.from_json(description["seen_values"], model.schema_)
     widths = (model.programs_.info.n_node_features, model.programs_.info.n_edge_features)
     model.training_graphs_ = TrainingGraphs.from_json(description["seen"], model.schema_, widths)
@@ -224,8 +235,6 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
         description["domain"], model.programs_, model.training_values_, model.schema_
     )
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
-    decision = description["decision"]
-    model.decision_ = None if decision is None else Decision.from_json(decision)
     pooled = description["pooled"]
     if model.activation not in get_args(Activation):  # refused here, not at the first prediction
         raise _damaged(name, f"activation {model.activation!r:.60}")
@@ -238,9 +247,31 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     layer.quantities_ = None if given is None else Quantities.from_json(given, of_widths)
     model.medians_ = _read_medians(description["medians"], layer)
     model.layer_ = layer
-    model.history_ = list(description["history"])
     _read_head(model, members[WEIGHTS], name)
     return model
+
+
+def _read_classifier(model: GDLNNClassifier, description: Mapping[str, Any]) -> None:
+    """Set what only a classifier has."""
+    model.classes_ = _read_classes(description["classes"])
+    codes = np.array(description["training_labels"].split(), dtype=np.int64)
+    n, n_classes = model.programs_.info.n_graphs, len(model.classes_)
+    if len(codes) != n or (n and not 0 <= codes.min() <= codes.max() < n_classes):
+        raise ModelError(f"training_labels: expected {n} numbers from 0 to {n_classes - 1}")
+    model.training_labels_ = np.asarray(model.classes_[codes])
+    decision = description["decision"]
+    model.decision_ = None if decision is None else Decision.from_json(decision)
+    model.history_ = list(description["history"])
+
+
+def _read_regressor(model: GDLNNRegressor, description: Mapping[str, Any]) -> None:
+    """Set what only a regressor has."""
+    values = np.array(description["training_labels"], dtype=np.float64)
+    half_width = HalfWidth(*map(float, description["half_width"]))
+    n = model.programs_.info.n_graphs
+    if values.shape != (n,) or not np.isfinite([*values, *half_width]).all():
+        raise ModelError(f"training_labels: expected {n} finite numbers, and a finite half_width")
+    model.training_labels_, model.half_width_ = values, half_width
 
 
 def _read_medians(values: Any, layer: GDLTransformer) -> npt.NDArray[np.float64]:
@@ -292,7 +323,7 @@ def _read_classes(data: Mapping[str, Any]) -> npt.NDArray[Any]:
     return label_array(np.array(values, dtype=object) if kind == "O" else list(values), "classes")
 
 
-def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
+def _read_head(model: Any, data: bytes, name: str) -> None:
     """Build the head and give it its arrays, which must fit programs, classes and parameters."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -302,10 +333,14 @@ def _read_head(model: GDLNNClassifier, data: bytes, name: str) -> None:
     except SafetensorError as error:
         raise _damaged(name, f"{WEIGHTS}: {error}") from error
     head = model.make_head()
-    if not isinstance(head, Head):
+    if not isinstance(head, Head | RegressionHead):
         raise _damaged(name, f"head: expected one that a file can hold, got {type(head).__name__}")
+    n_features = len(model.layer_.get_feature_names_out())
     try:
-        head.restore(tensors, len(model.layer_.get_feature_names_out()), np.arange(len(model.classes_)))
+        if isinstance(head, RegressionHead):
+            head.restore(tensors, n_features)
+        else:
+            head.restore(tensors, n_features, np.arange(len(model.classes_)))
     except (ValueError, KeyError) as error:
         raise _damaged(name, f"{WEIGHTS}: {error}") from error
     model.head_ = head

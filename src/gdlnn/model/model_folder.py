@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from gdlnn.model.classifier import GDLNNClassifier
-
 MANIFEST, SUMMARY, INDEX = "models.json", "summary.csv", "index.html"
 FORMAT = "gdlnn-models"
 VERSION = 1
@@ -96,7 +94,7 @@ def read_manifest(folder: Path) -> list[FolderEntry]:
     return entries
 
 
-def load_models(path: str | os.PathLike[str]) -> dict[str, GDLNNClassifier]:
+def load_models(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the models of a folder that `gdlnn train` wrote for several labels, by label.
 
     A model file gives the model alone, under the empty name.

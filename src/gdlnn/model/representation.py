@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +99,7 @@ class Representation:
     trained_on: TrainingGraphs | None = None
     domain: Domain | None = None
     members: FloatArray | None = None
+    kind: ClassVar[type[Any]] = Prediction
 
     def __post_init__(self) -> None:
         check_outputs(self.outputs)
@@ -148,8 +149,8 @@ class Representation:
             return [DomainAnswer(None, "", None, None)] * len(self)
         return self.domain.judge(self.graphs, self.matches)
 
-    def predictions(self) -> list[Prediction]:
-        """Return the prediction for every graph, as plain values."""
+    def predictions(self) -> list[Any]:
+        """Return the `Prediction` for every graph, as plain values."""
         own = self.probabilities[np.arange(len(self)), self.codes]
         columns = (column.tolist() for column in (self.labels, own, self.probabilities))
         where = ([answer.domain for answer in self.domains], [answer.reason for answer in self.domains])
@@ -160,10 +161,10 @@ class Representation:
         """Return a column for each value of the predictions, a row per graph."""
         predictions = self.predictions()
         found: Columns = {"graph": [graph.name or f"graph {i}" for i, graph in enumerate(self.graphs)]}
-        for name in Prediction._fields:
+        for name in self.kind._fields:
             if name != "probabilities":
                 found[name] = [getattr(one, name) for one in predictions]
-        for place, label in enumerate(self.classes.tolist()):
+        for place, label in enumerate(self.classes.tolist() if self.kind is Prediction else ()):
             found[f"p({label})"] = [one.probabilities[place] for one in predictions]
         return found
 
@@ -185,6 +186,73 @@ class Representation:
             outputs=self.outputs[kept],
             members=None if self.members is None else self.members[:, kept],
         )
+
+
+class PredictedValue(NamedTuple):
+    """The prediction of a regressor for one graph.
+
+    Attributes
+    ----------
+    label, lower, upper
+        The predicted value, and the bounds of its 90 % interval.
+    seen, domain, domain_reason
+        As for `Prediction`.
+    """
+
+    label: float
+    lower: float
+    upper: float
+    seen: bool | None = None
+    domain: DomainName | None = None
+    domain_reason: str = ""
+
+
+class HalfWidth(NamedTuple):
+    """Half the width of intervals: of a graph like those of training, and how it grows to one unlike them."""
+
+    least: float
+    growth: float
+
+    def at(self, similarity: FloatArray) -> FloatArray:
+        """Return half the width by the similarity to the training graphs."""
+        return np.asarray(self.least + self.growth * (1 - similarity))
+
+
+_NO_WIDTH = HalfWidth(0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueRepresentation(Representation):
+    """Features, matches and predicted values of graphs.
+
+    `outputs` is one column of values, and `classes` has one name: that of the target.
+
+    Attributes
+    ----------
+    half_width
+        Half the width of intervals.
+    """
+
+    half_width: HalfWidth = _NO_WIDTH
+    kind: ClassVar[type[Any]] = PredictedValue
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The predicted value of every graph."""
+        return self.outputs[:, 0]
+
+    @cached_property
+    def intervals(self) -> FloatArray:
+        """Graphs × two: the bounds of the 90 % intervals, wider for graphs unlike the training graphs."""
+        similarity = [1.0 if answer.similarity is None else answer.similarity for answer in self.domains]
+        half = self.half_width.at(np.array(similarity, dtype=np.float64))
+        return np.stack([self.labels - half, self.labels + half], axis=1)
+
+    def predictions(self) -> list[Any]:
+        """Return the prediction for every graph, as plain values."""
+        where = ([answer.domain for answer in self.domains], [answer.reason for answer in self.domains])
+        columns = (self.labels.tolist(), *self.intervals.T.tolist(), self.in_training, *where)
+        return list(map(PredictedValue._make, zip(*columns, strict=True)))
 
 
 # --- tables -----------------------------------------------------------------------------------------------

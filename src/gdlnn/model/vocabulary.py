@@ -132,7 +132,7 @@ class Neighborhoods(BaseEstimator):
         with stage("finding neighborhoods"):
             found = neighborhoods(train, structure=False, n_jobs=run.n_jobs, **options)
             found = with_thresholds(found, train, ignore)
-            return [labeled(found, train)]
+            return [found if train.y is None else labeled(found, train)]
 
     def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
         """Return the programs that become columns: all of them."""

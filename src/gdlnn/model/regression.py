@@ -1,0 +1,307 @@
+"""Heads of regressors: the mean of a ridge regression and a forest, a ridge regression, a short table.
+
+Each says what a column adds to the predicted value, exactly, and gives the arrays that a model file holds.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gdlnn.errors import ModelError
+from gdlnn.model.base import BaseEstimator, RegressorMixin
+from gdlnn.model.forest import Forest
+from gdlnn.model.head import Tensors, check_shapes
+from gdlnn.model.inputs import is_whole
+
+if TYPE_CHECKING:
+    from gdlnn.model.regressor import GDLNNRegressor
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+PENALTIES = tuple(10.0 ** (power / 2) for power in range(-2, 7))
+"""Strengths of the L2 penalty to choose from, by the error of leaving one row out."""
+MOST_ROWS = 3000
+"""The penalty is chosen on at most this many rows: the closed form takes the cube of their number."""
+CANDIDATES = 0.05
+"""Share of the columns among which a split of a tree chooses."""
+FEWEST_ROWS = 5
+"""Fewest training rows in which a column of a short table occurs."""
+ROWS_PER_COLUMN = 10
+"""Training rows for each column of a short table."""
+
+
+class RegressionHead(RegressorMixin, BaseEstimator, ABC):
+    """A regressor of rows that explains itself and can be stored.
+
+    Weights of rows are not called sample_weight, since a row of weight 2 is not the same as the row twice to
+    the choice of a penalty.
+    """
+
+    @abstractmethod
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the predicted value of every row."""
+
+    @abstractmethod
+    def contributions(
+        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what each column adds on the way from the baseline to each row, and what is left: nothing.
+
+        `wanted` is not used: there is one value.
+        """
+
+    @abstractmethod
+    def tensors(self) -> Tensors:
+        """Return what was learnt as arrays by name."""
+
+    @abstractmethod
+    def restore(self, tensors: Tensors, n_features: int) -> None:
+        """Set what was learnt; raise a ValueError where the arrays do not fit."""
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predicted value of every row."""
+        check_is_fitted(self, "n_features_in_")
+        X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
+        return self.values(X.toarray() if issparse(X) else X)
+
+    def checked(self, X: Any, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Check the rows and values of a fit."""
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", y_numeric=True)
+        return X.toarray() if issparse(X) else X, np.asarray(y, dtype=np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearSum(RegressionHead):
+    """A head whose value is a sum over columns.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        What one more in each column adds, and the value of a row of zeros.
+    """
+
+    coef_: FloatArray
+    intercept_: float
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the sum of every row."""
+        return np.asarray(X @ self.coef_ + self.intercept_)
+
+    def contributions(
+        self,
+        X: FloatArray,
+        baseline: FloatArray,
+        wanted: IntArray,  # noqa: ARG002
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return coefficient times difference from the baseline."""
+        return (X - baseline) * self.coef_, np.zeros(len(X))
+
+    def tensors(self) -> Tensors:
+        """Return coefficients and constant."""
+        return {"coef": self.coef_, "intercept": np.array([self.intercept_])}
+
+    def restore(self, tensors: Tensors, n_features: int) -> None:
+        """Set coefficients and constant."""
+        check_shapes(tensors, {"coef": (n_features,), "intercept": (1,)}, np.float64)
+        self.coef_, self.intercept_ = tensors["coef"], float(tensors["intercept"][0])
+        self.n_features_in_ = n_features
+
+
+@dataclass(eq=False, repr=False)
+class RidgeHead(LinearSum):
+    """A linear regression with an L2 penalty, whose strength leave-one-out decides in closed form."""
+
+    def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
+        """Fit the coefficients; columns with a deviation above 1 are scaled to 1 first."""
+        from sklearn.linear_model import Ridge, RidgeCV
+
+        X, y = self.checked(X, y)
+        scale = np.maximum(1.0, X.std(axis=0))
+        rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_ROWS)).astype(np.int64))
+        of_rows = None if row_weights is None else row_weights[rows]
+        chosen = RidgeCV(PENALTIES).fit(X[rows] / scale, y[rows], of_rows)
+        if len(rows) < len(y):
+            solver = "sparse_cg" if X.shape[1] > MOST_ROWS else "auto"
+            chosen = Ridge(chosen.alpha_, solver=solver, tol=1e-8).fit(X / scale, y, row_weights)
+        self.coef_, self.intercept_ = chosen.coef_ / scale, float(chosen.intercept_)
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class ShortTableHead(LinearSum):
+    """A linear regression on a few columns, chosen one by one by what they explain of the rest.
+
+    Parameters
+    ----------
+    max_programs
+        Maximum number of columns; with few rows there is one for every `ROWS_PER_COLUMN`.
+
+    Attributes
+    ----------
+    selected_
+        The chosen columns.
+    """
+
+    max_programs: int = 30
+
+    def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
+        """Choose columns by orthogonal matching pursuit, and fit their coefficients."""
+        from sklearn.linear_model import RidgeCV, orthogonal_mp
+
+        if not is_whole(self.max_programs, 1):
+            raise ModelError(
+                f"max_programs: expected a whole number of at least 1, got {self.max_programs!r}"
+            )
+        X, y = self.checked(X, y)
+        weights = np.ones(len(y)) if row_weights is None else row_weights
+        centered = X - np.average(X, axis=0, weights=weights)
+        deviation = np.sqrt(np.average(centered**2, axis=0, weights=weights))
+        allowed = np.flatnonzero(((X != 0).sum(axis=0) >= min(FEWEST_ROWS, len(y) // 2)) & (deviation > 1e-9))
+        self.selected_: IntArray = allowed[:0]
+        most = min(self.max_programs, max(1, len(y) // ROWS_PER_COLUMN), len(allowed))
+        if most:
+            root = np.sqrt(weights)
+            with warnings.catch_warnings():  # columns that add nothing to the chosen ones end the choice
+                warnings.simplefilter("ignore", RuntimeWarning)
+                path = orthogonal_mp(
+                    centered[:, allowed] / deviation[allowed] * root[:, None],
+                    (y - np.average(y, weights=weights)) * root,
+                    n_nonzero_coefs=most,
+                )
+            self.selected_ = allowed[np.flatnonzero(path)]
+        self.coef_, self.intercept_ = np.zeros(X.shape[1]), float(np.average(y, weights=weights))
+        if len(self.selected_):
+            fitted = RidgeCV(PENALTIES).fit(X[:, self.selected_], y, row_weights)
+            self.coef_[self.selected_], self.intercept_ = fitted.coef_, float(fitted.intercept_)
+        return self
+
+    def drop_unselected(self) -> IntArray:
+        """Drop the columns that were not chosen; return the previous indices of the others.
+
+        If none was chosen, the first one stays, without weight: tables need a column.
+        """
+        columns = self.selected_ if len(self.selected_) else np.zeros(1, dtype=np.int64)
+        self.coef_, self.n_features_in_ = self.coef_[columns], len(columns)
+        self.selected_ = np.flatnonzero(self.coef_)
+        return columns
+
+    def restore(self, tensors: Tensors, n_features: int) -> None:
+        """Set coefficients and constant."""
+        super().restore(tensors, n_features)
+        self.selected_ = np.flatnonzero(self.coef_)
+
+
+@dataclass(eq=False, repr=False)
+class RidgeForestHead(RegressionHead):
+    """The mean of a ridge regression and of extremely randomized trees; the default head.
+
+    Parameters
+    ----------
+    n_trees
+        Number of trees.
+    random_state
+        Seed of the trees; None: that of the regressor that the head belongs to, or 0.
+    n_jobs
+        Number of threads for growing trees; the result does not depend on it.
+
+    Attributes
+    ----------
+    ridge_, forest_
+        The two members.
+    """
+
+    n_trees: int = 100
+    random_state: int | None = None
+    n_jobs: int | None = 1
+
+    def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
+        """Fit both members."""
+        from sklearn.ensemble import ExtraTreesRegressor
+
+        if not is_whole(self.n_trees, 1):
+            raise ModelError(f"n_trees: expected a whole number of at least 1, got {self.n_trees!r}")
+        X, y = self.checked(X, y)
+        self.ridge_ = RidgeHead().fit(X, y, row_weights)
+        trees = ExtraTreesRegressor(
+            self.n_trees, max_features=CANDIDATES, random_state=self.random_state or 0, n_jobs=self.n_jobs
+        )
+        self.forest_ = Forest.of(trees.fit(X.astype(np.float32), y, row_weights))
+        return self
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the mean of both members."""
+        return np.asarray((self.ridge_.values(X) + self.forest_.predict(X)[:, 0]) / 2)
+
+    def contributions(
+        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Average the terms of the sum and the Shapley values of the forest."""
+        ridge, left = self.ridge_.contributions(X, baseline, wanted)
+        return (ridge + self.forest_.contributions(X, baseline, wanted)) / 2, left
+
+    def tensors(self) -> Tensors:
+        """Return the arrays of both members."""
+        parts: dict[str, Any] = {"ridge": self.ridge_, "forest": self.forest_}
+        return {
+            f"{part}.{name}": array
+            for part, member in parts.items()
+            for name, array in member.tensors().items()
+        }
+
+    def restore(self, tensors: Tensors, n_features: int) -> None:
+        """Set the arrays of both members, which must fit the columns."""
+        parts: dict[str, dict[str, npt.NDArray[Any]]] = {"ridge": {}, "forest": {}}
+        for key, array in tensors.items():
+            part, _, name = key.partition(".")
+            parts[part][name] = array
+        self.ridge_ = RidgeHead()
+        self.ridge_.restore(parts["ridge"], n_features)
+        self.forest_ = Forest.from_tensors(parts["forest"], n_features)
+        self.forest_.check(self.n_trees, 1)
+        self.n_features_in_ = n_features
+
+
+class GroupContribution(NamedTuple):
+    """A program of a linear model: what each of its places adds, and how many training graphs have it."""
+
+    column: int
+    words: str
+    adds: float
+    n_graphs: int
+
+
+def group_contributions(model: GDLNNRegressor) -> list[GroupContribution]:
+    """Return the table of a regressor whose value is a sum over programs, the largest contribution first.
+
+    Parameters
+    ----------
+    model
+        A regressor with the head "linear" or "scorecard".
+    """
+    if not isinstance(model.head_, LinearSum):
+        kind = type(model.head_).__name__
+        raise ModelError(f"group_contributions: expected the head linear or scorecard, got {kind}")
+    directed = model.programs_.info.directed
+    order = np.argsort(-np.abs(model.head_.coef_[: len(model.programs_)]), kind="stable").tolist()
+    return [
+        GroupContribution(
+            column,
+            model.programs_[column].program.describe(model.schema_, directed=directed),
+            float(model.head_.coef_[column]),
+            model.programs_[column].n_matched,
+        )
+        for column in order
+        if model.head_.coef_[column]
+    ]
