@@ -122,7 +122,7 @@ def describe(members: dict[str, bytes], **changes: Any) -> None:
     [
         (lambda m: describe(m, version=2), "expected version 4 of the format, got 2"),
         (lambda m: describe(m, format="pickle"), "not a model file"),
-        (lambda m: describe(m, kind="Forest"), "expected a GDLNNClassifier, got 'Forest'"),
+        (lambda m: describe(m, kind="Forest"), "expected GDLNNClassifier or GDLNNRegressor, got 'Forest'"),
         (lambda m: describe(m, parameters={"speed": 3}), "got 'speed'"),
         (lambda m: describe(m, classes={"kind": "i", "values": [1]}), "two labels"),
         (lambda m: describe(m, pooled=None), "damaged"),
