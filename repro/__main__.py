@@ -22,6 +22,7 @@ COMMANDS = (
     "heads",
     "imbalance",
     "domain",
+    "chemprop",
     "paper",
 )
 """Modules of this package, each with a function of the same name that is the command."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn.datasets import resolve_dataset
 from gdlnn.errors import GDLNNError
@@ -122,6 +123,15 @@ def forget() -> None:
 
 
 atexit.register(forget)  # graphs that are still alive when the interpreter ends look like leaks of the core
+
+
+def target_rows(n: int, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the training and test rows of a regression, nine to one.
+
+    They are those of ``GraphDataset.split("random", seed, (0.9, 0, 0.1))``.
+    """
+    order, n_train = np.random.default_rng(seed).permutation(n), int(0.9 * n + 1e-9)
+    return np.sort(order[:n_train]), np.sort(order[n_train:])
 
 
 def mined_programs(train: GraphDataset, epsilon: float | str, strategy: Strategy) -> ProgramSet:

@@ -1,0 +1,60 @@
+"""chemprop side by side: its splits are those of our own studies, and its predictions are scored alike."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gdlnn import make_ba_2motifs
+from repro import chemprop
+from repro.cells import RunConfig, Task, run_cell
+from repro.inputs import target_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAKE = """
+import sys, pathlib, pandas as pd
+given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+table = pd.read_csv(given["--data-path"])
+train, test = (table[table["split"] == part] for part in ("train", "test"))
+folder = pathlib.Path(given["--save-dir"]) / "model_0"
+folder.mkdir(parents=True)
+test[["smiles"]].assign(y=train["y"].mean()).to_csv(folder / "test_predictions.csv", index=False)
+"""
+
+
+def test_rows_of_a_regression_are_those_of_a_random_split() -> None:
+    data = make_ba_2motifs(n=37, random_state=0)
+    split = data.split("random", 11, (0.9, 0.0, 0.1))
+    for mine, part in zip(target_rows(37, 11), (split.train, split.test), strict=True):
+        assert mine.tolist() == part.indices.tolist()
+
+
+def test_a_cell_scores_the_predictions_of_the_test_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ESOL").mkdir()
+    y = np.arange(30.0)
+    column = chemprop.TARGETS["ESOL"][1]
+    table = pd.DataFrame({"smiles": ["C" * (i + 1) for i in range(30)], column: y})
+    table.to_csv(tmp_path / "ESOL" / "ESOL.csv", index=False)
+    monkeypatch.setattr(chemprop, "CALL", FAKE)
+    task = Task("chemprop", "ESOL", "chemprop", seed=11)
+
+    def compute(task: Task, config: RunConfig) -> dict[str, object]:
+        return chemprop.compute_chemprop(task, config, interpreter=sys.executable, version="2.2")
+
+    cell = run_cell(compute, task, RunConfig(str(tmp_path), str(tmp_path)))
+    assert cell["status"] == "ok", cell
+    assert cell["sizes"] == [24, 3, 3]
+    train, test = target_rows(30, 11)
+    held_out = np.random.default_rng(11).permutation(train)[:3]
+    mean = y[np.setdiff1d(train, held_out)].mean()
+    assert cell["metrics"] == {"rmse": pytest.approx(np.sqrt(np.mean((y[test] - mean) ** 2)))}
+    frame = chemprop.scores_table([cell])
+    assert frame[["dataset", "splits", "accuracy"]].to_numpy().tolist() == [["ESOL", "1", "–"]]
