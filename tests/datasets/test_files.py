@@ -213,3 +213,14 @@ def test_info_and_convert(tmp_path: Path) -> None:
     assert "cycle: 15, house: 15" in run(str(tmp_path / "toy.gdlds"))
     with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected a name that ends in \.gdlds, \.jsonl"):
         run("synthetic:ba-2motifs:30:1", "-o", str(tmp_path / "toy.xlsx"))
+
+
+def test_a_line_that_is_not_unicode_is_an_error_of_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    good = '{"nodes": [1, 2], "edges": [[0, 1]], "label": "%s", "name": "%s"}'
+    path.write_text("\n".join([good % ("a", "p"), good % ("b", "\\ud800"), good % ("\\ud83d\\ude00", "q")]))
+    with pytest.raises(DatasetError, match=r"x\.jsonl, line 2: expected Unicode text, got half"):
+        load_jsonl(path)
+    data = resolve_dataset(str(path))
+    assert [graph.name for graph in data] == ["p", "q"]
+    assert [row.row for row in data.skipped] == [2]

@@ -110,10 +110,10 @@ def test_ground_truth_marks_edges_and_their_ends(write: Callable[..., Path]) -> 
             {"A": "1, 2\n3, 4\n", "edge_labels": None},
             r"line 2: expected both ends in one graph, got node 3 of graph 1 and node 4 of graph 2",
         ),
-        ({"A": "1, 2\n2, x\n"}, r"TINY_A\.txt, line 2: expected number\(s\), got '2, x'"),
+        ({"A": "1, 2\n2, x\n"}, r"TINY_A\.txt, line 2: expected 2 number\(s\), got '2, x'"),
         ({"A": "1, 2\n2, 1, 3\n"}, r"TINY_A\.txt, line 2: expected 2 number\(s\), got '2, 1, 3'"),
-        ({"A": "1, 2\n\n2, 1\n"}, r"TINY_A\.txt, line 2: expected 2 number\(s\), got ''"),
-        ({"A": "1, 2\n2.5, 1\n"}, r"TINY_A\.txt, line 2: expected whole numbers, got '2.5, 1'"),
+        ({"A": "1, 2\n\n2, 1\n"}, r"TINY_A\.txt, line 2: expected 2 number\(s\), got an empty line"),
+        ({"A": "1, 2\n2.5, 1\n"}, r"TINY_A\.txt, line 2: expected whole numbers below 2\^53, got 2.5"),
         ({"node_labels": "0\n1\nnan\n2\n0\n"}, r"TINY_node_labels\.txt, line 3: expected finite numbers"),
         ({"graph_labels": ""}, r"TINY_graph_labels\.txt: expected one label per graph, got an empty file"),
         ({"graph_labels": "1\n1\n"}, r"expected at least 2 classes, got the label 1 for every graph"),
@@ -129,7 +129,10 @@ def test_ground_truth_marks_edges_and_their_ends(write: Callable[..., Path]) -> 
             {"edge_labels": "5\n5\n6\n9\n7\n7\n"},
             r"line 4: edge 3, 2 is also on line 3: expected the same features, got \[9.0\] and \[6.0\]",
         ),
-        ({"node_labels": "é\n1\n0\n2\n0\n"}, r"TINY_node_labels\.txt, line 1: expected number\(s\), got 'é'"),
+        (
+            {"node_labels": "é\n1\n0\n2\n0\n"},
+            r"TINY_node_labels\.txt, line 1: expected 1 number\(s\), got 'é'",
+        ),
     ],
 )
 def test_bad_files(
@@ -163,3 +166,17 @@ def test_a_bad_published_split(write: Callable[..., Path], tmp_path: Path) -> No
     (folder / "PL4XGL_split.json").write_text('{"train": [0]}')
     with pytest.raises(DatasetError, match="lists of rows under train, val and test"):
         load_dataset("TINY", folder, download=False)
+
+
+def test_a_readme_names_the_values(write: Callable[..., Path]) -> None:
+    maps = "labels were converted to integer values using this map:\n\n"
+    text = (
+        f"README\nNode {maps}Component 0:\n\t0\tcarbon\n\t1\toxygen\n\n\n"
+        f"Edge {maps}Component 0:\n\t5\t-\n\t6\t-\n\n\n"
+        f"Class {maps}\t-1\tactive\n\t1\tnot active\n\n=== References ===\n1 2\n"
+    )
+    schema = load_tu(write(label_readme=text)).schema
+    assert schema is not None
+    assert dict(schema.node[0].values) == {0: "carbon", 1: "oxygen"}
+    assert dict(schema.edge[0].values) == {}  # two values of one name
+    assert dict(schema.classes) == {-1: "active", 1: "not active"}

@@ -1,6 +1,7 @@
 """Graph, GraphDataset and Schema: what they hold, and one test per kind of fault."""
 
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -255,3 +256,23 @@ def test_arrays_of_bad_graphs_name_the_fault(change: dict[str, Any], message: st
     bad = GraphArrays.widened([np.array(array) for array in (arrays | change).values()], directed=False)
     with pytest.raises(GraphError, match=message):
         bad.check()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.array(["x" * 201, "y"]), "text of at most 200 characters"),
+        (np.array([2**63, 1], dtype=np.uint64), r"whole numbers below 2\^63, got 9223372036854775808"),
+        (np.array([1, "a"], dtype=object), "labels of one kind, got numbers and text"),
+        ([Fraction(1, 2), Fraction(1, 3)], "numbers or text, got values of type Fraction"),
+        (["\ud800", "b"], "Unicode text"),
+    ],
+)
+def test_labels_that_no_file_could_hold(labels: Any, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        GraphDataset([Graph([[0]], []), Graph([[1]], [])], labels)
+
+
+def test_two_classes_of_one_name() -> None:
+    with pytest.raises(GraphError, match="two classes are called 'active'"):
+        Schema(classes={0: "active", 1: "active"})

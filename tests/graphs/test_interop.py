@@ -57,7 +57,7 @@ def test_networkx_that_cannot_be() -> None:
     graph = nx.Graph()
     graph.add_node("a", weight=1)
     graph.add_node("b")
-    with pytest.raises(GraphError, match="node 'b': expected an attribute 'weight', got none"):
+    with pytest.raises(GraphError, match="node 'b': expected a value of 'weight', got none"):
         from_networkx(graph)
     graph.nodes["b"]["weight"] = "heavy"
     with pytest.raises(GraphError, match="node 'b': weight: expected a number, got 'heavy'"):

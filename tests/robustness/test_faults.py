@@ -74,8 +74,8 @@ def test_a_folder_that_cannot_be_written(
     out = tmp_path / "p.gdl"
     out.write_text("from before")
 
-    def refuse(prefix: str, suffix: str, dir: Path) -> Any:
-        raise OSError(number, os.strerror(number), f"{dir.absolute()}/{prefix}xyz{suffix}")
+    def refuse(prefix: str, dir: Path) -> Any:
+        raise OSError(number, os.strerror(number), f"{dir.absolute()}/{prefix}xyz")
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(SystemExit) as end:
@@ -369,3 +369,10 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(tmp_path: Path, number: in
     assert out.read_bytes() == b"from before"
     subprocess.run([*start, "run"], cwd=tmp_path, check=True, capture_output=True)
     assert out.read_bytes() == expected
+
+
+def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
+    out = tmp_path / ("x" * 255)
+    with atomic_write(out) as file:
+        file.write(b"new")
+    assert out.read_bytes() == b"new"

@@ -6,20 +6,20 @@ An optional first line holds the name and the schema.
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gdlnn.datasets.opening import read_lines
 from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, GraphError
-from gdlnn.graphs import Graph, GraphDataset, Origin, Schema, Table
+from gdlnn.graphs import Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.schema import label_array
+from gdlnn.graphs.schema import is_unicode
 from gdlnn.io import bounded
 from gdlnn.io.atomic import atomic_write
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from gdlnn.datasets.molecules import OnError
+
+logger = logging.getLogger(__name__)
 Widths = tuple[int | None, int | None]
 AHEAD = 100
 """Graphs at the beginning of a file that show how many features all have."""
@@ -34,12 +37,19 @@ _COLUMNS = ("label", "id", "smiles")
 _KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles"})
 
 
-def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
+def load_jsonl(path: str | os.PathLike[str], *, on_error: OnError = "raise") -> GraphDataset:
     """Read a dataset of JSON Lines.
 
     Each line is an object: ``nodes`` (a list of feature lists, or of numbers for one feature), ``edges``
     (pairs from 0), and optionally ``edge_features``, ``directed``, ``label``, ``id``, ``name`` and
     ``smiles``. A first line with ``"schema"`` or ``"dataset"`` names the features and the dataset.
+
+    Parameters
+    ----------
+    path
+        The file.
+    on_error
+        What to do with a line that is not a graph: raise, or skip it (it is listed in ``.skipped``).
     """
     file = Path(path)
     if not file.is_file():
@@ -47,21 +57,33 @@ def load_jsonl(path: str | os.PathLike[str]) -> GraphDataset:
     kind, lines = open_jsonl(file, AHEAD)
     graphs: list[Graph] = []
     values: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
+    skipped: list[SkippedRow] = []
     # Rows become graphs one by one: as lists and numbers of Python they take many times their text.
     for line in lines:
-        if line.reason:
-            raise DatasetError(f"{file.name}, {line.reason}")
-        where = f"{file.name}, {line.key}"
-        row = _graph_object(line.text, where)
-        graphs.append(_graph(row, kind.schema, f"{kind.name}/{len(graphs)}", where, kind.widths))
+        reason, where = line.reason, line.key or ""
+        if not reason:
+            try:
+                row = _graph_object(line.text, where)
+                graphs.append(_graph(row, kind.schema, f"{kind.name}/{len(graphs)}", where, kind.widths))
+            except DatasetError as error:
+                reason = str(error)
+        if reason:
+            if on_error == "raise":
+                raise DatasetError(f"{file.name}, {reason}")
+            skipped.append(SkippedRow(line.number, "", reason))
+            continue
         for key in _COLUMNS:
             values[key].append(row.get(key))
     if not graphs:
-        raise DatasetError(f"{file.name}: expected at least one graph, got none")
-    table = Table(_texts(values["id"], "id", file.name), _texts(values["smiles"], "smiles", file.name))
-    origin = Origin(reading=MoleculeReader.of_schema(kind.schema))
+        first = f"; the first line: {skipped[0].reason}" if skipped else ""
+        raise DatasetError(f"{file.name}: expected at least one graph, got none{first}")
+    if skipped:
+        logger.warning("%s: skipped %d lines, the first: %s", file.name, len(skipped), skipped[0].reason)
+    ids, smiles = (_column(values[key], key, file.name) for key in ("id", "smiles"))
+    table = Table(ids and list(map(str, ids)), smiles and list(map(str, smiles)))
+    origin = Origin(skipped=skipped, reading=MoleculeReader.of_schema(kind.schema))
     try:
-        y = _labels(values["label"], file.name)
+        y = _column(values["label"], "label", file.name)
         return GraphDataset(graphs, y, kind.schema, kind.name, table=table, origin=origin)
     except GraphError as error:
         raise DatasetError(f"{file.name}: {error}") from error
@@ -146,6 +168,8 @@ def _object(line: str, where: str) -> dict[str, Any]:
         raise DatasetError(f"{where}: expected a JSON object, got {error}") from error
     if not isinstance(row, dict):
         raise DatasetError(f"{where}: expected a JSON object, got {type(row).__name__}")
+    if "\\u" in line and not is_unicode(json.dumps(row, ensure_ascii=False)):
+        raise DatasetError(f"{where}: expected Unicode text, got half of a surrogate pair")
     return row
 
 
@@ -221,19 +245,7 @@ def _column(values: list[Any], key: str, file: str) -> list[Any] | None:
     bad = next((i for i, value in enumerate(values) if not isinstance(value, str | int | float)), None)
     if bad is not None:
         raise DatasetError(f"{file}: graph {bad}: {key}: expected a number or text, got {values[bad]!r}")
-    if len({isinstance(value, str) for value in values}) > 1:
-        raise DatasetError(f"{file}: {key}: expected numbers or text for all graphs, got both")
     return values
-
-
-def _labels(values: list[Any], file: str) -> npt.NDArray[Any] | None:
-    found = _column(values, "label", file)
-    return None if found is None else label_array(found, "labels")
-
-
-def _texts(values: list[Any], key: str, file: str) -> list[str] | None:
-    found = _column(values, key, file)
-    return None if found is None else [str(value) for value in found]
 
 
 def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:

@@ -118,16 +118,6 @@ def _decoded(line: bytes, encoding: str) -> tuple[str, str]:
         return "\n", f"expected {encoding.upper()} text, got {error.reason}"
 
 
-def read_text(path: Path) -> bytes:
-    """Return the bytes of a text file without a byte-order mark, if no line is too long."""
-    data = bytearray()
-    for number, line in enumerate(byte_lines(path), start=1):
-        if len(line) > MAX_LINE:
-            raise DatasetError(f"{path.name}, line {number}: {_LONG}")
-        data += line
-    return bytes(data).removeprefix(b"\xef\xbb\xbf")
-
-
 # --- Excel --------------------------------------------------------------------------------------------------
 
 

@@ -142,7 +142,7 @@ def _file(
         return storage.load(path)
     kind = _ROW_FILES.get(table_suffix(path))
     if kind == "jsonl":
-        return load_jsonl(path)
+        return load_jsonl(path, on_error=options["on_error"])
     if kind == "sdf":
         return load_sdf(path, label, identifier, **options)
     if kind == "table":

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import re
 from array import array
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.datasets.opening import MAX_LINE, read_text
+from gdlnn.datasets.opening import MAX_LINE, byte_lines, read_lines
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import Feature, GraphDataset, Schema, Table
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
@@ -21,15 +19,21 @@ from gdlnn.graphs.graph import MAX_FEATURE
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from gdlnn.graphs.graph import BoolArray, FloatArray, IntArray
 
 NODE_FILES = ("node_labels", "node_attributes")
 EDGE_FILES = ("edge_labels", "edge_attributes")
-SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt")
+SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt", "label_readme")
 """The optional files of a TU dataset, named like NAME_A.txt; labels come before attributes."""
-_NUMBER = re.compile(rb"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+|nan|inf)(?:[eE][+-]?[0-9]+)?\s*")
-"""A number as NumPy reads it: Python alone takes 1_0 for 10."""
+
+
+_NAMES = re.compile(
+    r"^(Node|Edge|Class) labels were converted to integer values using this map:(.*?)(?=^\w+ labels|^===|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_NAME = re.compile(r"^\s*(-?[0-9]+)\s+(\S.*?)\s*$", re.MULTILINE)
 
 
 def tu_prefix(folder: Path) -> str | None:
@@ -95,19 +99,34 @@ class _Reader:
             features,
             offsets_of(np.bincount(owner, minlength=len(y)).astype(np.int64)),
         )
-        schema = Schema(_features(node_blocks), _features(edge_blocks))
+        names = self._value_names()
+        classes = {int(label): name for label, name in next(iter(names.get("Class", [])), {}).items()}
+        nodes_of, edges_of = names.get("Node", []), names.get("Edge", [])
+        schema = Schema(_features(node_blocks, nodes_of), _features(edge_blocks, edges_of), classes)
         if not node_blocks:
-            schema = Schema((Feature("degree"),), schema.edge)
+            schema = replace(schema, node=(Feature("degree"),))
             arrays = arrays.with_degrees()
         table = None if truth is None else _ground_truth(arrays, truth)
-        names = [f"{self.prefix}/{i}" for i in range(len(y))]
-        return GraphDataset(arrays.graphs(schema, names), y, schema, self.prefix, table=table)
+        titles = [f"{self.prefix}/{i}" for i in range(len(y))]
+        return GraphDataset(arrays.graphs(schema, titles), y, schema, self.prefix, table=table)
 
     def _need(self, suffix: str) -> Path:
         path = self.file(suffix)
         if not path.exists():
             raise DatasetError(f"{path.name}: missing next to {self.prefix}_A.txt")
         return path
+
+    def _value_names(self) -> dict[str, list[dict[float, str]]]:
+        """Return the names of values in NAME_label_readme.txt, by column of node, edge and class labels."""
+        path = self.file("label_readme")
+        found: dict[str, list[dict[float, str]]] = {}
+        text = "".join(line for line, _ in read_lines(path)) if path.exists() else ""
+        for what, maps in _NAMES.findall(text):
+            parts = [part for part in re.split(r"Component [0-9]+:", maps) if part.strip()]
+            named = [{float(code): name for code, name in _NAME.findall(part)} for part in parts]
+            # Two values of one name stay numbers.
+            found[what] = [one if len(set(one.values())) == len(one) else {} for one in named]
+        return found
 
     def _labels_and_offsets(self, min_classes: int) -> tuple[IntArray, IntArray]:
         labels_file, indicator_file = self._need("graph_labels"), self._need("graph_indicator")
@@ -217,17 +236,17 @@ def _stack(blocks: list[tuple[str, FloatArray]], rows: int) -> FloatArray:
     return np.concatenate([block for _, block in blocks], axis=1) if blocks else np.zeros((rows, 0))
 
 
-def _features(blocks: list[tuple[str, FloatArray]]) -> tuple[Feature, ...]:
-    """Name the columns: "label" is nominal, attributes are numbers."""
-    names: list[Feature] = []
+def _features(blocks: list[tuple[str, FloatArray]], names: Sequence[dict[float, str]]) -> tuple[Feature, ...]:
+    """Name the columns: "label" is nominal, with the names of its values; attributes are numbers."""
+    found: list[Feature] = []
     for suffix, block in blocks:
-        stem, kind = ("label", "nominal") if suffix.endswith("labels") else ("attribute", "numeric")
-        width = block.shape[1]
-        names.extend(
-            Feature(stem if width == 1 else f"{stem}_{i + 1}", "nominal" if kind == "nominal" else "numeric")
-            for i in range(width)
-        )
-    return tuple(names)
+        width, labels = block.shape[1], suffix.endswith("labels")
+        stem = "label" if labels else "attribute"
+        for i in range(width):
+            values = names[i] if labels and i < len(names) else {}
+            title = stem if width == 1 else f"{stem}_{i + 1}"
+            found.append(Feature(title, "nominal" if labels else "numeric", values))
+    return tuple(found)
 
 
 def _ground_truth(arrays: GraphArrays, truth: BoolArray) -> Table:
@@ -249,51 +268,35 @@ def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False)
     Row i is line i + 1: an empty line is an error, save at the end. A file without rows gives shape (0,
     columns).
     """
-    data = read_text(path).rstrip()
-    if not data:
-        return np.zeros((0, columns or 0))
-    delimiter = "," if b"," in data[:MAX_LINE] else None
-    try:
-        table = np.loadtxt(
-            io.StringIO(data.decode("ascii")), dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2
-        )
-    except (ValueError, UnicodeDecodeError):
-        table = None
-    good = table is not None and len(table) == data.count(b"\n") + 1
-    if not good or (columns is not None and cast("npt.NDArray[np.float64]", table).shape[1] != columns):
-        found = _diagnose(path.name, data, columns)
-    else:
-        found = cast("npt.NDArray[np.float64]", table)
-    if whole:
-        # From 2**53 on a double no longer holds every whole number.
-        bad = ~((np.floor(found) == found) & (np.abs(found) < 2**53))
-    else:
-        bad = ~(np.abs(found) <= MAX_FEATURE)  # NaN and infinity too
-    if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        kind = "whole numbers" if whole else "finite numbers"
-        if np.floor(found[row, column]) == found[row, column] and np.isfinite(found[row, column]):
-            kind += " below 2^53" if whole else f" up to {MAX_FEATURE:g}"
-        line = next(islice(io.BytesIO(data), row, None))
-        raise DatasetError(f"{path.name}, line {row + 1}: expected {kind}, got {_shown(line)}")
+    values, width, empty = (
+        array("d"),
+        columns,
+        0,
+    )  # a list of lists would take many times the size of the file
+    for number, line in enumerate(byte_lines(path), start=1):
+        cells = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").replace(b",", b" ").split()
+        if not cells:
+            empty = empty or number
+            continue
+        width = width or len(cells)
+        good = not empty and len(cells) == width and len(line) <= MAX_LINE
+        numbers = _floats(cells) if good else None
+        if numbers is None:
+            text = "an empty line" if empty else repr(line[:60].decode("utf-8", "replace").strip())
+            raise DatasetError(f"{path.name}, line {empty or number}: expected {width} number(s), got {text}")
+        values.extend(numbers)
+    found = np.array(values).reshape(-1, width or columns or 1) if width else np.zeros((0, columns or 0))
+    # From 2**53 on a double no longer holds every whole number.
+    fits = (np.floor(found) == found) & (np.abs(found) < 2**53) if whole else np.abs(found) <= MAX_FEATURE
+    if not fits.all():
+        row, column = (int(i) for i in np.argwhere(~fits)[0])
+        kind = "whole numbers below 2^53" if whole else f"finite numbers up to {MAX_FEATURE:g}"
+        raise DatasetError(f"{path.name}, line {row + 1}: expected {kind}, got {found[row, column]:.17g}")
     return found
 
 
-def _shown(line: bytes) -> str:
-    text = line.decode("utf-8", "replace").strip()
-    return repr(text if len(text) <= 60 else text[:57] + "…")
-
-
-def _diagnose(name: str, data: bytes, columns: int | None) -> npt.NDArray[np.float64]:
-    """Read line by line what the fast reader refused, and raise an error that names the line."""
-    values = array("d")  # a list of lists would take many times the size of the file
-    width = columns
-    for number, line in enumerate(io.BytesIO(data), start=1):
-        cells = line.split(b",") if b"," in line else line.split()
-        width = len(cells) if width is None else width
-        if len(cells) != width or not width:
-            raise DatasetError(f"{name}, line {number}: expected {width or 1} number(s), got {_shown(line)}")
-        if not all(_NUMBER.fullmatch(cell) for cell in cells):
-            raise DatasetError(f"{name}, line {number}: expected number(s), got {_shown(line)}")
-        values.extend(map(float, cells))
-    return np.array(values).reshape(-1, width or 1)
+def _floats(cells: list[bytes]) -> list[float] | None:
+    try:
+        return None if any(b"_" in cell for cell in cells) else list(map(float, cells))  # not 10 for 1_0
+    except ValueError:
+        return None

@@ -184,24 +184,6 @@ def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-class PackedGraphs(NamedTuple):
-    """Graphs to send to another process: arrays in small types, without names and schema."""
-
-    arrays: tuple[npt.NDArray[Any], ...]
-    directed: bool
-
-
-def pack_graphs(graphs: Sequence[Graph]) -> PackedGraphs:
-    """Pack graphs that agree on features and direction, as those of a dataset do."""
-    flat = GraphArrays.of(graphs)
-    return PackedGraphs(tuple(flat.narrowed().values()), flat.directed)
-
-
-def unpack_graphs(packed: PackedGraphs) -> list[Graph]:
-    """Return the graphs, equal to those that were packed."""
-    return GraphArrays.widened(packed.arrays, packed.directed).graphs()
-
-
 class NativeArrays(NamedTuple):
     """Graphs in the core's encoding; directed and undirected ones may be mixed."""
 

@@ -18,7 +18,7 @@ from gdlnn.graphs.molecules import MoleculeFeatures, graph_molecule, molecule_gr
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
 __all__ = [
     "from_networkx",
@@ -38,16 +38,104 @@ MOST_NAMED = 5
 """Maximum number of value names that an error lists."""
 
 
+# --- named nodes and edges ----------------------------------------------------------------------------------
+
+
+class _Elements(NamedTuple):
+    """The nodes, or the edges, of all graphs.
+
+    Attributes
+    ----------
+    graphs
+        The graph of each.
+    names
+        The name of each node, or the names of the two nodes of each edge.
+    columns
+        Their features, numbers or words.
+    where
+        Returns the place of one of them for errors.
+    """
+
+    graphs: Sequence[Hashable]
+    names: Sequence[tuple[Any, ...]]
+    columns: Mapping[str, Any]
+    where: Callable[[int], str]
+
+    def features(self) -> tuple[Feature, ...]:
+        """Return the features that the columns show."""
+        return tuple(_infer_feature(name, values) for name, values in self.columns.items())
+
+    def encoded(self, features: Sequence[Feature]) -> FloatArray:
+        """Return the columns as a matrix of numbers: words as the codes of a feature's values."""
+        columns = [_encoded_column(one, self.columns[one.name], self.where) for one in features]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.graphs), 0))
+
+
+def _graphs(
+    nodes: _Elements, edges: _Elements, schema: Schema, directed: Mapping[Hashable, bool]
+) -> Iterable[Graph]:
+    """Yield the graphs in the order of `directed`, which says whether each is."""
+    number: dict[tuple[Hashable, Any], int] = {}
+    members: dict[Hashable, list[int]] = {key: [] for key in directed}
+    for row, (key, (name,)) in enumerate(zip(nodes.graphs, nodes.names, strict=True)):
+        if (key, name) in number:
+            raise GraphError(f"{nodes.where(row)}: graph {key!r} has two nodes called {name!r}")
+        number[key, name] = len(members[key])
+        members[key].append(row)
+    ends = np.zeros((len(edges.graphs), 2), dtype=np.int64)
+    edge_rows: dict[Hashable, list[int]] = {key: [] for key in directed}
+    for row, (key, pair) in enumerate(zip(edges.graphs, edges.names, strict=True)):
+        for name in pair:
+            if (key, name) not in number:
+                raise GraphError(f"{edges.where(row)}: expected a node of graph {key!r}, got {name!r}")
+        ends[row] = [number[key, name] for name in pair]
+        edge_rows[key].append(row)
+    count_edges = schema.node == (DEGREE,) and "degree" not in nodes.columns
+    values = None if count_edges else nodes.encoded(schema.node)
+    edge_values = edges.encoded(schema.edge)
+    for key, own in members.items():
+        rows = edge_rows[key]
+        degree = degrees(len(own), ends[rows])[:, None].astype(np.float64)
+        features = degree if values is None else values[own]
+        yield Graph(
+            features, ends[rows], edge_values[rows], directed=directed[key], schema=schema, name=str(key)
+        )
+
+
+def _infer_feature(name: str, values: Any) -> Feature:
+    """Infer the feature of a column: words and booleans are nominal, all else must be numbers.
+
+    Words are numbered in alphabetical order. A pandas column of categories keeps theirs, and is ordinal where
+    they are ordered.
+    """
+    categories = getattr(getattr(values, "dtype", None), "categories", None)
+    if categories is not None:
+        kind = "ordinal" if values.dtype.ordered else "nominal"
+        return Feature(name, kind, numbered(map(str, categories)))  # type: ignore[arg-type]
+    listed = list(values)
+    if listed and all(isinstance(value, bool | np.bool_) for value in listed):
+        return Feature(name, "nominal", numbered(("no", "yes")))
+    if listed and all(isinstance(value, str) for value in listed):
+        return Feature(name, "nominal", numbered(sorted(set(listed))))
+    return Feature(name)
+
+
+def _encoded_column(feature: Feature, values: Iterable[Any], where: Callable[[int], str]) -> FloatArray:
+    codes = {name: value for value, name in feature.values.items()}
+    result = []
+    for i, value in enumerate(values):
+        named = bool(codes) and isinstance(value, str | bool | np.bool_)
+        word = value if isinstance(value, str) else ("yes" if value else "no")
+        try:
+            result.append(codes[word] if named else float(value))
+        except (TypeError, ValueError, KeyError) as error:
+            some = ", ".join(list(codes)[:MOST_NAMED]) + (" …" if len(codes) > MOST_NAMED else "")
+            expected = f"one of {some}" if named else "a number"
+            raise GraphError(f"{where(i)}: {feature.name}: expected {expected}, got {value!r}") from error
+    return np.array(result, dtype=np.float64)
+
+
 # --- tables ----------------------------------------------------------------------------------------------
-
-
-class _Rows(NamedTuple):
-    """The rows of a table: their graphs, the columns that identify nodes, and the features."""
-
-    graphs: list[Any]
-    places: list[list[Any]]
-    features: tuple[Feature, ...]
-    values: FloatArray
 
 
 def from_tables(
@@ -84,81 +172,28 @@ def from_tables(
     name
         The name of the dataset.
     """
-    of_nodes = _rows(nodes, "from_tables: nodes", graph, (node,), schema.node if schema else None)
-    of_edges = _rows(edges, "from_tables: edges", graph, ends, schema.edge if schema else None)
-    found = schema or Schema(of_nodes.features, of_edges.features)
-    number, members = _numbered(of_nodes)
-    edge_rows = _edge_rows(of_edges, number, members)
-    graphs = []
-    for key, own in members.items():
-        rows = edge_rows[key]
-        pairs = [[number[key, end[i]] for end in of_edges.places] for i in rows]
-        graphs.append(
-            Graph(
-                of_nodes.values[own],
-                np.array(pairs, dtype=np.int64).reshape(-1, 2),
-                of_edges.values[rows],
-                directed=directed,
-                schema=found,
-                name=str(key),
-            )
-        )
-    return GraphDataset(graphs, _labels(labels, members), found, name)
-
-
-def _rows(
-    table: Any, what: str, graph: str, places: Sequence[str], given: tuple[Feature, ...] | None
-) -> _Rows:
-    columns = columns_of(table, what)
-    for column in (graph, *places, *(feature.name for feature in given or ())):
-        if column not in columns:
-            raise GraphError(f"{what}: expected a column {column!r}, got {', '.join(columns) or 'none'}")
-    others = [name for name in columns if name not in (graph, *places)]
-    features = tuple(infer_feature(name, columns[name]) for name in others) if given is None else given
-    keys = list(columns[graph])
-    values = encode(features, columns, len(keys), lambda i: f"{what}: row {i}")
-    return _Rows(keys, [list(columns[place]) for place in places], features, values)
-
-
-def _numbered(nodes: _Rows) -> tuple[dict[tuple[Any, Any], int], dict[Any, list[int]]]:
-    """Return the number of each node within its graph, and the rows of each graph, in order of appearance."""
-    number: dict[tuple[Any, Any], int] = {}
-    members: dict[Any, list[int]] = {}
-    for row, (key, name) in enumerate(zip(nodes.graphs, nodes.places[0], strict=True)):
-        own = members.setdefault(key, [])
-        if (key, name) in number:
-            raise GraphError(f"from_tables: nodes: row {row}: graph {key!r} has two nodes called {name!r}")
-        number[key, name] = len(own)
-        own.append(row)
-    return number, members
-
-
-def _edge_rows(
-    edges: _Rows, number: dict[tuple[Any, Any], int], members: dict[Any, list[int]]
-) -> dict[Any, list[int]]:
-    """Return the rows of the edges of each graph, whose ends must be nodes of it."""
-    rows: dict[Any, list[int]] = {key: [] for key in members}
-    for row, key in enumerate(edges.graphs):
-        for end in edges.places:
-            if (key, end[row]) not in number:
-                raise GraphError(
-                    f"from_tables: edges: row {row}: expected a node of graph {key!r}, got {end[row]!r}"
-                )
-        rows[key].append(row)
-    return rows
-
-
-def _labels(labels: Mapping[Any, Any] | None, members: Mapping[Any, Any]) -> Any:
-    if labels is None:
-        return None
-    known = dict(labels.items())
-    missing = [key for key in members if key not in known]
+    of_nodes = _table_rows(nodes, "nodes", (graph, node), schema.node if schema else ())
+    of_edges = _table_rows(edges, "edges", (graph, *ends), schema.edge if schema else ())
+    found = schema or Schema(of_nodes.features(), of_edges.features())
+    keys = dict.fromkeys(of_nodes.graphs, directed)
+    known = None if labels is None else dict(labels.items())
+    missing = [] if known is None else [key for key in keys if key not in known]
     if missing:
         raise GraphError(f"from_tables: labels: expected one of graph {missing[0]!r}, got none")
-    return np.array([known[key] for key in members])
+    y = None if known is None else np.array([known[key] for key in keys])
+    return GraphDataset(_graphs(of_nodes, of_edges, found, keys), y, found, name)
 
 
-def columns_of(table: Any, what: str) -> dict[str, Any]:
+def _table_rows(table: Any, what: str, places: Sequence[str], given: Sequence[Feature]) -> _Elements:
+    columns, where = _columns(table, f"from_tables: {what}"), f"from_tables: {what}"
+    for column in (*places, *(feature.name for feature in given)):
+        if column not in columns:
+            raise GraphError(f"{where}: expected a column {column!r}, got {', '.join(columns) or 'none'}")
+    graphs, *names = (list(columns.pop(place)) for place in places)
+    return _Elements(graphs, list(zip(*names, strict=True)), columns, lambda i: f"{where}: row {i}")
+
+
+def _columns(table: Any, what: str) -> dict[str, Any]:
     """Return the columns of a pandas DataFrame, of a dictionary of columns or of a list of dictionaries."""
     if hasattr(table, "columns"):
         return {str(name): table[name] for name in table.columns}
@@ -168,67 +203,19 @@ def columns_of(table: Any, what: str) -> dict[str, Any]:
         if len(set(lengths.values())) > 1:
             raise GraphError(f"{what}: expected columns of one length, got {lengths}")
         return columns
-    rows = list(table)
-    names = list(rows[0]) if rows else []
+    return _attributes(list(table), lambda i: f"{what}: row {i}")
+
+
+def _attributes(
+    rows: Sequence[Mapping[str, Any]], where: Callable[[int], str], names: Sequence[str] | None = None
+) -> dict[str, list[Any]]:
+    """Return values as columns; by default those that the first row has, and all need them."""
+    names = list(rows[0] if rows else ()) if names is None else list(names)
     for i, row in enumerate(rows):
         missing = next((name for name in names if name not in row), None)
         if missing is not None:
-            raise GraphError(f"{what}: row {i}: expected a value of {missing!r}, got none")
+            raise GraphError(f"{where(i)}: expected a value of {missing!r}, got none")
     return {str(name): [row[name] for row in rows] for name in names}
-
-
-def infer_feature(name: str, values: Any) -> Feature:
-    """Infer the feature of a column: words and booleans are nominal, all else must be numbers.
-
-    Words are numbered in alphabetical order. A pandas column of categories keeps theirs, and is ordinal where
-    they are ordered.
-    """
-    categories = getattr(getattr(values, "dtype", None), "categories", None)
-    if categories is not None:
-        kind = "ordinal" if values.dtype.ordered else "nominal"
-        return Feature(name, kind, numbered(map(str, categories)))  # type: ignore[arg-type]
-    listed = list(values)
-    if listed and all(isinstance(value, bool | np.bool_) for value in listed):
-        return Feature(name, "nominal", numbered(("no", "yes")))
-    if listed and all(isinstance(value, str) for value in listed):
-        return Feature(name, "nominal", numbered(sorted(set(listed))))
-    return Feature(name)
-
-
-def encode(
-    features: Sequence[Feature], columns: Mapping[str, Any], n_rows: int, where: Callable[[int], str]
-) -> FloatArray:
-    """Return columns as a matrix of numbers, one column per feature: words as the codes of its values.
-
-    `where` returns the name of a row for errors.
-    """
-    encoded = [_encoded_column(feature, columns[feature.name], where) for feature in features]
-    return np.stack(encoded, axis=1) if encoded else np.zeros((n_rows, 0))
-
-
-def _encoded_column(feature: Feature, values: Iterable[Any], where: Callable[[int], str]) -> FloatArray:
-    codes = {name: value for value, name in feature.values.items()}
-    listed = list(values)
-    result = np.empty(len(listed))
-    for i, value in enumerate(listed):
-        if codes and isinstance(value, str | bool | np.bool_):
-            word = value if isinstance(value, str) else ("yes" if value else "no")
-            if word not in codes:
-                raise GraphError(
-                    f"{where(i)}: {feature.name}: expected {_one_of(list(codes))}, got {value!r}"
-                )
-            result[i] = codes[word]
-            continue
-        try:
-            result[i] = float(value)
-        except (TypeError, ValueError) as error:
-            raise GraphError(f"{where(i)}: {feature.name}: expected a number, got {value!r}") from error
-    return result
-
-
-def _one_of(names: Sequence[str]) -> str:
-    listed = ", ".join(names[:MOST_NAMED])
-    return f"one of {listed}" + (" …" if len(names) > MOST_NAMED else "")
 
 
 # --- NetworkX --------------------------------------------------------------------------------------------
@@ -287,69 +274,51 @@ def from_networkx_dataset(
     name
         The name of the dataset.
     """
-    listed = list(graphs)
-    if any(graph.is_multigraph() for graph in listed):
+    listed = {f"{name or 'graph'}/{i}": graph for i, graph in enumerate(graphs)}
+    if any(graph.is_multigraph() for graph in listed.values()):
         raise GraphError("from_networkx: expected a graph without parallel edges, got a multigraph")
-    nodes = [[(f"node {node!r}", data) for node, data in graph.nodes(data=True)] for graph in listed]
-    edges = [[(f"edge ({u!r}, {v!r})", data) for u, v, data in graph.edges(data=True)] for graph in listed]
-    found = schema or Schema(_features(nodes, node_features) or (DEGREE,), _features(edges, edge_features))
-    built = []
-    for i, graph in enumerate(listed):
-        index = {node: number for number, node in enumerate(graph.nodes)}
-        pairs = np.array([(index[u], index[v]) for u, v in graph.edges], dtype=np.int64).reshape(-1, 2)
-        if found.node == (DEGREE,) and not all("degree" in data for _, data in nodes[i]):
-            values = degrees(len(index), pairs)[:, None].astype(np.float64)
-        else:
-            values = _encoded(nodes[i], found.node)
-        features, directed = _encoded(edges[i], found.edge), bool(graph.is_directed())
-        title = f"{name or 'graph'}/{i}"
-        built.append(Graph(values, pairs, features, directed=directed, schema=found, name=title))
-    return GraphDataset(built, None if y is None else np.asarray(y), found, name)
+    if schema is not None:
+        node_features = [] if schema.node == (DEGREE,) else [feature.name for feature in schema.node]
+        edge_features = [feature.name for feature in schema.edge]
+    nodes, edges = (
+        _networkx_rows(listed, of, names) for of, names in (("node", node_features), ("edge", edge_features))
+    )
+    found = schema or Schema(nodes.features() or (DEGREE,), edges.features())
+    directed: dict[Hashable, bool] = {key: bool(graph.is_directed()) for key, graph in listed.items()}
+    return GraphDataset(_graphs(nodes, edges, found, directed), y, found, name)
 
 
-Attributes = list[tuple[str, dict[str, Any]]]
-"""The attributes of nodes or edges of a NetworkX graph, each with its place for errors."""
+def _networkx_rows(graphs: Mapping[str, Any], of: str, names: Sequence[str] | None) -> _Elements:
+    rows = [
+        (key, tuple(found), data)
+        for key, graph in graphs.items()
+        for *found, data in (graph.nodes if of == "node" else graph.edges)(data=True)
+    ]
 
+    def where(i: int) -> str:
+        shown = repr(rows[i][1][0]) if of == "node" else repr(rows[i][1])
+        return f"from_networkx: {of} {shown}"
 
-def _features(graphs: Sequence[Attributes], names: Sequence[str] | None) -> tuple[Feature, ...]:
-    rows = [row for graph in graphs for row in graph]
-    if names is None:
-        names = list(rows[0][1]) if rows else []
-    return tuple(infer_feature(str(name), _values(rows, name)) for name in names)
-
-
-def _values(rows: Attributes, name: str) -> list[Any]:
-    for where, data in rows:
-        if name not in data:
-            raise GraphError(f"from_networkx: {where}: expected an attribute {name!r}, got none")
-    return [data[name] for _, data in rows]
-
-
-def _encoded(rows: Attributes, features: Sequence[Feature]) -> FloatArray:
-    columns = {feature.name: _values(rows, feature.name) for feature in features}
-    return encode(features, columns, len(rows), lambda i: f"from_networkx: {rows[i][0]}")
+    columns = _attributes([data for *_, data in rows], where, names)
+    return _Elements([key for key, *_ in rows], [found for _, found, _ in rows], columns, where)
 
 
 def to_networkx(graph: Graph) -> Any:
     """Build a ``networkx.Graph`` or ``DiGraph``; attributes are named as in the schema, else x0, x1, …."""
     import networkx as nx
 
-    node_names, edge_names = _names(graph)
+    def names(features: Sequence[Feature] | None, width: int) -> list[str]:
+        return [f"x{i}" for i in range(width)] if features is None else [f.name for f in features]
+
+    schema = graph.schema
+    node_names = names(schema.node if schema else None, graph.node_features.shape[1])
+    edge_names = names(schema.edge if schema else None, graph.edge_features.shape[1])
     result = nx.DiGraph() if graph.directed else nx.Graph()
     for node, row in enumerate(graph.node_features.tolist()):
         result.add_node(node, **dict(zip(node_names, row, strict=True)))
     for (u, v), row in zip(graph.edges.tolist(), graph.edge_features.tolist(), strict=True):
         result.add_edge(u, v, **dict(zip(edge_names, row, strict=True)))
     return result
-
-
-def _names(graph: Graph) -> tuple[list[str], list[str]]:
-    if graph.schema is not None:
-        return [f.name for f in graph.schema.node], [f.name for f in graph.schema.edge]
-    return (
-        [f"x{i}" for i in range(graph.node_features.shape[1])],
-        [f"x{i}" for i in range(graph.edge_features.shape[1])],
-    )
 
 
 # --- PyTorch Geometric -----------------------------------------------------------------------------------

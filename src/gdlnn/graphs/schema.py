@@ -99,6 +99,9 @@ class Schema:
             name = first_repeated([feature.name for feature in features])
             if name is not None:
                 raise GraphError(f"schema: two {what} features are called {name!r:.60}")
+        twice = first_repeated(self.classes.values())
+        if twice is not None:
+            raise GraphError(f"schema: two classes are called {twice!r:.60}")
 
     def check_widths(self, n_node_features: int, n_edge_features: int, where: str = "") -> None:
         """Refuse other numbers of features; `where` begins the error."""
@@ -191,43 +194,63 @@ def label_array(labels: Any, where: str, *, missing: bool = False) -> npt.NDArra
     GraphError
         Where a label is not finite or out of range, or the labels are of kinds that NumPy would merge.
     """
-    if isinstance(labels, list | tuple):
-        _check_labels(labels, where)
     found = np.asarray(labels)
-    if found.dtype.kind == "O" and found.ndim == 1:
-        for label in found.tolist():
-            _check_labels([label], where)
-    elif found.dtype.kind not in "biufU":
-        raise GraphError(f"{where}: y: expected numbers or text, got values of type {found.dtype}")
-    elif found.dtype.kind == "f":
+    if isinstance(labels, list | tuple) or found.dtype.kind == "O":
+        values = found.tolist() if found.dtype.kind == "O" else list(labels)
+        _check_kinds(values, where)
+        found = np.asarray(values) if found.ndim == 1 else found
+    if found.dtype.kind not in "biufU":
+        kinds = sorted({type(value).__name__ for value in found.ravel()[:1000].tolist()})
+        raise GraphError(f"{where}: y: expected numbers or text, got values of type {', '.join(kinds)}")
+    if found.dtype.kind == "u" and found.size and int(found.max()) >= 2**63:
+        raise GraphError(f"{where}: y: expected whole numbers below 2^63, got {found.max()}")
+    if found.dtype.kind == "f":
         strange = found[np.isinf(found) if missing else ~np.isfinite(found)]
         if strange.size:
             raise GraphError(f"{where}: y: expected finite labels, got {strange.flat[0]}")
+    if found.dtype.kind == "U":  # an array has room for the longest everywhere
+        bad = next((text for text in np.unique(found).tolist() if _text_problem(text)), None)
+        if bad is not None:
+            raise GraphError(f"{where}: y: expected {_text_problem(bad)}, got {bad!r:.60}")
     return found
+
+
+def _text_problem(text: str) -> str:
+    """Return what is expected in place of a text that a file could not hold, or ""."""
+    if len(text) > MAX_LABEL:
+        return f"text of at most {MAX_LABEL} characters"
+    if "\0" in text:
+        return "text without NUL characters"
+    return "" if text.isprintable() or is_unicode(text) else "Unicode text"
+
+
+def is_unicode(text: str) -> bool:
+    """Say whether a text can be written to a file: JSON may hold half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_kinds(labels: Sequence[Any], where: str) -> None:
+    """Refuse labels that an array would not hold, or not apart from each other."""
+    kinds = {type(label) for label in labels}
+    words = sorted({_kind_in_words(kind) for kind in kinds})
+    if len(words) > 1:
+        raise GraphError(f"{where}: y: expected labels of one kind, got {' and '.join(words)}")
+    if any(isinstance(label, str) and "\0" in label for label in labels):
+        raise GraphError(f"{where}: y: expected text without NUL characters")
+    most = 2**63 if kinds == {int} else 2**53  # with other numbers they become doubles
+    for label in labels if int in kinds else ():
+        if isinstance(label, int) and not -most <= label < most:
+            raise GraphError(f"{where}: y: expected whole numbers of at most 64 bits, got {label!r:.60}")
 
 
 def _kind_in_words(kind: type) -> str:
     if issubclass(kind, str):
         return "text"
     return "booleans" if issubclass(kind, bool | np.bool_) else "numbers"
-
-
-def _check_labels(labels: Sequence[Any], where: str) -> None:
-    """Refuse labels that an array would not hold, or not apart from each other."""
-    kinds = {type(label) for label in labels}
-    for label in labels if str in kinds else ():
-        if isinstance(label, str) and "\0" in label:
-            raise GraphError(f"{where}: y: expected text without NUL characters, got {label!r:.60}")
-        if isinstance(label, str) and len(label) > MAX_LABEL:  # an array has room for the longest everywhere
-            expected = f"text of at most {MAX_LABEL} characters"
-            raise GraphError(f"{where}: y: expected {expected}, got {label!r:.60}… of {len(label):,}")
-    words = sorted({_kind_in_words(kind) for kind in kinds})
-    if len(words) > 1:
-        raise GraphError(f"{where}: y: expected labels of one kind, got {' and '.join(words)}")
-    for label in labels if int in kinds else ():
-        most = 2**63 if kinds == {int} else 2**53  # with other numbers they become doubles
-        if isinstance(label, int) and not -most <= label < most:
-            raise GraphError(f"{where}: y: expected whole numbers of at most 64 bits, got {label!r:.60}")
 
 
 def is_quantity(column: npt.NDArray[np.float64], feature: Feature | None) -> bool:

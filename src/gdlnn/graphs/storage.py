@@ -46,8 +46,6 @@ MAX_CONTENT = 16 << 30
 
 def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
     """Write a dataset; the file appears once it is complete."""
-    if dataset.y is not None and dataset.y.dtype.kind not in "biufU":
-        raise GraphError(f"save: y: expected numbers or text, got values of type {dataset.y.dtype}")
     arrays = GraphArrays.of(dataset.graphs).narrowed()
     if dataset.y is not None:
         arrays["y"] = dataset.y

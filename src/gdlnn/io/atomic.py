@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+PREFIX = ".gdlnn-"
+"""Begins the short name of a temporary file: that of the file may be as long as names can be."""
+
+
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file next to `path` that replaces it once everything is on disk.
@@ -32,7 +36,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         if path.is_symlink():  # write the target and keep the link
             path = _target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        handle, made = tempfile.mkstemp(prefix=PREFIX, dir=path.parent)
         name = Path(made)
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -78,7 +82,7 @@ def _is_about(error: OSError, path: Path, name: Path | None) -> bool:
     # The error of a temporary file has its absolute path, whatever path was given.
     where, file = _absolute(error.filename), _absolute(path)
     known = {file, file.parent} if name is None else {file, file.parent, _absolute(name)}
-    return where in known or (where.parent == file.parent and where.name.startswith(f".{file.name}."))
+    return where in known or (where.parent == file.parent and where.name.startswith(PREFIX))
 
 
 def _absolute(path: str | Path) -> Path:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gdlnn import _core
 from gdlnn.errors import MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
-from gdlnn.graphs.arrays import GraphArrays, GraphSet, PackedGraphs, offsets_of, pack_graphs, unpack_graphs
+from gdlnn.graphs.arrays import GraphArrays, GraphSet, offsets_of
 from gdlnn.graphs.identity import first_twins
 from gdlnn.graphs.splits import stratified_sample
 from gdlnn.jobs import has_processes, run_jobs
@@ -225,7 +225,7 @@ class MiningData:
         return GraphSet(self.graphs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (pack_graphs(self.graphs), self.codes, self.n_labels, self.schema)
+        return _unpacked, (GraphArrays.of(self.graphs), self.codes, self.n_labels, self.schema)
 
     def nominal(self, of: Literal["node", "edge"]) -> npt.NDArray[np.bool_]:
         """Return which features of nodes or edges are nominal; without a schema none is."""
@@ -237,8 +237,8 @@ class MiningData:
         return np.array([feature.kind == "nominal" for feature in features], dtype=bool)
 
 
-def _unpacked(packed: PackedGraphs, *rest: Any) -> MiningData:
-    return MiningData(unpack_graphs(packed), *rest)
+def _unpacked(packed: GraphArrays, *rest: Any) -> MiningData:
+    return MiningData(packed.graphs(), *rest)
 
 
 def run_tasks(
