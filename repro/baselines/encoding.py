@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch_geometric.data import Data
 
 from gdlnn.graphs.schema import Feature
+
+with warnings.catch_warnings():
+    # Its import calls functions that newer versions of torch and Python advise against.
+    warnings.simplefilter("ignore")
+    from torch_geometric.data import Data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from repro.baselines.base import Baseline, FloatArray, IntArray
 with warnings.catch_warnings():
     # Its import calls functions that newer versions of torch and Python advise against.
     warnings.simplefilter("ignore")
-    from torch_geometric.loader import DataLoader
+    from torch_geometric.data import Batch
     from torch_geometric.nn import GINEConv, global_add_pool, global_max_pool, global_mean_pool
     from torch_geometric.nn.models import GAT, GCN, GIN, MLP
     from torch_geometric.nn.models.basic_gnn import BasicGNN
@@ -26,6 +26,8 @@ with warnings.catch_warnings():
     from repro.baselines.encoding import FeatureEncoder, to_data
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_geometric.data import Data
 
     from gdlnn.graphs import Graph, GraphDataset
@@ -128,10 +130,9 @@ def train_network(
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
         optimiser, factor=0.5, patience=PLATEAU, min_lr=min(LEAST_RATE, model.learning_rate)
     )
-    size = min(MAX_BATCH, max(32, -(-len(train) // 8)))  # about eight steps an epoch
-    batches = DataLoader(
-        train, size, shuffle=True, generator=torch.Generator().manual_seed(model.random_state)
-    )
+    device = next(network.parameters()).device
+    batches = ShuffledBatches(train, model.random_state, device)
+    held_out = whole_batches(val, device)
     history: list[dict[str, Any]] = []
     best, best_loss, best_state, since = (-1.0, 0.0), float("inf"), None, 0
     for epoch in range(1, model.epochs + 1):
@@ -140,7 +141,7 @@ def train_network(
         history.append({**row, "seconds": time.perf_counter() - started})
         if not val:
             continue
-        loss, accuracy = _evaluate(network, val)
+        loss, accuracy = _evaluate(network, held_out)
         history[-1] |= {"val_loss": loss, "val_accuracy": accuracy}
         schedule.step(loss)
         since += 1
@@ -156,38 +157,86 @@ def train_network(
     return history
 
 
-def _epoch(network: GraphNetwork, optimiser: torch.optim.Optimizer, batches: Any) -> float:
+def _epoch(network: GraphNetwork, optimiser: torch.optim.Optimizer, batches: ShuffledBatches) -> float:
     network.train()
-    device = next(network.parameters()).device
-    total, n = torch.zeros((), device=device), 0
+    losses = []
     for batch in batches:
-        if batch.num_graphs < 2:  # batch normalisation cannot learn from one row
-            continue
         optimiser.zero_grad(set_to_none=True)
-        moved = batch.to(device)
-        loss = cross_entropy(network.logits(moved), moved.y)
+        loss = cross_entropy(network.logits(batch), batch.y)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        # Summed on the device: asking for the number after each step would make the device wait.
-        total += loss.detach() * batch.num_graphs
-        n += batch.num_graphs
-    return float(total) / max(1, n)
+        losses.append(loss.detach())
+    # Added up at the end: asking for the number after each step would make the device wait.
+    return float(torch.stack(losses).mean()) if losses else 0.0
 
 
-def _evaluate(network: GraphNetwork, graphs: list[Data]) -> tuple[float, float]:
+def _evaluate(network: GraphNetwork, batches: list[Data]) -> tuple[float, float]:
     """Return loss and accuracy; a label not trained on counts as wrong and has no loss."""
-    logits, y = all_logits(network, graphs), torch.tensor([graph.y for graph in graphs])
+    logits, y = all_logits(network, batches), torch.cat([batch.y for batch in batches]).cpu()
     losses = cross_entropy(logits, y, ignore_index=-1, reduction="sum")
     return float(losses) / max(1, int((y >= 0).sum())), float((logits.argmax(dim=1) == y).float().mean())
 
 
-def all_logits(network: GraphNetwork, graphs: list[Data]) -> torch.Tensor:
+def all_logits(network: GraphNetwork, batches: list[Data]) -> torch.Tensor:
     """Return the logits of graphs, on the CPU."""
     network.eval()
-    device = next(network.parameters()).device
     with torch.no_grad():
-        batches = DataLoader(graphs, EVALUATION_BATCH)
-        return torch.cat([network.logits(batch.to(device)).cpu() for batch in batches])
+        return torch.cat([network.logits(batch).cpu() for batch in batches])
+
+
+# --- batches ----------------------------------------------------------------------------------------------
+
+
+def whole_batches(graphs: list[Data], device: torch.device) -> list[Data]:
+    """Return graphs in their order, as few batches on the device."""
+    starts = range(0, len(graphs), EVALUATION_BATCH)
+    return [Batch.from_data_list(graphs[i : i + EVALUATION_BATCH]).to(device) for i in starts]
+
+
+class ShuffledBatches:
+    """Batches of graphs in a new order each time, gathered from tensors that stay on the device.
+
+    Putting together a batch from a list of graphs takes longer than a step of a small network.
+    """
+
+    def __init__(self, graphs: list[Data], seed: int, device: torch.device) -> None:
+        self.size = min(MAX_BATCH, max(32, -(-len(graphs) // 8)))  # about eight steps an epoch
+        self.order = torch.Generator().manual_seed(seed)
+        self.all = Batch.from_data_list(graphs).to(device)
+        self.n_nodes = torch.tensor([graph.num_nodes for graph in graphs])
+        self.n_edges = torch.tensor([graph.num_edges for graph in graphs])
+
+    def __iter__(self) -> Iterator[Data]:
+        for chosen in torch.randperm(len(self.n_nodes), generator=self.order).split(self.size):
+            if len(chosen) > 1:  # batch normalisation cannot learn from one row
+                yield self._gathered(chosen)
+
+    def _gathered(self, chosen: torch.Tensor) -> Data:
+        device = self.all.x.device
+        nodes, graph_of_node, first_node = _positions(self.n_nodes, chosen)
+        edges, graph_of_edge, _ = _positions(self.n_edges, chosen)
+        shift = (first_node[0] - first_node[1])[graph_of_edge].to(device)
+        nodes, edges = nodes.to(device), edges.to(device)
+        attributes = None if self.all.edge_attr is None else self.all.edge_attr[edges]
+        return Batch(
+            x=self.all.x[nodes],
+            edge_index=self.all.edge_index[:, edges] + shift,
+            edge_attr=attributes,
+            batch=graph_of_node.to(device),
+            y=self.all.y[chosen.to(device)],
+            _num_graphs=len(chosen),
+        )
+
+
+def _positions(counts: torch.Tensor, chosen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return where the nodes or edges of the chosen graphs are, their graphs, and their first ones.
+
+    The last are two rows: counted in the batch, and among all.
+    """
+    own = counts[chosen]
+    first = torch.stack([own.cumsum(0) - own, (counts.cumsum(0) - counts)[chosen]])
+    graph = torch.repeat_interleave(torch.arange(len(chosen)), own)
+    return torch.arange(len(graph)) + (first[1] - first[0])[graph], graph, first
 
 
 # --- classifiers ------------------------------------------------------------------------------------------
@@ -245,7 +294,9 @@ class GNNClassifier(Baseline):
 
     def _proba(self, graphs: list[Graph]) -> FloatArray:
         with one_thread():
-            return torch.softmax(all_logits(self.network_, self.data(graphs)).double(), dim=1).numpy()
+            device = next(self.network_.parameters()).device
+            logits = all_logits(self.network_, whole_batches(self.data(graphs), device))
+            return torch.softmax(logits.double(), dim=1).numpy()
 
 
 class GCNClassifier(GNNClassifier):

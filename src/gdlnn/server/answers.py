@@ -11,7 +11,6 @@ import numpy as np
 from gdlnn.datasets.jsonl import graph_json
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
-from gdlnn.explain.explainer import DEFAULT_TECHNIQUE
 from gdlnn.explain.explanation import plain
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Graph, Schema
@@ -47,8 +46,6 @@ WARNINGS = {
     "edge": "This graph lies at the edge of what was learnt: {}.",
 }
 MOST_EXAMPLES, MOST_PROGRAMS = 12, 10
-MOST_SAMPLED = 1000
-"""Programs of a model that LIME and KernelSHAP are run for: their time grows with the square."""
 MOLECULES = {
     "aspirin": "CC(=O)Oc1ccccc1C(=O)O",
     "caffeine": "Cn1cnc2c1c(=O)n(C)c(=O)n2C",
@@ -92,15 +89,9 @@ class Answers:
         (row,), _ = self.reader.sent(json.loads(body))
         if row.graph is None:
             raise ServerError(f"{shortened(row.smiles or row.key or '', 60)}: {row.reason}")
-        technique, seed = options["technique"], options["seed"]
-        if technique != DEFAULT_TECHNIQUE and len(model.programs_) > MOST_SAMPLED:
-            raise ServerError(
-                f"technique: expected {DEFAULT_TECHNIQUE}, got {technique}, which takes too long with "
-                f"{len(model.programs_)} programs; `gdlnn explain` has it"
-            )
         found = model.represent([row.graph])
         target = None if options["target"] is None else _label(model, options["target"])
-        (explanation,) = explain(model, found, technique, options["n_programs"], target, seed)
+        (explanation,) = explain(model, found, n_reasons=options["n_programs"], class_label=target)
         enough = other = None
         if options["enough"]:
             (enough,) = enough_cards(explain(model, found, n_reasons="smallest"))
@@ -119,8 +110,6 @@ class Answers:
             "smiles": row.smiles,
             "class_name": _class_name(model, explanation.prediction),
             "target": explanation.target,
-            "technique": explanation.method.technique,
-            "seed": explanation.method.seed,
             "complete": explanation.complete,
             "n_programs_matched": int(found.matches[0].sum()),
             "uncertainty": found.uncertainty[0],

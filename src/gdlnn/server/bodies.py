@@ -12,8 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 from gdlnn.graphs.graph import MAX_FEATURE
 
 FileKind = Literal["csv", "tsv", "smi", "xlsx", "parquet", "sdf", "jsonl", "dataset"]
-# The names of the techniques and their default, as in `gdlnn.explain.explainer`, which takes long to import.
-TechniqueName = Literal["contribution", "lime", "kernel_shap"]
 MOST_KEYS = 20
 
 Finite = Annotated[float, Field(allow_inf_nan=False, ge=-MAX_FEATURE, le=MAX_FEATURE)]
@@ -79,9 +77,7 @@ class ExplainBody(_Question):
     smiles: Text | None = None
     graph: GraphBody | None = None
     model: Annotated[StrictStr, Field(max_length=1000)] | None = None
-    technique: TechniqueName = "contribution"
     n_programs: Annotated[StrictInt, Field(ge=1, le=50)] = 4
     target: StrictInt | StrictStr | None = None
-    seed: Natural = 0
     enough: StrictBool = True
     counterfactual: StrictBool = True

@@ -128,10 +128,7 @@ class WorkerPool:
         RefusedError
             Where there is no answer. A worker that gave none is replaced.
         """
-        job, busy = (
-            _Job(request, do, options),
-            RefusedError(503, "every worker is busy; try again in a moment"),
-        )
+        busy = RefusedError(503, "every worker is busy; try again in a moment")
         if len(self.waiting) >= self.limits.waiting + self.n_idle:
             raise busy
         job = _Job(request, do, options)

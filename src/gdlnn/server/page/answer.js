@@ -2,12 +2,14 @@
 const WHERE = {inside: "inside what was learnt", edge: "at the edge of what was learnt", outside: "outside what was learnt"};
 const RULES = {"balanced-accuracy": "balanced accuracy", f1: "F1", mcc: "the Matthews correlation"};
 
-// `model` is what the server says of the model, `name` what the graph is called, and `link` is the address of this answer.
-function answerCard(found, model, name, link) {
+// `model` is what the server says of the model, `name` what the graph is called, `link` the address of this answer, and
+// `labels` the profile of several labels.
+function answerCard(found, model, name, link, labels = null) {
   const svg = drawn(found.picture), nameOf = label => (model.classes.find(c => c.label === label) ?? {name: String(label)}).name;
   const shown = found.n_shown < found.n_nodes ? `, of which ${found.n_shown} are drawn` : "";
   return element("article", {class: "card answer lights"},
     answerHead(found, model, name, link),
+    labels,
     element("figure", {class: "drawn"}, larger(svg), scale(found),
       element("figcaption", {class: "quiet"},
         `${counted(found.n_nodes, found.nodes_word.slice(0, -1))}${shown}; ` +
@@ -38,7 +40,7 @@ function answerHead(found, model, name, link) {
     element("div", {},
       element("p", {class: "asked"}, model.model ? element("span", {class: "tag"}, model.model) : null, element("strong", {}, name),
         found.smiles != null && found.smiles !== name ? element("code", {class: "smiles"}, found.smiles) : null),
-      element("h2", {}, found.class_name, " ", element("span", {class: "chance"}, percent(found.probability) + decided(found, model)))),
+      element("h2", {}, found.class_name, " ", element("span", {class: "chance"}, `with ${percent(found.probability)}${decided(found, model)}`))),
     element("div", {class: "actions"}, copyButton("link", link)));
 }
 
@@ -49,6 +51,16 @@ function chances(found, model) {
     element("dt", {}, c.name),
     element("dd", {}, bar(found.probabilities[i], decision?.code === i ? decision.threshold : null),
       element("span", {class: "number"}, percent(found.probabilities[i])))]));
+}
+
+// What each of several models says of a graph; `pick` is told the label to explain.
+function profile(predictions, models, shown, pick) {
+  return element("dl", {class: "chances profile"}, ...models.flatMap(m => {
+    const said = predictions[m.model], code = m.classes.findIndex(c => c.label === said.label);
+    const title = element("button", {type: "button", "aria-pressed": String(m.model === shown), onclick: () => pick(m.model)}, m.model);
+    return [element("dt", {}, title), element("dd", {}, bar(said.probabilities[code]),
+      element("span", {class: "number"}, `${said.class_name} with ${percent(said.probability)}`, said.domain === "outside" ? ", outside what was learnt" : ""))];
+  }));
 }
 
 function facts(found, model) {

@@ -4,7 +4,9 @@ const saidOf = (row, label) => row.error != null ? null : row.predictions ? row.
 
 function csvOf(answer, rows) {
   const quote = value => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
-  const text = value => value == null ? "" : value === true ? "True" : value === false ? "False" : String(value);
+  // A spreadsheet would run text that begins like a formula.
+  const inert = text => /^[=+\-@\t\r]./s.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  const text = value => value == null ? "" : value === true ? "True" : value === false ? "False" : inert(String(value));
   const reason = row => {
     const all = row.predictions ? Object.values(row.predictions) : [row];
     return row.error ?? [...new Set([all.some(p => p.seen) ? "in the training set" : "", ...all.map(p => p.domain_reason)])].filter(Boolean).join("; ");

@@ -64,11 +64,21 @@
       if (error.status !== 503) throw error;
       found = await request("explain", JSON.stringify({...body, enough: false, counterfactual: false})); // the long parts left out
     }
+    const labels = served.models.length > 1 ? await profileOf(item, of) : null;
     return () => {
       shown.item = item;
       if (remember && location.hash !== fragment(item)) history.pushState(null, "", fragment(item));
-      present("answer", answerCard(found, of, item.name || found.name, location.origin + location.pathname + fragment(item)));
+      present("answer", answerCard(found, of, item.name || found.name, location.origin + location.pathname + fragment(item), labels));
     };
+  }
+
+  // All labels of a graph.
+  async function profileOf(item, of) {
+    const answer = await request("predict", JSON.stringify(item.graph ? {graphs: [item.graph]} : {smiles: item.smiles}));
+    return profile(answer.rows[0].predictions, served.models, of.model, label => {
+      byId("label").selectedIndex = served.models.findIndex(m => m.model === label);
+      byId("label").dispatchEvent(new Event("change"));
+    });
   }
 
   // A fragment stays in the browser: no request to this or any other server has it.
