@@ -207,7 +207,8 @@ class ShuffledBatches:
         self.n_edges = torch.tensor([graph.num_edges for graph in graphs])
 
     def __iter__(self) -> Iterator[Data]:
-        for chosen in torch.randperm(len(self.n_nodes), generator=self.order).split(self.size):
+        order = torch.randperm(len(self.n_nodes), generator=self.order)
+        for chosen in torch.split(order, self.size):
             if len(chosen) > 1:  # batch normalisation cannot learn from one row
                 yield self._gathered(chosen)
 

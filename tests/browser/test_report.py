@@ -186,7 +186,7 @@ def test_a_pattern_leads_to_its_graphs(opened: Opened, page_file: Path, report: 
     page = opened(page_file)
     for pattern in report["patterns"][:8]:
         n = sum(
-            any(one["index"] in pattern["programs"] for place in g["programs"] for one in place["terms"])
+            any(one["index"] in pattern["programs"] for place in g["programs"] for one in place["behind"])
             for g in report["graphs"]
         )
         page.locator(f".pattern[data-index='{pattern['programs'][0]}']").get_by_role(

@@ -118,7 +118,7 @@ def test_an_explanation_is_that_of_the_model(
         assert [p["weight"] for p in answer["programs"]] == pytest.approx(
             [term.weight for term in expected.listed]
         )
-        behind = [[one["index"] for one in p["terms"]] for p in answer["programs"]]
+        behind = [[one["index"] for one in p["behind"]] for p in answer["programs"]]
         assert behind == [[one.column for one in term.terms] for term in expected.listed]
         assert answer["nodes"] == list(expected.nodes)
         assert answer["n_nodes"] == answer["n_shown"] == data.graphs[row].n_nodes

@@ -262,7 +262,7 @@ def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
     """Return the places, or programs, of an explanation in the order of its texts.
 
     `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
-    `weight` what it adds, `figure` the same as texts and pictures show it, and `terms` lists the programs
+    `weight` what it adds, `figure` the same as texts and pictures show it, and `behind` lists the programs
     behind a place.
     """
     drawn = {
@@ -282,7 +282,7 @@ def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
             else [
                 [reason.witness[edge.source], reason.witness[edge.target]] for edge in reason.program.edges
             ],
-            "terms": [
+            "behind": [
                 {
                     "index": one.column,
                     "words": reason_words(explanation, one),

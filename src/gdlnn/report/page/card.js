@@ -68,9 +68,9 @@ const shownFigure = p => p.index < 0 ? `${p.figure} points` : p.figure;
 
 // The programs behind a place, in a fold.
 function behind(p) {
-  if (!p.terms.length) return [];
+  if (!p.behind.length) return [];
   return [element("details", {class: "behind"}, element("summary", {}, "Programs behind it"),
-    element("ul", {}, ...p.terms.map(one => element("li", {}, `${one.figure} ${named(one.words)}`))))];
+    element("ul", {}, ...p.behind.map(one => element("li", {}, `${one.figure} ${named(one.words)}`))))];
 }
 
 // The places or programs that decided: point at one, or reach it with the Tab key, to see where it is; a click keeps it lit.

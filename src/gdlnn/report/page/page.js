@@ -109,7 +109,7 @@
   function chosenGraphs() {
     const label = chosen("graph-class"), words = byId("graph-search").value.toLowerCase().trim(), pattern = state.pattern;
     return report.graphs.filter(g => (label === null || g.truth === label) && (!state.group || g.group === state.group) &&
-      (!pattern || g.programs.some(p => [p, ...p.terms].some(one => pattern.programs.includes(one.index)))) &&
+      (!pattern || g.programs.some(p => [p, ...p.behind].some(one => pattern.programs.includes(one.index)))) &&
       (!words || g.name.toLowerCase().includes(words) || g.programs.some(p => p.words.toLowerCase().includes(words))));
   }
 
