@@ -74,7 +74,17 @@ def test_training_tells_scores_beside_the_majority(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model, again = tmp_path / "m.gdlnn", tmp_path / "again.gdlnn"
-    words = ("train", "synthetic:ba-2motifs:40:1", "--split", "random", "--epsilon", "0.1", "-o")
+    words = (
+        "train",
+        "synthetic:ba-2motifs:40:1",
+        "--split",
+        "random",
+        "--epsilon",
+        "0.1",
+        "--head",
+        "linear",
+        "-o",
+    )
     run(*words, model)
     printed = capsys.readouterr().out
     assert "split random, seed 0: train 32, val 4, test 4" in printed

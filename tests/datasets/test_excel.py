@@ -12,7 +12,8 @@ from gdlnn import DatasetError
 from gdlnn.datasets import opening
 from gdlnn.datasets.opening import readable
 from gdlnn.datasets.tables import open_table
-from reference.hostile_tables import hostile_sheets, sheet_of, workbook
+from gdlnn.io import bounded
+from reference.hostile_tables import HOSTILE_SHEETS, sheet_of, workbook
 
 
 def rows_of(path: Path) -> list[tuple[str, ...]]:
@@ -82,7 +83,7 @@ def test_parquet_columns_that_are_not_cells_are_left_out(tmp_path: Path) -> None
 def test_a_cell_far_from_the_table_is_refused_before_calamine_fills_the_memory(
     tmp_path: Path, name: str
 ) -> None:
-    (tmp_path / "t.xlsx").write_bytes(hostile_sheets()[name])
+    (tmp_path / "t.xlsx").write_bytes(HOSTILE_SHEETS[name]())
     with pytest.raises(DatasetError, match=r"t\.xlsx: expected a sheet of at most 32,000,000 cells, got "):
         open_table(tmp_path / "t.xlsx")
 
@@ -91,11 +92,12 @@ def test_what_unpacks_to_far_more_is_refused(tmp_path: Path, monkeypatch: pytest
     import gzip
 
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(opening, "FREE_BYTES", 1 << 20)
-    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"smiles\n" + b"C\n" * (4 << 20)))
+    for module in (opening, bounded):
+        monkeypatch.setattr(module, "FREE_BYTES", 1 << 20)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"smiles\n" + (b"C" * 1000 + b"\n") * 4000))
     with pytest.raises(DatasetError, match=r"t\.csv\.gz: a file of [\d,]+ bytes may unpack to at most"):
         rows_of(tmp_path / "t.csv.gz")
-    (tmp_path / "t.xlsx").write_bytes(hostile_sheets()["sheet of blanks"])
+    (tmp_path / "t.xlsx").write_bytes(workbook(b" " * (8 << 20)))
     with pytest.raises(DatasetError, match=r"t\.xlsx: not an Excel file, or damaged: .* bytes of content"):
         rows_of(tmp_path / "t.xlsx")
 
@@ -124,14 +126,13 @@ path, n_read, n_refused = Path(sys.argv[1]), 0, 0
 data = path.read_bytes()
 length = int.from_bytes(data[-8:-4], "little")
 for place in range(len(data) - 8 - length, len(data)):
-    for bit in range(3):
-        changed = bytearray(data)
-        changed[place] ^= 1 << bit
-        path.write_bytes(changed)
-        try:
-            n_read += bool(list(open_table(path).rows([], whole=True)))
-        except DatasetError:
-            n_refused += 1
+    changed = bytearray(data)
+    changed[place] ^= 1 << place % 8
+    path.write_bytes(changed)
+    try:
+        n_read += bool(list(open_table(path).rows([], whole=True)))
+    except DatasetError:
+        n_refused += 1
 print(n_read, n_refused)
 """
 
@@ -144,4 +145,4 @@ def test_a_flipped_bit_of_a_parquet_footer_is_an_error_or_a_table(tmp_path: Path
     (tmp_path / "t.parquet").write_bytes(seeds("parquet")[1])
     command = [sys.executable, "-c", FLIPS, str(tmp_path / "t.parquet")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert min(map(int, done.stdout.split())) > 100
+    assert min(map(int, done.stdout.split())) > 50

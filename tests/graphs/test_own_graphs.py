@@ -157,7 +157,7 @@ def rings() -> gdlnn.GraphDataset:
 
 @pytest.fixture(scope="module")
 def model(rings: gdlnn.GraphDataset) -> gdlnn.GDLNNClassifier:
-    chosen = gdlnn.GDLNNClassifier(gdlnn.Mined(epsilon=1.0, merge_equal=True), verbose=False)
+    chosen = gdlnn.GDLNNClassifier(gdlnn.Mined(epsilon=1.0, merge_equal=True), "linear", verbose=False)
     return chosen.fit(rings[:60])
 
 

@@ -93,6 +93,7 @@ def check_mining_through_a_death(dataset: GraphDataset, checkpoint: Path, after:
     assert records(checkpoint) == expected.stats.tasks  # no result twice
 
 
+@pytest.mark.long
 def test_mining_through_the_death_of_a_worker(tmp_path: Path) -> None:
     check_mining_through_a_death(random_trees(400, nodes=18), tmp_path / "run", 100)
 

@@ -14,7 +14,7 @@ from reference import mining as reference
 from reference.mining_cases import MiningCase, large_case, mining_case
 
 BATCHES = 10
-CASES = 15
+CASES = 8
 """Random datasets per batch."""
 
 

@@ -14,6 +14,7 @@ from gdlnn.datasets.molecules import parse_smiles, read_molecule
 from gdlnn.explain import Explanation
 from gdlnn.graphs.identity import canonical_form
 from gdlnn.graphs.molecules import MoleculeReader, hidden_by_default
+from gdlnn.model import MixtureHead
 from reference.models import quick
 from reference.random_cases import renumbered
 
@@ -72,7 +73,7 @@ def spellings(smiles: str, seed: int) -> Iterator[Any]:
 def test_spellings_of_molecules(data_dir: Path, n_molecules: int) -> None:
     data = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")
     rows = np.random.default_rng(1).permutation(len(data))
-    model = GDLNNClassifier(verbose=False, random_state=4).fit(data.take(rows[:120]))
+    model = GDLNNClassifier(head=MixtureHead(1, 10), verbose=False, random_state=4).fit(data.take(rows[:120]))
     asked = data.take(rows[-n_molecules:])
     reader = MoleculeReader()
     assert asked.smiles is not None

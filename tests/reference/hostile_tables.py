@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Callable
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -55,18 +56,16 @@ def sheet_of(rows: list[list[str]]) -> bytes:
     return workbook(markup.encode(), listed.encode(), head=b"")
 
 
-def hostile_sheets() -> dict[str, bytes]:
-    """Return Excel files by name."""
-    two = _ROW % 0 + _ROW % 1
-    return {
-        "sheet of blanks": workbook(two + b" " * (100 * MB)),
-        "short strings": workbook(two, strings=b"<si><t>ab</t></si>" * (MANY // 3)),
-        "one row of cells": workbook(b"<row>" + b"<c/>" * MANY + b"</row>" + two),
-        "empty rows": workbook(b"<row/>" * MANY + two),
-        "a row far below": workbook(two + b'<row r="999999999999">' + b"<c><v>1</v></c></row>"),
-        "a cell far away": workbook(two + b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
-        "nested elements": workbook(b"<a>" * MANY),
-    }
+_TWO = _ROW % 0 + _ROW % 1
+HOSTILE_SHEETS: dict[str, Callable[[], bytes]] = {
+    "sheet of blanks": lambda: workbook(_TWO + b" " * (100 * MB)),
+    "short strings": lambda: workbook(_TWO, strings=b"<si><t>ab</t></si>" * (MANY // 3)),
+    "one row of cells": lambda: workbook(b"<row>" + b"<c/>" * MANY + b"</row>" + _TWO),
+    "empty rows": lambda: workbook(b"<row/>" * MANY + _TWO),
+    "a row far below": lambda: workbook(_TWO + b'<row r="999999999999">' + b"<c><v>1</v></c></row>"),
+    "a cell far away": lambda: workbook(_TWO + b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
+    "nested elements": lambda: workbook(b"<a>" * MANY),
+}
 
 
 def hostile_parquet() -> dict[str, tuple[bytes, int, int]]:

@@ -30,5 +30,5 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 
 def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out calibration, which takes longest: nobody asks here how well the models predict."""
-    monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(calibrate=False))
+    """Train few members without calibration: nobody asks here how well the models predict."""
+    monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(1, 20, calibrate=False))

@@ -18,7 +18,7 @@ from gdlnn.graphs import chem
 from gdlnn.graphs.chem import record_problem, smiles_problem
 from gdlnn.io.bounded import loads
 from gdlnn.mining.program_text import format_rows, parse_rows
-from reference.hostile_tables import hostile_parquet, hostile_sheets
+from reference.hostile_tables import HOSTILE_SHEETS, hostile_parquet
 from reference.large_molecules import bipartite, ladder, smiles_of, straight, v2000, v3000
 from reference.mining_cases import random_trees
 from reference.reader_costs import MB, measured, most_memory
@@ -129,7 +129,8 @@ def test_memory_of_sheets_and_parquet(tmp_path: Path) -> None:
     """A file of 100 KB that stands for gigabytes is refused, or read in little memory and time."""
     pytest.importorskip("pyarrow")
     jobs, names = [], []
-    for number, (name, data) in enumerate(hostile_sheets().items()):
+    for number, (name, make) in enumerate(HOSTILE_SHEETS.items()):
+        data = make()
         assert len(data) < 200_000, name
         path = tmp_path / f"file{number}.xlsx"
         path.write_bytes(data)
