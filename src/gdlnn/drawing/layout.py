@@ -49,9 +49,7 @@ def _placed(nx: Any, graph: Any) -> FloatArray:
         return np.zeros((1, 2))
     if n_edges > _MOST_EDGES:
         return np.array(list(nx.circular_layout(graph, scale=len(graph) / (2 * np.pi)).values()))
-    with _threads().limit(
-        limits=1
-    ):  # threads would wait for one another longer
+    with _threads().limit(limits=1):  # threads would wait for one another longer
         found = nx.kamada_kawai_layout(graph)
     lengths = [np.linalg.norm(found[u] - found[v]) for u, v in graph.edges]
     return np.asarray(np.array([found[node] for node in graph]) / np.mean(lengths))
