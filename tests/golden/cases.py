@@ -128,7 +128,7 @@ def payments(_: Path) -> Data:
 
 def _default() -> GDLNNClassifier:
     """Return the default with fewer members."""
-    return GDLNNClassifier(head=MixtureHead(n_perceptrons=1, n_trees=20), verbose=False)
+    return GDLNNClassifier(head=MixtureHead(n_perceptrons=2, n_trees=20), verbose=False)
 
 
 def _paper() -> GDLNNClassifier:

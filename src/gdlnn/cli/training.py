@@ -235,7 +235,7 @@ def _program_lines(model: GDLNNClassifier) -> list[str]:
     for place, (_, mined, label, strength) in enumerate(shown, start=1):
         words = mined.program.describe(model.schema_, directed=directed)
         lines.append(
-            f"{place:3}. for {schema.class_name(label)} (log odds +{strength:.2f}, in {mined.n_matched} "
+            f"{place:3}. for {schema.class_name(label)} ({strength:+.1%}, in {mined.n_matched} "
             f"training graphs): {shortened(words, LONGEST)}"
         )
     return lines

@@ -65,6 +65,6 @@ def _strongest(model: Any) -> list[tuple[MinedProgram, Any, str]]:
     if isinstance(model, SelfExplaining):
         return model.strongest(MOST_PROGRAMS)
     return [
-        (mined, label, f"log odds +{strength:.2f}, in {mined.n_matched} training graphs")
+        (mined, label, f"{strength:+.1%}, in {mined.n_matched} training graphs")
         for _, mined, label, strength in strongest_programs(model, MOST_PROGRAMS)
     ]

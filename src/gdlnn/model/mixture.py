@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 FOREST_SHARE = 0.5
 """Weight of the forest in the mean of probabilities."""
-FOLDS = 4
-"""Number of folds in which perceptrons predict training rows that they have not learnt, for calibration."""
 FEWEST_PER_CLASS = 8
 """With fewer held-out rows of some class, nothing is calibrated."""
 MOST_DENSE = 100_000_000
@@ -47,15 +44,16 @@ class MixtureHead(Head):
     """The mean of the probabilities of some perceptrons and of a random forest.
 
     Perceptrons on thousands of programs are overconfident: a factor of their logits is fitted on rows that
-    they were not trained on, so that the mean has the least log loss there. Without a validation set these
-    are the training rows, by cross-fitting; the forest predicts each by the trees that have not seen it.
+    they were not trained on, so that the mean has the least log loss there. Without a validation set each
+    of several perceptrons leaves out one fold of the training rows, which it predicts; the forest predicts
+    each row by the trees that have not seen it.
 
     Parameters
     ----------
     n_perceptrons, n_trees
         How many; 0 leaves them out.
     calibrate
-        Whether to fit the factor.
+        Whether to fit the factor. A single perceptron is calibrated on a validation set only.
     class_weight
         "balanced", weights by label, or None.
     random_state
@@ -72,7 +70,7 @@ class MixtureHead(Head):
         and in models read from a file.
     """
 
-    n_perceptrons: int = 3
+    n_perceptrons: int = 4
     n_trees: int = 300
     calibrate: bool = True
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
@@ -130,26 +128,30 @@ class MixtureHead(Head):
         """Train and calibrate the perceptrons; return the mean's probabilities of held-out training rows."""
         from sklearn.model_selection import StratifiedKFold
 
-        everything = np.arange(len(codes))
-        folds = [(everything, everything[:0])]
-        if validation is None and self.calibrate and np.bincount(codes).min() >= FEWEST_PER_CLASS:
-            splits = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state or 0)
-            folds += list(splits.split(codes[:, None], codes))
+        learns = np.ones((len(codes), self.n_perceptrons))  # whether a member learns a row
+        crossed = validation is None and self.calibrate and self.n_perceptrons > 1
+        crossed = crossed and int(np.bincount(codes).min()) >= FEWEST_PER_CLASS
+        if crossed:
+            n_folds = min(self.n_perceptrons, FEWEST_PER_CLASS)
+            folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state or 0)
+            for number, (_, outside) in enumerate(folds.split(codes[:, None], codes)):
+                learns[outside, number::n_folds] = 0
+        head = MLPHead(
+            ensemble_size=self.n_perceptrons,
+            class_weight=self.weights_by_code(),
+            random_state=self.random_state or 0,
+        )
+        of_rows = learns if weights is None else learns * weights[:, None]
         with stage("training the perceptrons"):
-            # One perceptron is enough to calibrate by. Threads share nothing, so that the result is the same.
-            self.perceptrons_, *of_folds = joblib.Parallel(n_jobs=self.n_jobs, backend="threading")(
-                joblib.delayed(self._trained)(rows, codes, weights, inside, 1 if len(outside) else None)
-                for inside, outside in folds
-            )
+            self.perceptrons_ = Perceptrons.of(head.fit(rows, codes, row_weights=of_rows).network_)
         if validation is not None:
             held, truth = csr_array(validation[0]), label_codes(np.asarray(validation[1]), self.classes_)
             beside = None if self.forest_ is None else self.forest_.predict(held.toarray())
             self._sharpen(self.perceptrons_.logits(held[:, : rows.shape[1]]), beside, truth, None)
-        if not of_folds:
+        if not crossed:
             return None
-        logits = np.zeros((1, len(codes), len(self.classes_)))
-        for trained, (_, outside) in zip(of_folds, folds[1:], strict=True):
-            logits[:, outside] = trained.logits(rows[outside])
+        everything = np.arange(len(codes))
+        logits = self.perceptrons_.logits(rows)[learns.argmin(axis=1), everything][None]
         self._sharpen(logits, of_forest, codes, weights)
         return self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
 
@@ -170,7 +172,6 @@ class MixtureHead(Head):
         model = RandomForestClassifier(
             self.n_trees,
             max_features=candidates,
-            oob_score=True,
             class_weight=self.weights_by_code(),
             random_state=self.random_state or 0,
             n_jobs=self.n_jobs,
@@ -178,20 +179,20 @@ class MixtureHead(Head):
         with stage("growing the forest"):
             model.fit(table, codes, sample_weight=weights)
         self.forest_ = Forest.of(model)
-        shares = np.bincount(codes) / len(codes)
-        found = model.oob_decision_function_
-        return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, shares)
+        return self._out_of_bag(model, table, codes)
 
-    def _trained(
-        self, rows: csr_array, codes: IntArray, weights: FloatArray | None, inside: IntArray, n: int | None
-    ) -> Perceptrons:
-        head = MLPHead(
-            ensemble_size=n or self.n_perceptrons,
-            class_weight=self.weights_by_code(),
-            random_state=self.random_state or 0,
-        )
-        of_rows = None if weights is None else weights[inside]
-        return Perceptrons.of(head.fit(rows[inside], codes[inside], row_weights=of_rows).network_)
+    def _out_of_bag(self, model: Any, table: Any, codes: IntArray) -> FloatArray:
+        """Return the probabilities of each row by the trees that have not seen it."""
+        sums, counts = np.zeros((len(codes), len(self.classes_))), np.zeros(len(codes))
+        leaves = model.apply(table)
+        for tree, sample, leaf in zip(model.estimators_, model.estimators_samples_, leaves.T, strict=True):
+            outside = np.ones(len(codes), dtype=bool)
+            outside[sample] = False
+            sums[outside] += tree.tree_.value[leaf[outside], 0]
+            counts += outside
+        shares = np.bincount(codes) / len(codes)
+        seen = counts[:, None] > 0
+        return np.where(seen, sums / np.maximum(counts[:, None], 1), shares)
 
     # --- calibration ----------------------------------------------------------------------------------------
 

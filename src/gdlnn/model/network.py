@@ -21,7 +21,6 @@ from scipy.sparse import csr_array, issparse
 from threadpoolctl import LibController, ThreadpoolController
 from torch import nn
 from torch.nn.functional import embedding_bag, linear, log_softmax, one_hot, relu
-from torch.nn.utils import skip_init
 
 from gdlnn.model.head import class_weights
 from gdlnn.model.standardization import standardization, standardized
@@ -51,8 +50,11 @@ class Perceptron(nn.Module):
         widths = [n_features, *hidden, n_classes]
         layers: list[nn.Module] = []
         for n_inputs, n_outputs in pairwise(widths):
-            layer = skip_init(nn.Linear, n_inputs, n_outputs)  # type: ignore[no-untyped-call]
-            layers += [layer, nn.ReLU(), nn.Dropout()]  # torch's own generator would draw the weights
+            layer = nn.Linear(n_inputs, n_outputs, device="meta")  # else torch's own generator is used
+            layer.weight, layer.bias = (
+                nn.Parameter(torch.empty(shape)) for shape in ((n_outputs, n_inputs), (n_outputs,))
+            )
+            layers += [layer, nn.ReLU(), nn.Dropout()]
         self.layers = nn.Sequential(*layers[:-2])
 
     def initialize(self, generator: torch.Generator) -> Perceptron:
@@ -166,7 +168,10 @@ def choose_device(name: str) -> torch.device:
 
 @dataclass(frozen=True)
 class Rows:
-    """Standardized features, dense or sparse, and what to learn: codes, or a probability for every class."""
+    """Standardized features, dense or sparse, and what to learn: codes, or weights of the classes.
+
+    Weights are rows × classes, or rows × members × classes.
+    """
 
     X: torch.Tensor | csr_array
     y: torch.Tensor
@@ -179,7 +184,10 @@ def train_network(
     held_out: tuple[Table, IntArray] | None,
     row_weights: FloatArray | None = None,
 ) -> tuple[HeadNetwork, list[dict[str, Any]]]:
-    """Train the members of a head; return the network and its history."""
+    """Train the members of a head; return the network and its history.
+
+    `row_weights` has one weight per row, or one for each member: rows × members.
+    """
     device, n_classes, seed = choose_device(head.device), len(head.classes_), head.random_state or 0
     mean, scale = standardization(X)
 
@@ -193,7 +201,9 @@ def train_network(
     if row_weights is None:
         train = rows(X, codes)
     else:  # the targets of a row have the weight of the row
-        train = rows(X, (np.eye(n_classes)[codes] * row_weights[:, None]).astype(np.float32))
+        wanted = np.eye(n_classes)[codes]
+        wanted = wanted[:, None] if row_weights.ndim == 2 else wanted
+        train = rows(X, (wanted * row_weights[..., None]).astype(np.float32))
     val = None if held_out is None or not held_out[0].shape[0] else rows(*held_out)
     values = class_weights(head, codes)
     weights = None if values is None else torch.tensor(values, dtype=torch.float32, device=device)
@@ -213,6 +223,32 @@ def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch
     if not share:
         return x
     return x * torch.empty_like(x).bernoulli_(1 - share, generator=generator).div_(1 - share)
+
+
+class SparseAdam:
+    """Adam for the many weights of sparse rows, in one pass; torch.optim loads torch's compiler first."""
+
+    def __init__(self, parameters: list[torch.Tensor], head: MLPHead) -> None:
+        self._parameters = parameters
+        self._means, self._squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+        self._steps = [torch.zeros(()) for _ in parameters]
+        self._options = {"lr": head.learning_rate, "weight_decay": head.weight_decay}
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for parameter in self._parameters:
+            parameter.grad = None
+
+    def step(self) -> None:
+        """Change the parameters by their gradients."""
+        gradients = [parameter.grad for parameter in self._parameters]
+        for step in self._steps:
+            step += 1
+        with torch.no_grad():
+            torch._fused_adam_(
+                self._parameters, gradients, self._means, self._squares, [], self._steps, **self._options,
+                beta1=0.9, beta2=0.999, eps=1e-8, amsgrad=False, maximize=False,
+            )  # fmt: skip
 
 
 class Stack:
@@ -274,8 +310,11 @@ def _train(
 ) -> list[dict[str, Any]]:
     """Train the members in place, each up to its own best epoch; return a row for every member and epoch."""
     parameters = stack.parameters()
-    how: Any = {"foreach": True} if isinstance(train.X, torch.Tensor) else {"fused": True}
-    optimizer = torch.optim.Adam(parameters, lr=head.learning_rate, weight_decay=head.weight_decay, **how)
+    optimizer: Any = SparseAdam(parameters, head)
+    if isinstance(train.X, torch.Tensor):
+        optimizer = torch.optim.Adam(
+            parameters, lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
+        )
     history: list[dict[str, Any]] = []
     best_states = [parameter.detach().clone() for parameter in parameters]
     # By accuracy before loss: the loss rises within a few epochs, when the head becomes confident in programs
@@ -304,16 +343,19 @@ def _train(
 
 def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
     """Return the cross entropy of every member."""
-    wanted = y if y.ndim == 2 else one_hot(y, logits.shape[2]).to(logits.dtype)
+    wanted = one_hot(y, logits.shape[2]).to(logits.dtype) if y.ndim == 1 else y
+    if y.ndim == 3:
+        wanted = wanted.transpose(0, 1)
     if weights is not None:
         wanted = wanted * weights
-    return -(wanted * log_softmax(logits, dim=2)).sum(dim=(1, 2)) / wanted.sum().clamp(min=1e-12)
+    total = wanted.sum(dim=(-2, -1)).clamp(min=1e-12)
+    return -(wanted * log_softmax(logits, dim=2)).sum(dim=(1, 2)) / total
 
 
 def _epoch(
     head: MLPHead,
     stack: Stack,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Any,
     train: Rows,
     weights: torch.Tensor | None,
     generator: torch.Generator,
@@ -341,8 +383,12 @@ def _input(
     if isinstance(X, torch.Tensor):
         return _dropout(X[rows], share, generator)
     chosen = X[rows.numpy()]
-    chosen.data = _dropout(torch.from_numpy(chosen.data), share, generator).numpy()
-    return chosen
+    if not share:
+        return chosen
+    kept = torch.empty(len(chosen.data)).bernoulli_(1 - share, generator=generator).numpy() > 0
+    starts = np.concatenate([[0], np.cumsum(kept)])[chosen.indptr]
+    values = chosen.data[kept] / np.float32(1 - share)
+    return csr_array((values, chosen.indices[kept], starts), shape=chosen.shape)
 
 
 def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tuple[float, float]]:

@@ -100,6 +100,9 @@ class Perceptrons:
 
     def _first(self, X: Any) -> FloatArray:
         """Return the products of the first layer: of thousands of programs few match a graph."""
+        if isinstance(X, np.ndarray) and len(X) == 1:
+            columns = np.flatnonzero(X[0])
+            return np.asarray(X[:, columns] @ self.weights[0][:, columns])
         rows = csr_array(X)
         return np.stack([rows @ weight for weight in self.weights[0]])
 

@@ -1,4 +1,4 @@
-"""The strongest programs of a model: the effect of each on the prediction of an average graph."""
+"""The strongest programs of a model: what each adds to the baseline that explanations start from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS = 256
 
 
 class StrongProgram(NamedTuple):
-    """A program, its column, the class it supports, and by how much it raises its log odds."""
+    """A program, its column, the class it supports, and by how much it alone raises its probability."""
 
     column: int
     mined: MinedProgram
@@ -24,21 +24,16 @@ class StrongProgram(NamedTuple):
 
 
 def strongest_programs(model: GDLNNClassifier, n: int = 10) -> list[StrongProgram]:
-    """Return the programs that change the prediction of an average graph most when they begin to match it."""
+    """Return the programs that raise a probability most when one of them is added to the baseline."""
     n_programs = len(model.programs_)
-    network = getattr(model.head_, "network_", None)
-    n_features = len(model.layer_.get_feature_names_out())
-    base = np.zeros(n_features) if network is None else network.mean.double().cpu().numpy().copy()
-    base[:n_programs] = model.programs_.frequencies
+    baseline = model.baseline()
+    start = model.head_probabilities(baseline)[0]
     effects = np.zeros((n_programs, len(model.classes_)))
-    for start in range(0, n_programs, ROWS):
-        columns = np.arange(start, min(start + ROWS, n_programs))
-        rows = np.tile(base, (2 * len(columns), 1))
+    for first in range(0, n_programs, ROWS):
+        columns = np.arange(first, min(first + ROWS, n_programs))
+        rows = np.repeat(baseline, len(columns), axis=0)
         rows[np.arange(len(columns)), columns] = 1.0
-        rows[len(columns) + np.arange(len(columns)), columns] = 0.0
-        chances = np.clip(model.head_.predict_proba(rows), 1e-9, 1 - 1e-9)
-        odds = np.log(chances) - np.log1p(-chances)
-        effects[columns] = odds[: len(columns)] - odds[len(columns) :]
+        effects[columns] = model.head_probabilities(rows) - start
     best = effects.max(axis=1, initial=-np.inf)
     order = np.argsort(-best, kind="stable")[:n].tolist()
     labels = model.classes_[effects.argmax(axis=1)] if n_programs else []

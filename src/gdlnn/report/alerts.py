@@ -44,7 +44,7 @@ class Alert:
     training, held_out
         Where it matches; None without held-out molecules.
     contribution
-        By how much it raises the log odds of the class.
+        By how much it alone raises the probability of the class.
     programs
         How many programs of the model say the same: they match the same training graphs, or have the same
         SMARTS.

@@ -209,7 +209,7 @@
 
   // --- the model ---
   function showStrongest() {
-    const items = model().programs.map(p => programItem(p, `weighs ${p.strength.toPrecision(2)} on average`));
+    const items = model().programs.map(p => programItem(p, `adds ${(100 * p.strength).toFixed(1)} points alone`));
     byId("strongest").replaceChildren(...items.slice(0, FIRST));
     byId("further").replaceChildren(...items.slice(FIRST));
     byId("more").hidden = items.length <= FIRST;
