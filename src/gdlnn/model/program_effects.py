@@ -27,13 +27,13 @@ def strongest_programs(model: GDLNNClassifier, n: int = 10) -> list[StrongProgra
     """Return the programs that raise a probability most when one of them is added to the baseline."""
     n_programs = len(model.programs_)
     baseline = model.baseline()
-    start = model.head_probabilities(baseline)[0]
+    start = model.head_outputs(baseline)[0]
     effects = np.zeros((n_programs, len(model.classes_)))
     for first in range(0, n_programs, ROWS):
         columns = np.arange(first, min(first + ROWS, n_programs))
         rows = np.repeat(baseline, len(columns), axis=0)
         rows[np.arange(len(columns)), columns] = 1.0
-        effects[columns] = model.head_probabilities(rows) - start
+        effects[columns] = model.head_outputs(rows) - start
     best = effects.max(axis=1, initial=-np.inf)
     order = np.argsort(-best, kind="stable")[:n].tolist()
     labels = model.classes_[effects.argmax(axis=1)] if n_programs else []
