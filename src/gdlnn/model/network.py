@@ -232,7 +232,7 @@ class SparseAdam:
         self._parameters = parameters
         self._means, self._squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
         self._steps = [torch.zeros(()) for _ in parameters]
-        self._options = {"lr": head.learning_rate, "weight_decay": head.weight_decay}
+        self._head = head
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -241,12 +241,13 @@ class SparseAdam:
 
     def step(self) -> None:
         """Change the parameters by their gradients."""
-        gradients = [parameter.grad for parameter in self._parameters]
+        gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
         for step in self._steps:
             step += 1
         with torch.no_grad():
             torch._fused_adam_(
-                self._parameters, gradients, self._means, self._squares, [], self._steps, **self._options,
+                self._parameters, gradients, self._means, self._squares, [], self._steps,
+                lr=self._head.learning_rate, weight_decay=self._head.weight_decay,
                 beta1=0.9, beta2=0.999, eps=1e-8, amsgrad=False, maximize=False,
             )  # fmt: skip
 
