@@ -287,3 +287,8 @@ def test_a_schema_that_contradicts_the_training_graphs_is_refused() -> None:
         graph = Graph([[0.0], [1.0]], [[0, 1]], schema=Schema(node=(feature,)))
         with pytest.raises(ModelError, match=expected):
             model.predict([graph])
+
+
+def test_a_target_of_many_numbers_is_sent_to_the_regressor(motifs: GraphDataset) -> None:
+    with pytest.raises(ModelError, match="60 different numbers for 60 graphs; GDLNNRegressor"):
+        quick().fit(motifs.graphs, np.linspace(0, 1, 60))

@@ -191,7 +191,7 @@ def _node(graph: Graph, marks: Marks, node: int, x: float, y: float, label: str,
     level = marks.level(node)
     words = escape(_values(graph, node))
     if marks.scores is not None:
-        score = signed(100 * marks.scores[node])
+        score = signed(marks.scores[node])
         words = f"{words}: {score}" if words else score
     look = " ".join(filter(None, ("n", "on" if on else "", level)))
     title = f"<title>{words}</title>" if words else ""

@@ -27,15 +27,15 @@ def score_map(marks: Marks, places: FloatArray, radius: float) -> str:
     discs = []
     for node, (x, y) in enumerate(places.tolist()):
         if level := marks.level(node):
-            score = signed(100 * (marks.scores or ())[node])
+            score = signed((marks.scores or ())[node])
             at = f"cx='{num(x)}' cy='{num(y)}' r='{num(radius)}'"
             discs.append(f"<circle class='{level}' {at}><title>{score}</title></circle>")
     return "".join(discs)
 
 
-def score_legend(largest: float, nodes: str = "node") -> Picture:
-    """Return the scale of a map of scores, from against to for, in percentage points."""
-    low, high = f"against {signed(-100 * largest)}", f"{signed(100 * largest)} for"
+def score_legend(largest: float, what: str, low: str = "against", high: str = "for") -> Picture:
+    """Return the scale of a map of scores, from the lowest to the highest, with a word for what they are."""
+    low, high = f"{low} {signed(-largest)}", f"{signed(largest)} {high}"
     body = [text(118, 9.5, low, "end small soft")]
     for place in range(2 * LEVELS):
         level = place - LEVELS + (1 if place >= LEVELS else 0)
@@ -43,7 +43,7 @@ def score_legend(largest: float, nodes: str = "node") -> Picture:
         body.append(f"<rect class='{look}' x='{num(124 + 11 * place)}' y='0' width='11' height='11'/>")
     end = 124 + 22 * LEVELS
     body.append(text(end + 6, 9.5, high, "small soft"))
-    body.append(text((124 + end) / 2, 24, f"points that each {nodes} adds", "small soft mid"))
+    body.append(text((124 + end) / 2, 24, what, "small soft mid"))
     return Picture((0, -2, end + 124, 28), "".join(body))
 
 

@@ -46,7 +46,7 @@ class Marks:
     Attributes
     ----------
     scores
-        What each node adds to a probability: a map in two hues. None: no map.
+        What each node adds, as it is written: a map in two hues. None: no map.
     outlines
         Programs and where they match.
     kept, gone

@@ -15,6 +15,7 @@ from gdlnn.explain.context import Attribution, make_context
 from gdlnn.model.forest import Forest
 from gdlnn.model.head import Head
 from gdlnn.model.linear import linear_contributions
+from gdlnn.model.regression import RegressionHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +79,7 @@ def _contributions(
 ) -> tuple[FloatArray, FloatArray]:
     """Return what each column adds, rows × columns, and what their sums miss."""
     head = model.head_
-    if isinstance(head, Head):
+    if isinstance(head, Head | RegressionHead):
         return head.contributions(features, baseline, targets)
     if isinstance(head, LogisticRegression):
         coef, intercept = head.coef_, head.intercept_

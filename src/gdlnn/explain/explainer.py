@@ -20,20 +20,21 @@ from gdlnn.explain.explanation import (
     Explanations,
     Method,
     Reason,
+    Value,
     plain,
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
 from gdlnn.explain.node_scores import Scored, extreme_images, flat_images, spread
 from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
-from gdlnn.gdl.place_names import place_name
+from gdlnn.gdl.place_names import counted_name, named_groups, place_name
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.matching import as_graph_set
 from gdlnn.model.base import SelfExplaining
 from gdlnn.model.inputs import Conversion, as_graphs, is_alone
-from gdlnn.model.representation import Representation
+from gdlnn.model.representation import Representation, ValueRepresentation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from gdlnn.explain.node_scores import Images
     from gdlnn.explain.places import Place
     from gdlnn.gdl.program import Program
-    from gdlnn.model import GDLNNClassifier
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -181,14 +181,15 @@ def important(weights: FloatArray, n_reasons: int) -> IntArray:
 class Explainer:
     """A model and a technique, which turn represented graphs into explanations."""
 
-    model: GDLNNClassifier
+    model: Any
     technique: Technique = field(default_factory=Contribution)
     random_state: int = 0
 
     @property
     def programs(self) -> list[Program]:
         """The programs of the model, one per column."""
-        return self.model.layer_.programs_
+        programs: list[Program] = self.model.layer_.programs_
+        return programs
 
     def attribute(self, representation: Representation, targets: IntArray, n_reasons: int) -> Attribution:
         """Return the weights that the technique gives to the programs in each graph."""
@@ -208,6 +209,8 @@ class Explainer:
         """Explain each graph by places, or by programs where the technique has no baseline."""
         if isinstance(self.technique, Contribution):
             attribution, scored = self.attributed(representation, targets)
+            if isinstance(representation, ValueRepresentation):
+                return self._by_groups(representation, attribution, scored, n_reasons)
             if n_reasons == "smallest":
                 places = self._sufficient(representation, targets, attribution, scored)
             else:
@@ -240,14 +243,61 @@ class Explainer:
         predicted, where = int(representation.codes[row]), representation.domains[row]
         return Explanation(
             graph=self._named(representation.graphs[row]),
-            prediction=plain(representation.classes[predicted]),
+            prediction=plain(representation.labels[row]),
             probability=float(representation.probabilities[row, predicted]),
             target=plain(representation.classes[target]),
             target_probability=float(representation.probabilities[row, target]),
             domain=where.domain,
             domain_reason=where.reason,
+            value=self._value(representation, row),
             **parts,
         )
+
+    def _value(self, representation: Representation, row: int) -> Value | None:
+        """Return the interval and unit of a regressor's prediction; None for a classifier."""
+        if not isinstance(representation, ValueRepresentation):
+            return None
+        lower, upper = representation.intervals[row].tolist()
+        return Value(lower, upper, self.model.unit, Value.step_of(self.model.training_labels_))
+
+    # --- groups -------------------------------------------------------------------------------------------
+
+    def _by_groups(
+        self,
+        representation: ValueRepresentation,
+        attribution: Attribution,
+        scored: Sequence[Scored],
+        n_reasons: NReasons,
+    ) -> list[Explanation]:
+        """Explain values by groups of nodes; those with the same name are one reason."""
+        if n_reasons == "smallest":
+            raise ExplanationError("n_reasons: expected a number, got 'smallest', which needs a class")
+        found = []
+        for row, own in enumerate(scored):
+            graph = self._named(representation.graphs[row])
+            groups = named_groups(graph)
+            if not groups:  # places are found in units of one percentage point
+                scores = own.nodes * 0.01 / Value.step_of(self.model.training_labels_)
+                groups = [("", place.nodes) for place in find_places(graph, scores)]
+            places = sorted_places(graph, own.nodes, [nodes for _, nodes in groups])
+            names = {nodes: name for name, nodes in groups}
+            reasons = [
+                self._place_reason(graph, place, own, representation.classes[0], names[place.nodes])
+                for place in places
+            ]
+            kept = merged_reasons(reasons)[:n_reasons]
+            found.append(
+                self._explanation(
+                    representation,
+                    row,
+                    0,
+                    reasons=tuple(kept),
+                    nodes=nodes_of(kept),
+                    method=Method(self.technique.name, dict(self.technique.options()), self.random_state),
+                    contributions=self._contributions(representation, attribution, row, own, 0),
+                )
+            )
+        return found
 
     # --- places -------------------------------------------------------------------------------------------
 
@@ -280,7 +330,7 @@ class Explainer:
             threshold=threshold_of(representation, target),
         )
 
-    def _place_reason(self, graph: Graph, place: Place, scored: Scored, label: Any) -> Reason:
+    def _place_reason(self, graph: Graph, place: Place, scored: Scored, label: Any, name: str = "") -> Reason:
         """Return a place as a reason: the program that it induces, its name, and the programs behind it."""
         inside = np.zeros(graph.n_nodes)
         inside[list(place.nodes)] = 1.0
@@ -294,8 +344,8 @@ class Explainer:
             if abs(points[i]) >= LEAST_SHOWN
         )
         program = induced_program(graph, place.nodes)
-        name = place_name(graph, place.nodes, graph.schema)
-        return Reason(program, place.points, (place.nodes,), -1, label, name, terms)
+        name = name or place_name(graph, place.nodes, graph.schema)
+        return Reason(program, place.points, (place.nodes,), -1, plain(label), name, terms)
 
     def _sufficient(
         self,
@@ -379,9 +429,12 @@ class Explainer:
         pooled = self._pooled(representation, attribution, row)
         baseline, added = float(attribution.baseline[row]), float(np.sort(scored.nodes).sum())
         others = sum(points for _, points in pooled)
+        prior = counts.get(label, 0) / max(1, sum(counts.values()))
+        if isinstance(representation, ValueRepresentation):
+            prior = float(self.model.training_labels_.mean())
         return Contributions(
             baseline=baseline,
-            prior=counts.get(label, 0) / max(1, sum(counts.values())),
+            prior=prior,
             added=added,
             pooled=pooled,
             left=float(representation.probabilities[row, target]) - baseline - added - others,
@@ -466,3 +519,19 @@ def with_schema(graph: Graph, schema: Any) -> Graph:
     return Graph._trusted(
         graph.node_features, graph.edges, graph.edge_features, graph.directed, schema, graph.name
     )
+
+
+def merged_reasons(reasons: Sequence[Reason]) -> list[Reason]:
+    """Join reasons with the same name into one that says how many there are, the largest first."""
+    by_name: dict[str, list[Reason]] = {}
+    for reason in reasons:
+        by_name.setdefault(reason.name, []).append(reason)
+    found = [
+        some[0]._replace(
+            name=counted_name(name, len(some)),
+            weight=sum(one.weight for one in some),
+            places=tuple(place for one in some for place in one.places),
+        )
+        for name, some in by_name.items()
+    ]
+    return sorted(found, key=lambda reason: -abs(round(reason.weight, 9)))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,6 +91,35 @@ class Reason(NamedTuple):
             "name": self.name,
             "terms": [reason.to_json(graph) for reason in self.terms],
         }
+
+
+class Value(NamedTuple):
+    """What an explanation of a regressor has: the 90 % interval and unit of the predicted value.
+
+    Attributes
+    ----------
+    lower, upper, unit
+        The bounds of the interval, and the unit of the target.
+    step
+        The step to which values are written.
+    """
+
+    lower: float
+    upper: float
+    unit: str
+    step: float
+
+    @classmethod
+    def step_of(cls, values: FloatArray) -> float:
+        """Return the power of ten to which values of a target are written: a tenth of their deviation."""
+        spread = float(np.std(values))
+        return 10.0 ** math.floor(math.log10(spread / 10)) if spread > 0 else 0.1
+
+    def text(self, value: float, *, sign: bool = False) -> str:
+        """Return a value as it is written, with a plus sign if wanted."""
+        digits = max(0, -round(math.log10(self.step)))
+        rounded = round(value / self.step) * self.step
+        return f"{'−' if rounded < 0 else '+' if sign else ''}{abs(rounded):.{digits}f}"
 
 
 class Method(NamedTuple):
@@ -193,6 +223,9 @@ class Explanation(NodeSubset):
     domain, domain_reason
         Whether the graph is "inside" what the model was trained on, at its "edge" or "outside", and why; None
         where unknown.
+    value
+        Of a regressor: interval and unit. `prediction`, `probability` and `target_probability` are then the
+        predicted value, and `target` is the name of what is predicted.
     """
 
     graph: Graph
@@ -209,6 +242,7 @@ class Explanation(NodeSubset):
     smiles: str | None = None
     domain: str | None = None
     domain_reason: str = ""
+    value: Value | None = None
 
     # --- for and against ------------------------------------------------------------------------------------
 
@@ -227,8 +261,14 @@ class Explanation(NodeSubset):
         """The reasons as texts, pages and pictures list and number them, the largest first."""
         if self.contributions is None:
             return tuple(reason for reason in self.reasons if reason.weight)
-        shown = [reason for reason in self.reasons if reason.places and abs(reason.weight) >= LEAST_SHOWN]
+        least = self.least_shown
+        shown = [reason for reason in self.reasons if reason.places and abs(reason.weight) >= least]
         return tuple(sorted(shown, key=lambda reason: -abs(reason.weight)))
+
+    @property
+    def least_shown(self) -> float:
+        """Contributions that round to nothing are not listed."""
+        return LEAST_SHOWN if self.value is None else self.value.step / 2
 
     @property
     def has_reason(self) -> bool:
@@ -238,7 +278,7 @@ class Explanation(NodeSubset):
         together add `LEAST_REASON`.
         """
         found = self.contributions
-        if found is None or found.baseline <= self.threshold:
+        if found is None or self.value is not None or found.baseline <= self.threshold:
             return True
         places = [reason.weight for reason in self.supporting]
         return max([found.added + found.others, *places]) >= LEAST_REASON
@@ -312,12 +352,10 @@ class Explanation(NodeSubset):
             "format": FORMAT,
             "version": VERSION,
             "prediction": plain(self.prediction),
-            "probability": self.probability,
             "target": plain(self.target),
-            "target_probability": self.target_probability,
+            **(self._chances() if self.value is None else self.value._asdict()),
             **self.method._asdict(),
             "complete": self.complete,
-            "threshold": self.threshold,
             "smiles": self.smiles,
             "domain": self.domain,
             "domain_reason": self.domain_reason,
@@ -326,6 +364,14 @@ class Explanation(NodeSubset):
             "nodes": list(self.nodes),
             "edges": [list(edge) for edge in self.edges],
             "graph": graph_to_json(self.graph),
+        }
+
+    def _chances(self) -> dict[str, float]:
+        """Return the probabilities, which only a classifier has."""
+        return {
+            "probability": self.probability,
+            "target_probability": self.target_probability,
+            "threshold": self.threshold,
         }
 
     def save(self, path: str | os.PathLike[str] | Path) -> None:
@@ -345,8 +391,11 @@ class Explanation(NodeSubset):
 
     def __repr__(self) -> str:
         name = f" of {self.graph.name!r}" if self.graph.name is not None else ""
+        what = f"{self.class_name(self.target)} ({self.target_probability:.1%})"
+        if self.value is not None:
+            what = f"{self.target} {self.value.text(self.prediction)} {self.value.unit}".rstrip()
         return (
-            f"<Explanation{name}: {self.class_name(self.target)} ({self.target_probability:.1%}), "
+            f"<Explanation{name}: {what}, "
             f"{len(self.reasons)} reasons, {len(self.nodes)} of {self.graph.n_nodes} nodes>"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -46,7 +47,8 @@ def explanation_picture(
         Nodes to ring, and nodes to cross out, see `Marks`.
     """
     found = explanation.contributions
-    scores = None if found is None else found.scores
+    factor = 100.0 if explanation.value is None else 1.0
+    scores = None if found is None else [factor * score for score in found.scores]
     marks = Marks(scores, explanation_outlines(explanation), tuple(kept), tuple(gone))
     return draw_graph(explanation.graph, marks, explanation.smiles)
 
@@ -60,11 +62,18 @@ def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
     for number, reason in enumerate(explanation.listed, start=1):
         if reason.witness is None:
             continue
-        drawn = explanation.contributions is None or (reason.weight > 0 and bool(explanation.nodes))
+        drawn = explanation.contributions is None or explanation.value is not None
+        drawn = drawn or (reason.weight > 0 and bool(explanation.nodes))
         drawn = drawn and sum(outline.drawn for outline in outlines) < MOST_OUTLINES
         name = short_name(reason_words(explanation, reason), number)
         label = f"{name}, {figure(explanation, reason)}" if drawn else ""
-        outlines.append(program_outline(reason.program, reason.witness, number, label, drawn=drawn))
+        outline = program_outline(reason.program, reason.witness, number, label, drawn=drawn)
+        if len(reason.places) > 1:
+            groups = [set(place) for place in reason.places]
+            pairs = [(min(u, v), max(u, v)) for u, v in explanation.graph.edges.tolist()]
+            edges = tuple(sorted({pair for pair in pairs if any(group.issuperset(pair) for group in groups)}))
+            outline = replace(outline, nodes=reason.nodes, edges=edges)
+        outlines.append(outline)
     return tuple(outlines)
 
 
@@ -82,7 +91,7 @@ def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
     parts = [_head(explanation), explanation_picture(explanation)]
     largest = largest_score(explanation)
     if largest:
-        parts.append(score_legend(largest, nodes_word(explanation.graph)[:-1]))
+        parts.append(_legend(explanation))
     if legend:
         parts.append(_list(explanation))
     return stacked(parts, 8).document(explanation.describe())
@@ -92,6 +101,16 @@ def largest_score(explanation: Explanation) -> float:
     """Return the largest score of a node, whatever its sign; 0 for techniques without a baseline."""
     found = explanation.contributions
     return 0.0 if found is None else max(map(abs, found.scores), default=0.0)
+
+
+def _legend(explanation: Explanation) -> Picture:
+    """Return the scale of the map of scores."""
+    largest, node = largest_score(explanation), nodes_word(explanation.graph)[:-1]
+    if explanation.value is None:
+        return score_legend(100 * largest, f"points that each {node} adds")
+    return score_legend(
+        largest, f"{explanation.value.unit} that each {node} adds".strip(), "lowers", "raises"
+    )
 
 
 def _head(explanation: Explanation) -> Picture:
@@ -175,11 +194,7 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "name": explanation.graph.name or "graph",
         "headline": spaced(headline(explanation)),
         "picture": Markup(explanation_picture(explanation).svg(explanation.describe())),
-        "legend": Markup(
-            score_legend(largest, nodes_word(explanation.graph)[:-1]).svg("The scale of the map")
-        )
-        if largest
-        else "",
+        "legend": Markup(_legend(explanation).svg("The scale of the map")) if largest else "",
         "nodes": nodes_word(explanation.graph),
         "target": explanation.class_name(explanation.target),
         "technique": explanation.method.technique,

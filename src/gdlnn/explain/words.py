@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gdlnn.explain.explanation import LEAST_SHOWN
 from gdlnn.explain.places import connected_parts
 from gdlnn.gdl.place_names import place_name
 
@@ -66,7 +65,7 @@ def describe(explanation: Explanation) -> str:
         return "\n".join([*lines, subgraph_line(explanation)])
     lines.append(f"  {baseline_line(explanation)}")
     lines += [
-        f"  {points(reason.weight)} {reason_words(explanation, reason)} "
+        f"  {figure(explanation, reason)} {reason_words(explanation, reason)} "
         f"({nodes_text(explanation.graph, reason.nodes)})"
         for reason in explanation.listed[:MOST_LINES]
     ]
@@ -78,9 +77,16 @@ def points(value: float) -> str:
     return f"{'−' if round(100 * value) < 0 else '+'}{abs(100 * value):.0f}"
 
 
+def amount(explanation: Explanation, value: float) -> str:
+    """Return what something adds, with its sign: in percentage points, or in the unit of a regressor."""
+    return points(value) if explanation.value is None else explanation.value.text(value, sign=True)
+
+
 def figure(explanation: Explanation, reason: Reason) -> str:
-    """Return the weight of a reason as it is shown: in points, or as a number without a baseline."""
-    return points(reason.weight) if explanation.contributions is not None else f"{reason.weight:+.3g}"
+    """Return the weight of a reason as it is shown: what it adds, or a number without a baseline."""
+    if explanation.contributions is None:
+        return f"{reason.weight:+.3g}"
+    return amount(explanation, reason.weight)
 
 
 def reason_words(explanation: Explanation, reason: Reason) -> str:
@@ -104,8 +110,11 @@ def named_parts(graph: Graph, nodes: Sequence[int]) -> list[str]:
 
 def headline(explanation: Explanation) -> str:
     """Say what was predicted, how probable it is, and where the class was not decided at one half."""
-    line = f"{explanation.class_name(explanation.prediction)} ({chance_text(explanation)})"
-    if explanation.target != explanation.prediction:
+    if explanation.value is not None:
+        line = chance_text(explanation)
+    else:
+        line = f"{explanation.class_name(explanation.prediction)} ({chance_text(explanation)})"
+    if explanation.value is None and explanation.target != explanation.prediction:
         target = explanation.class_name(explanation.target)
         line += f"; explained: {target} ({explanation.target_probability:.1%})"
     return f"{line}; {note}" if (note := domain_note(explanation)) else line
@@ -118,7 +127,14 @@ def domain_note(explanation: Explanation) -> str:
 
 
 def chance_text(explanation: Explanation) -> str:
-    """Return the probability of the prediction, with the threshold where that is not one half."""
+    """Return the probability of the prediction, with the threshold where that is not one half.
+
+    Of a regressor: the value and its interval.
+    """
+    if value := explanation.value:
+        unit = f" {value.unit}" if value.unit else ""
+        bounds = f"90% interval {value.text(value.lower)} to {value.text(value.upper)}"
+        return f"{value.text(explanation.prediction)}{unit} ({bounds})"
     chance = f"{explanation.probability:.1%}"
     threshold = explanation.threshold
     if explanation.target != explanation.prediction:
@@ -131,6 +147,9 @@ def baseline_line(explanation: Explanation) -> str:
     found = explanation.contributions
     if found is None:
         return ""
+    if value := explanation.value:
+        start = f"starts at {value.text(found.baseline)} (the training mean is {value.text(found.prior)})"
+        return f"{start}; what raises (+) and lowers (−) it, {nodes_word(explanation.graph)} counted from 1:"
     prior = f"{found.prior:.0%} of the training graphs are of this class"
     start = f"starts at {found.baseline:.0%} ({prior})"
     if not explanation.has_reason:
@@ -164,15 +183,14 @@ def further_lines(explanation: Explanation) -> list[str]:
     lines = []
     whole = "molecule" if nodes_word(explanation.graph) == "atoms" else "graph"
     rest = found.added - sum(reason.weight for reason in explanation.listed[:MOST_LINES])
-    if abs(rest) >= LEAST_SHOWN:
-        lines.append(f"{points(rest)} everything else in the {whole}")
-    if abs(found.others) >= LEAST_SHOWN:
+    if abs(rest) >= explanation.least_shown:
+        lines.append(f"{amount(explanation, rest)} everything else in the {whole}")
+    if abs(found.others) >= explanation.least_shown:
         largest = [
-            f"{text} {points(value)}"
-            for text, value in found.pooled[:MOST_POOLED]
-            if abs(value) >= LEAST_SHOWN
+            f"{text} {amount(explanation, added)}"
+            for text, added in found.pooled[:MOST_POOLED]
+            if abs(added) >= explanation.least_shown
         ]
-        lines.append(
-            f"{points(found.others)} the {whole} as a whole{': ' if largest else ''}{', '.join(largest)}"
-        )
+        names = f": {', '.join(largest)}" if largest else ""
+        lines.append(f"{amount(explanation, found.others)} the {whole} as a whole{names}")
     return lines

@@ -75,6 +75,35 @@ def molecule_place_name(graph: Graph, nodes: Iterable[int], schema: Schema) -> s
     return _one(chosen[0]) if len(chosen) == 1 else _two(molecule, chosen)
 
 
+def molecule_groups(graph: Graph, schema: Schema) -> list[tuple[str, tuple[int, ...]]]:
+    """Divide the atoms of a molecule into named groups: rings first, the largest first, then other groups.
+
+    A ring that shares atoms with one before gets the others if these are at least half of it; of another
+    group a third is enough, as for the oxygen of a lactone. What is left is divided into connected parts.
+    """
+    molecule, parts = _parts(graph, schema)
+    left = {atom.GetIdx() for atom in molecule.GetAtoms()}
+    found = []
+
+    def order(part: Part) -> tuple[bool, bool, int]:
+        return not part.is_ring, "-membered" in part.name, -len(part.atoms) if part.is_ring else 0
+
+    for part in sorted(parts, key=order):
+        free = part.atoms & left
+        if free and (2 if part.is_ring else 3) * len(free) >= len(part.atoms):
+            found.append((part.name, tuple(sorted(free))))
+            left -= free
+    for start in sorted(left):
+        if start in left:
+            rest = [start]
+            for v in rest:
+                near = {atom.GetIdx() for atom in molecule.GetAtomWithIdx(v).GetNeighbors()}
+                rest += sorted((near & left).difference(rest))
+            left.difference_update(rest)
+            found.append((molecule_place_name(graph, rest, schema), tuple(sorted(rest))))
+    return found
+
+
 # --- what is there ----------------------------------------------------------------------------------------
 
 

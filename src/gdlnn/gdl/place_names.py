@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gdlnn.errors import GraphError, MissingExtraError
 from gdlnn.gdl.atoms import is_chemical
 from gdlnn.gdl.conditions import number_text
-from gdlnn.gdl.molecule_places import molecule_place_name
+from gdlnn.gdl.molecule_places import molecule_groups, molecule_place_name
 from gdlnn.gdl.text import listed, number_word
 from gdlnn.graphs.chem import MAX_RINGS
 
@@ -45,8 +45,7 @@ def place_name(graph: Graph, nodes: Sequence[int], schema: Schema | None = None)
     if not len(nodes):
         raise GraphError("place: expected at least one node, got none")
     schema = schema or graph.schema
-    few_rings = graph.n_edges - graph.n_nodes < MAX_RINGS
-    if schema is not None and is_chemical(schema) and not graph.directed and few_rings:
+    if schema is not None and _is_molecule(graph, schema):
         try:
             name = molecule_place_name(graph, nodes, schema)
         except MissingExtraError:
@@ -54,6 +53,32 @@ def place_name(graph: Graph, nodes: Sequence[int], schema: Schema | None = None)
         if name:
             return name
     return _graph_place_name(graph.subgraph(nodes), schema)
+
+
+def named_groups(graph: Graph) -> list[tuple[str, tuple[int, ...]]]:
+    """Divide the atoms of a molecule into groups with their names; nothing for other graphs."""
+    if graph.schema is None or not _is_molecule(graph, graph.schema):
+        return []
+    try:
+        return [
+            (name or _graph_place_name(graph.subgraph(nodes), graph.schema), nodes)
+            for name, nodes in molecule_groups(graph, graph.schema)
+        ]
+    except MissingExtraError:
+        return []
+
+
+def counted_name(name: str, n: int) -> str:
+    """Return a name with how many there are: "two benzene rings"."""
+    if n == 1:
+        return name
+    phrase = any(word in name.split() for word in ("of", "and", "in", "on", "to"))
+    return f"{name}, {number_word(n)} times" if phrase else f"{number_word(n)} {name}s"
+
+
+def _is_molecule(graph: Graph, schema: Schema) -> bool:
+    """Return whether RDKit can be asked for the groups of a graph."""
+    return is_chemical(schema) and not graph.directed and graph.n_edges - graph.n_nodes < MAX_RINGS
 
 
 def _graph_place_name(place: Graph, schema: Schema | None) -> str:

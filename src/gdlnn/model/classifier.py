@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset, Schema
+from gdlnn.graphs.labels import MOST_NUMBERS
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import GraphClassifier
 from gdlnn.model.estimator import GDLNNEstimator, first_equal
@@ -201,6 +202,11 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         if self._with_structure(train):
             train, val = train.with_structure(), None if val is None else val.with_structure()
         self.classes_ = np.unique(np.asarray(train.y))
+        if self.classes_.dtype.kind == "f" and len(self.classes_) > max(MOST_NUMBERS, len(train) // 10):
+            raise ModelError(
+                f"fit: y: expected classes, got {len(self.classes_)} different numbers for {len(train)} "
+                "graphs; GDLNNRegressor predicts numbers"
+            )
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
         self.head_ = self.make_head()
