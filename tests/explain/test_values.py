@@ -12,26 +12,9 @@ from gdlnn.gdl.place_names import named_groups
 from gdlnn.model.regression import RidgeForestHead
 
 SMILES = [
-    "c1ccccc1",
-    "Cc1ccccc1",
-    "c1ccccc1-c1ccccc1",
-    "CCO",
-    "CCCO",
-    "OCCO",
-    "CCCC",
-    "CCCCCC",
-    "OC(=O)c1ccccc1",
-    "CC(=O)O",
-    "CCC(=O)O",
-    "CCN",
-    "CCCN",
-    "c1ccncc1",
-    "Cc1ccncc1",
-    "CCOCC",
-    "CCCl",
-    "ClCCCl",
-    "CC=O",
-    "CCC=O",
+    *("c1ccccc1", "Cc1ccccc1", "c1ccccc1-c1ccccc1", "CCO", "CCCO", "OCCO", "CCCC", "CCCCCC", "CC=O"),
+    *("CC(=O)O", "CCC(=O)O", "CCN", "CCCN", "c1ccncc1", "Cc1ccncc1", "CCOCC", "CCCl", "ClCCCl"),
+    *("OC(=O)c1ccccc1", "CCC=O"),
 ]
 VALUES = np.array([-0.4 * text.lower().count("c") + 1.5 * text.count("O") for text in SMILES])
 
