@@ -25,7 +25,7 @@ WHEEL_BIN = $(WHEEL_VENV)/bin
 MATRIX_TESTS ?= tests
 MATRIX_CELLS ?=
 
-.PHONY: help setup demo test test-browser test-long test-matrix test-wheel golden coverage lint format docs results-quick bench fuzz attack sanitize wheel clean
+.PHONY: help setup demo test test-browser test-long test-matrix test-wheel golden coverage lint format docs docs-quick results-quick bench fuzz attack sanitize wheel clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -144,6 +144,11 @@ format: setup ## Put all sources into the house style
 
 docs: setup ## The docs site, into site/; a warning is an error
 	@$(BIN)/python -m sphinx -b html -q -W --keep-going docs site
+	@echo "site/index.html"
+
+docs-quick: | $(VENV)/bin/python ## The pages alone, into site/: needs neither the core nor the package
+	@$(BIN)/python -c 'import furo, myst_parser' 2> /dev/null || $(PIP) -c constraints.txt sphinx furo myst-parser
+	@GDLNN_DOCS=quick $(BIN)/python -m sphinx -b html -q --keep-going docs site
 	@echo "site/index.html"
 
 bench: setup ## Speed of our own parts, as rates and ratios

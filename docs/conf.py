@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
 from pygments.lexer import RegexLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from docutils.nodes import Node
     from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parent.parent
@@ -20,9 +26,11 @@ project = "GDLNN"
 author = "The GDLNN developers"
 version = release = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-exclude_patterns: list[str] = []
+# `make docs-quick` builds without the package: no notebooks, no pages that are made from the code.
+QUICK = os.environ.get("GDLNN_DOCS") == "quick"
+extensions = ["myst_parser"] if QUICK else ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"} if QUICK else {".md": "myst-nb", ".ipynb": "myst-nb"}
+exclude_patterns = ["notebooks/*", "reference.md", "command-line.md"] if QUICK else []
 # Notebooks have no output in git: they run when the site is built, once for each change.
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "build" / "notebooks")
@@ -80,10 +88,53 @@ class GDLLexer(RegexLexer):
     }
 
 
+def described_commands() -> Iterator[str]:
+    """Yield the commands of `gdlnn` as Markdown: what each does, its arguments and options."""
+    from typer.main import get_command
+
+    from gdlnn.cli import app
+
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        arguments = [item for item in command.params if item.param_type_name == "argument"]
+        options = [item for item in command.params if item.param_type_name == "option" and not item.hidden]
+        metavars = " ".join((item.metavar or item.name).upper() for item in arguments)
+        yield from (f"## gdlnn {name}", "", f"`gdlnn {name} {metavars} [OPTIONS]`", "")
+        yield from ((command.help or "").split("\f")[0], "", "| | | default |", "|---|---|---|")
+        for item in [*arguments, *options]:
+            names = (item.metavar or item.name).upper() if item in arguments else ", ".join(item.opts)
+            default = item.show_default if isinstance(item.show_default, str) else item.default
+            shown = "" if default in (None, False) or callable(default) or item in arguments else f"{default}"
+            cells = (f"`{names}`", (getattr(item, "help", None) or "").replace("|", "\\|"), shown)
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+
+
+class Commands(Directive):
+    """The reference of the command line."""
+
+    def run(self) -> list[Node]:
+        """Return the commands as sections."""
+        from docutils import nodes
+
+        found = nodes.Element()
+        self.state.nested_parse(
+            StringList([*described_commands()], "commands"), self.content_offset, found, 1
+        )
+        return found.children
+
+
+def skip_request_methods(_app: Sphinx, _what: str, name: str, *_rest: object) -> bool | None:
+    """Leave out the methods that scikit-learn adds for metadata routing."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
 def setup(app: Sphinx) -> None:
-    """Make GDL known."""
+    """Make GDL and the reference of the command line known."""
     app.add_lexer("gdl", GDLLexer)
+    app.add_directive("commands", Commands)
+    if not QUICK:
+        app.connect("autodoc-skip-member", skip_request_methods)
 
 
 # Attributes of one name in several classes, such as precision, are not worth a link each.
-suppress_warnings = ["ref.python"]
+suppress_warnings = ["ref.python", *(["toc.excluded"] if QUICK else [])]

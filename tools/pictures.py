@@ -1,70 +1,127 @@
-"""Make the pictures of the report in docs/pictures.
+"""Make the pictures of README and docs, in docs/pictures, from models that are trained here.
 
 ::
 
-    gdlnn train BBBP -o model.gdlnn
-    python tools/pictures.py model.gdlnn BBBP
+    python tools/pictures.py              # explanations as SVG: needs GDLNN_DATA, takes a few minutes
+    python tools/pictures.py --browser    # also the report and the server's page, by Chromium and playwright
 
-writes the report of the model on its test set into build/pictures, unless it is there, and takes pictures of
-it on wide and narrow screens, light and dark. Needs playwright and Chromium, see `make test-browser`.
+Every picture of an explanation is what `Explanation.draw` gives; nothing is drawn by hand.
 """
 
 from __future__ import annotations
 
+import random
 import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import networkx as nx
+
+import gdlnn
 from gdlnn.cli import main
+from gdlnn.graphs.interop import from_networkx_dataset
+
+if TYPE_CHECKING:
+    from gdlnn.explain import Explanation
+    from gdlnn.graphs import GraphDataset
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES, BUILD = ROOT / "docs" / "pictures", ROOT / "build" / "pictures"
 SCROLL = "e => e.scrollIntoView({behavior: 'instant'})"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu")
+MOLECULES = {
+    "explanation": "OC(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl",  # diclofenac
+    "penicillin": "CC1(C)SC2C(NC(=O)COc3ccccc3)C(=O)N2C1C(=O)O",  # penicillin V
+}
+
+
+def model_of(name: str, data: GraphDataset) -> tuple[gdlnn.GDLNNClassifier, GraphDataset]:
+    """Return a model with default settings and the graphs held out, from a file if it was trained before."""
+    train, val, test = data.split()
+    file = BUILD / f"{name}.gdlnn"
+    if file.is_file():
+        return gdlnn.load_model(file), test  # type: ignore[return-value]
+    model = gdlnn.GDLNNClassifier(verbose=False).fit(train, validation=val)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    model.save(file)
+    return model, test
+
+
+def payments(seed: int, fraud: bool) -> nx.DiGraph:
+    """Return payments among 12 accounts; in a fraud, large ones go round among four people."""
+    rng = random.Random(seed)
+    graph = nx.gnp_random_graph(12, 0.08, seed=seed, directed=True)
+    nx.set_node_attributes(graph, {n: rng.choice(["person", "shop"]) for n in graph}, "kind")
+    nx.set_edge_attributes(graph, {e: rng.choice(["small", "large"]) for e in graph.edges}, "amount")
+    ring = rng.sample(range(12), 4) if fraud else []
+    for payer, payee in zip(ring, ring[1:] + ring[:1], strict=True):
+        graph.nodes[payer]["kind"] = "person"
+        graph.add_edge(payer, payee, amount="large")
+    return graph
+
+
+def save(name: str, explanation: Explanation) -> None:
+    """Write the picture of an explanation, and print its text."""
+    (PICTURES / f"{name}.svg").write_text(explanation.draw(), encoding="utf-8")
+    print(f"{name}: {explanation.describe()}\n", flush=True)
+
+
+def best(model: gdlnn.GDLNNClassifier, test: GraphDataset, label: Any) -> Explanation:
+    """Explain the held-out graph of a class that the model is right about and has the strongest reason for."""
+    rows = [
+        row
+        for row, own in enumerate(model.predict(test))
+        if test.y is not None and own == test.y[row] == label
+    ]
+    explained = model.explain([test.graphs[row] for row in rows])
+    return max(explained, key=lambda one: max((term.weight for term in one.supporting), default=0.0))
+
+
+def explanations() -> None:
+    """Make the pictures of the gallery."""
+    model, _ = model_of("BBBP", gdlnn.load_dataset("BBBP"))
+    for name, smiles in MOLECULES.items():
+        save(name, model.explain(smiles))  # type: ignore[arg-type]
+    model, test = model_of("BACE", gdlnn.load_dataset("BACE"))
+    save("inhibitor", best(model, test, 1))
+    model, test = model_of("MUTAG", gdlnn.load_dataset("MUTAG"))
+    save("nitro", best(model, test, 1))
+    model, test = model_of("motifs", gdlnn.make_ba_2motifs(n=200))
+    save("cycle", best(model, test, 0))
+    labels = ["fraud" if i % 2 else "honest" for i in range(120)]
+    graphs = [payments(i, label == "fraud") for i, label in enumerate(labels)]
+    model, test = model_of("payments", from_networkx_dataset(graphs, labels, name="payments"))
+    save("payments", best(model, test, "fraud"))
 
 
 def take(browser: Any, report: Path) -> None:
-    """Take all pictures of a report."""
+    """Take the pictures of a report."""
 
     def opened(width: int, height: int, scheme: str) -> Any:
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
         page.goto(report.as_uri())
         return page
 
-    def save(page: Any, name: str) -> None:
+    def shoot(page: Any, name: str) -> None:
         page.wait_for_timeout(300)
         page.screenshot(path=PICTURES / f"{name}.png")
         page.close()
 
-    save(opened(1280, 900, "light"), "report-1280-light")
-    page = opened(1280, 900, "dark")
-    page.locator("#patterns .tools").evaluate(SCROLL)
-    save(page, "report-1280-dark")
-    page = opened(390, 844, "light")
-    page.locator("#gallery .graph").nth(1).evaluate(SCROLL)
-    save(page, "report-390-light")
-    page = opened(390, 844, "dark")
-    page.locator("#pattern-list .pattern").nth(3).evaluate(SCROLL)
-    save(page, "report-390-dark")
-    page = opened(1280, 820, "light")
-    page.locator("#graph-groups [data-group='right']").click()
-    page.locator("#graph-search").fill("sp2 C bonded to OH")
-    page.locator("#graph-groups").evaluate(SCROLL)
-    page.locator("#gallery .graph").nth(1).locator(".chips button").nth(1).hover()
-    save(page, "report")
+    shoot(opened(1280, 900, "light"), "report")
+    page = opened(1280, 900, "light")
+    page.locator("#gallery").evaluate(SCROLL)
+    shoot(page, "report-molecules")
 
 
-def make(model: str, dataset: str) -> None:
-    """Write the report, and take pictures of it."""
+def pages() -> None:
+    """Write the report of BBBP's model, and take pictures of it."""
     from playwright.sync_api import sync_playwright
 
     report = BUILD / "report.html"
-    if not report.is_file():
-        BUILD.mkdir(parents=True, exist_ok=True)
-        with suppress(SystemExit):  # the command line ends with one
-            main(["report", model, dataset, "-o", str(report)])
+    with suppress(SystemExit):  # the command line ends with one
+        main(["report", str(BUILD / "BBBP.gdlnn"), "BBBP", "-o", str(report)])
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
@@ -73,4 +130,6 @@ def make(model: str, dataset: str) -> None:
 
 
 if __name__ == "__main__":
-    make(*sys.argv[1:])
+    explanations()
+    if "--browser" in sys.argv:
+        pages()
