@@ -109,7 +109,7 @@ def cells_together(cells: Iterable[Result]) -> dict[tuple[str, str], list[Result
 def points_of(cells: Iterable[Result]) -> pd.DataFrame:
     """Return the points of all curves by dataset, explainer and setting, as means over graphs.
 
-    `docs/explanations-metrics.md` has the formulas. ``fidelity_masked`` is that of a network's explanations
+    `docs/techniques.md` has the formulas. ``fidelity_masked`` is that of a network's explanations
     when the other nodes stay, with features of zero. ``found`` is the share with a Jaccard index of at least
     0.5 among the graphs that the model gets right. ``median_share`` is the median over graphs of the share of
     nodes in the explanation.

@@ -1,4 +1,4 @@
-"""How explanations agree with a known truth; docs/explanations-metrics.md has the formulas. The log loss."""
+"""How explanations agree with a known truth; docs/techniques.md has the formulas. The log loss."""
 
 from __future__ import annotations
 

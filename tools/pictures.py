@@ -69,7 +69,7 @@ def save(name: str, explanation: Explanation) -> None:
 
 
 def best(model: gdlnn.GDLNNClassifier, test: GraphDataset, label: Any) -> Explanation:
-    """Explain the held-out graph of a class that the model is right about and has the strongest reason for."""
+    """Explain the held-out graph of a class that is predicted rightly and for the strongest reason."""
     rows = [
         row
         for row, own in enumerate(model.predict(test))

@@ -1,4 +1,4 @@
-"""The docs: every block is of a known kind and runs, every public name has its place, the site builds."""
+"""The docs: every block is of a known kind and runs, tables are those of the studies, the site builds."""
 
 import contextlib
 import json
@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 import gdlnn
+import results_page
 from gdlnn.cli import main
 from reference.live_server import LiveServer, live_server
 from reference.pages import DOCS, README, ROOT, blocks, kinds_and_blocks, name_of, train_quickly
 
 RUN = {"python", "console", "gdl", "json"}
 NOT_RUN = {"python norun", "console norun"}
-NO_CODE = {"text", "{toctree}", "{eval-rst}"}
+NO_CODE = {"text", "{toctree}", "{eval-rst}", "{commands}"}
 SERVED = "http://127.0.0.1:8000"
 
 
@@ -142,31 +143,14 @@ def test_the_commands_of_a_page_run(
             assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 0, line
 
 
-# --- names and pictures -------------------------------------------------------------------------------------
+# --- tables and the site ------------------------------------------------------------------------------------
 
 
-def described() -> set[str]:
-    """Return the names that the reference describes, by module."""
-    module, found = "", set()
-    for line in (ROOT / "docs" / "reference.md").read_text(encoding="utf-8").splitlines():
-        if place := re.match(r"\.\. currentmodule:: (\S+)", line):
-            module = place[1]
-        elif name := re.match(r"\.\. auto(?:class|function):: (\S+)", line):
-            found.add(f"{module}.{name[1]}")
-        elif whole := re.match(r"\.\. automodule:: (\S+)", line):
-            found.add(whole[1])
-    return found
-
-
-def test_every_public_name_is_in_the_reference() -> None:
-    found = described()
-    from gdlnn import errors
-
-    own = {name for name in gdlnn.__all__ if not hasattr(errors, name) and name != "__version__"}
-    assert {f"gdlnn.{name}" for name in own} <= found
-    assert "gdlnn.errors" in found
-    for module in ("explain", "report", "server"):
-        assert f"gdlnn.{module}" in found  # all names of its __all__
+@pytest.mark.parametrize("page", results_page.PAGES, ids=name_of)
+def test_tables_are_those_of_the_studies(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert results_page.MARK.search(text)
+    assert results_page.filled(text) == text, "run python tools/results_page.py"
 
 
 @pytest.mark.long

@@ -1,6 +1,6 @@
 """A dataset in one file: a zip of JSON and NumPy arrays, without pickle.
 
-docs/datasets.md describes the format.
+docs/file-formats.md describes the format.
 """
 
 from __future__ import annotations

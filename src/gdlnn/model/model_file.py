@@ -1,6 +1,6 @@
 """The model file: one zip with JSON and safetensors. Reading it runs no code.
 
-docs/model.md describes the format.
+docs/file-formats.md describes the format.
 """
 
 from __future__ import annotations
