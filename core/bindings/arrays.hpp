@@ -56,6 +56,12 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> &&values, std::vector<std::siz
     return nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner);
 }
 
+// A vector as an array of one dimension.
+template <class T> auto given(std::vector<T> &&values) {
+    const std::size_t n = values.size();
+    return to_numpy(std::move(values), {n});
+}
+
 // Runs `work` on another thread without the GIL; Ctrl-C raises `stop`, waits for the work to end,
 // and is passed on.
 template <class Work> void run_interruptibly(std::atomic<bool> &stop, Work &&work) {

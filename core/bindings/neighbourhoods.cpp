@@ -6,11 +6,6 @@
 namespace gdlnn::bindings {
 namespace {
 
-template <class T> auto given(std::vector<T> &&values) {
-    const std::size_t n = values.size();
-    return to_numpy(std::move(values), {n});
-}
-
 // (out-degree, in-degree, on a cycle), one value per node of all graphs; undirected graphs have
 // their degree in both of the first.
 nb::tuple structure(Vector<std::int64_t> node_offsets, Matrix<std::int64_t> edges,

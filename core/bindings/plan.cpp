@@ -13,11 +13,6 @@ namespace {
 // Steps of one search that are over soon enough for Ctrl-C to wait.
 constexpr std::int64_t kInlineSteps = 5000;
 
-template <class T> auto given(std::vector<T> &&values) {
-    const std::size_t n = values.size();
-    return to_numpy(std::move(values), {n});
-}
-
 std::unique_ptr<Plan> make_plan(const ProgramBatch &batch, bool directed, bool screens,
                                 bool containment, bool twins) {
     const auto programs = batch.programs();
