@@ -30,5 +30,7 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 
 def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train few members without calibration: nobody asks here how well the models predict."""
-    monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(1, 20, calibrate=False))
+    """Train a small head without calibration: nobody asks here how well the models predict."""
+    monkeypatch.setitem(
+        classifier._HEADS, "auto", lambda: MixtureHead(n_perceptrons=1, n_trees=40, calibrate=False)
+    )
