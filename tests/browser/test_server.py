@@ -3,27 +3,20 @@
 Needs playwright and Chromium: `make test-browser` installs both where it can. Skipped without them.
 """
 
-from __future__ import annotations
-
 import csv
 import re
+from collections.abc import Iterator
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gdlnn import load_model
+from gdlnn import GraphDataset, load_model
 from reference.chromium import faults
 from reference.command_line import rows_of, run
-from reference.live_server import live_server
+from reference.live_server import LiveServer, live_server
 from reference.server_models import MOLECULES, molecules_file, motifs_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from gdlnn import GraphDataset
-    from reference.live_server import LiveServer
 
 for module in ("fastapi", "uvicorn", "rdkit"):
     pytest.importorskip(module)
@@ -103,12 +96,8 @@ def asked(page: Any, text: str) -> Any:
     return card
 
 
-# --- one molecule -----------------------------------------------------------------------------------------
-
-
 def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[Path, GraphDataset]) -> None:
     path, data = molecules
-    assert data.smiles is not None
     model = load_model(path)
     expected = model.explain(data.graphs[1], n_reasons=4)
     card = asked(page, f"{data.smiles[1]} the second")
@@ -120,7 +109,6 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     assert card.locator(".asked strong").inner_text() == "the second"
     assert card.locator(".drawn svg.molecule").count() == 1
     assert card.locator(".scale").is_visible()
-    assert expected.contributions is not None
     baseline = f"starts at {100 * expected.contributions.baseline:.0f} %"
     assert baseline in " ".join(card.inner_text().split())
     told = card.locator(".told").inner_text()
@@ -177,9 +165,6 @@ def test_a_link_opens_the_same_explanation_and_stays_in_the_browser(browser: Any
     assert "was it cut short?" in page.locator("#message").inner_text()
     page.close()
     assert problems == []
-
-
-# --- many molecules ---------------------------------------------------------------------------------------
 
 
 def test_a_table_of_200_rows_is_shown_and_downloaded(
@@ -283,9 +268,6 @@ def test_a_file_that_is_dropped(page: Any) -> None:
     assert page.locator("#message").inner_text().startswith("model.pkl: expected csv")
 
 
-# --- several labels, and text that tries to be more -------------------------------------------------------
-
-
 def test_hostile_text_is_text_and_every_label_can_be_asked(
     browser: Any, labels: LiveServer, tmp_path: Path
 ) -> None:
@@ -316,9 +298,6 @@ def test_hostile_text_is_text_and_every_label_can_be_asked(
     assert page.locator("img, b, script:not([src]), [style]").count() == 0
     page.close()
     assert [line for line in problems if not line.startswith(REFUSED)] == []
-
-
-# --- for everybody ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -1,10 +1,9 @@
 """Labels on the command line: their spelling, their names, several of them, and the order of alerts."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +13,6 @@ from gdlnn.cli import training
 from gdlnn.model.model_folder import load_models
 from gdlnn.report.alerts import find_alerts
 from reference.command_line import exit_code, refusal, rows_of, run, write_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENDS = ("O", "N", "OC", "NC", "Cl", "F")
 CHAINS = [f"{'C' * n}{end}" for n in range(2, 12) for end in ENDS]
@@ -40,9 +36,6 @@ def words(table: Path) -> Path:
     model = table.with_name("words.gdlnn")
     run("train", table, "--label", "word", "--id", "name", "-o", model, *QUICK)
     return model
-
-
-# --- spellings ----------------------------------------------------------------------------------------------
 
 
 def test_other_labels_are_refused_or_mapped(
@@ -75,9 +68,6 @@ def test_classes_get_names(table: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert "--classes: expected" in refusal(capsys, *train, "--classes", classes)
 
 
-# --- the report ---------------------------------------------------------------------------------------------
-
-
 def test_the_commands_in_a_report_make_the_same_model_and_identifiers_are_kept(
     words: Path, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,9 +83,6 @@ def test_the_commands_in_a_report_make_the_same_model_and_identifiers_are_kept(
     assert table.with_name("model.gdlnn").read_bytes() == words.read_bytes()
     run(*shlex.split(report)[1:], "-j", 1, "-q", "--graphs", 2)
     assert "--label word" in table.with_name("report.html").read_text()
-
-
-# --- several labels -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -158,9 +145,6 @@ def test_a_folder_is_replaced_as_a_whole_or_not_at_all(
     assert content() != before
     (folder / "notes.txt").write_text("mine")
     assert "got one with other files: notes.txt" in refusal(capsys, *again)
-
-
-# --- alerts -------------------------------------------------------------------------------------------------
 
 
 def test_alerts_come_by_the_molecules_that_they_add_for_sure(words: Path) -> None:

@@ -1,7 +1,5 @@
 """`gdlnn predict`: what it loads."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,14 +1,13 @@
 """Real tables on the command line: from a csv with holes to models, predictions, reports and alerts."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +17,6 @@ from gdlnn.cli import options
 from gdlnn.mining.program_set import support_keys
 from gdlnn.model.model_folder import load_models
 from reference.command_line import refusal, rows_of, run, write_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 ENDS = ("O", "N", "OC", "NC", "Cl", "F")
 CHAINS = [f"{'C' * n}{end}" for n in range(2, 8) for end in ENDS]
@@ -66,7 +61,6 @@ def test_a_model_remembers_how_its_table_was_read(model: Path, capsys: pytest.Ca
         "split": "time:year",
         "seed": 0,
     }
-    assert fitted.schema_ is not None
     assert fitted.schema_.class_name(1) == "6 or more"
     report = model.with_name("r.html")
     run("report", model, model.with_name("mine.csv"), "-o", report, "--json", "-j", 1, "-q")
@@ -151,9 +145,6 @@ def test_a_pipe_is_read(model: Path, tmp_path: Path) -> None:
     assert [row["prediction"] for row in rows_of(out)] == ["1", "0"]
 
 
-# --- several labels -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("several")
@@ -221,9 +212,6 @@ def test_what_is_wrong_with_one_label_stops_before_anything_is_written(
     assert not target.exists()
 
 
-# --- splits, weights, twins, folds --------------------------------------------------------------------------
-
-
 def test_a_column_says_what_is_held_out_and_another_how_much_rows_weigh(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -269,9 +257,6 @@ def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.C
     assert set(found["deviation"]) >= {"accuracy", "roc_auc"}
     assert load_model(out).programs_.info.n_graphs == 36
     assert "leave out --split scaffold" in refusal(capsys, *words, "--split", "scaffold")
-
-
-# --- alerts -------------------------------------------------------------------------------------------------
 
 
 def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -351,9 +336,6 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
         said = {int(entry.GetProp("number")) - 1 for entry in entries}
         expected = {i for i, (smarts, _, _) in enumerate(lines) if matches[row, columns[smarts]]}
         assert said == expected
-
-
-# --- Python -------------------------------------------------------------------------------------------------
 
 
 def test_weights_are_checked_in_python() -> None:

@@ -1,7 +1,5 @@
 """What commands print: names from files do nothing to a terminal, whatever is printed and where."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from pathlib import Path

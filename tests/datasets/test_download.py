@@ -1,14 +1,14 @@
 """Downloads, against a server of our own on loopback that refuses and lies."""
 
-from __future__ import annotations
-
 import collections
 import http.server
 import io
 import pickle
 import threading
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +19,6 @@ from gdlnn.datasets.motifs import load_ba_2motifs_pickle, read_array_pickle
 from gdlnn.datasets.registry import REGISTRY, source_of
 from gdlnn.errors import DatasetError, DownloadError, WriteError
 from reference.disk import little_room
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def tu_zip(name: str = "TOY", *, prefix: str = "", **changes: str | None) -> bytes:
@@ -229,7 +225,7 @@ def test_the_published_pickle_gives_the_graphs_of_the_text(
     monkeypatch.setenv("GDLNN_MIRROR", server.base)
     got = load_dataset("BA-2Motifs")
     assert got.graphs == expected.graphs
-    assert np.array_equal(got.y, expected.y)  # type: ignore[arg-type]
+    assert np.array_equal(got.y, expected.y)
     assert got.schema == expected.schema
     assert got.edge_masks is not None
     assert expected.edge_masks is not None

@@ -91,7 +91,6 @@ def test_a_cell_far_from_the_table_is_refused_before_calamine_fills_the_memory(
 def test_what_unpacks_to_far_more_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gzip
 
-    pytest.importorskip("pyarrow")
     for module in (opening, bounded):
         monkeypatch.setattr(module, "FREE_BYTES", 1 << 20)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"smiles\n" + (b"C" * 1000 + b"\n") * 4000))
@@ -139,7 +138,6 @@ print(n_read, n_refused)
 
 def test_a_flipped_bit_of_a_parquet_footer_is_an_error_or_a_table(tmp_path: Path) -> None:
     """In a process of its own: pyarrow ends it if asked about columns whose statistics are damaged."""
-    pytest.importorskip("pyarrow")
     from fuzz.readers import seeds
 
     (tmp_path / "t.parquet").write_bytes(seeds("parquet")[1])

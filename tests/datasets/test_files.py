@@ -16,7 +16,6 @@ from reference.tu_folders import write_tu
 
 
 def labels(dataset: GraphDataset) -> list[object]:
-    assert dataset.y is not None
     values: list[object] = dataset.y.tolist()
     return values
 
@@ -59,12 +58,12 @@ def assert_same(first: GraphDataset, second: GraphDataset) -> None:
     assert (first.skipped, first.split_source) == (second.skipped, second.split_source)
     assert np.array_equal(first.indices, second.indices)
     assert (first.y is None) == (second.y is None)
-    assert first.y is None or np.array_equal(first.y, second.y)  # type: ignore[arg-type]
+    assert first.y is None or np.array_equal(first.y, second.y)
     for a, b in ((first.node_masks, second.node_masks), (first.edge_masks, second.edge_masks)):
         assert (a is None) == (b is None)
         for x, y in zip(a or [], b or [], strict=True):
             assert (x is None) == (y is None)
-            assert x is None or np.array_equal(x, y)  # type: ignore[arg-type]
+            assert x is None or np.array_equal(x, y)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """SMILES tables and SDF files."""
 
-from __future__ import annotations
-
 import gzip
 import time
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,16 +13,10 @@ from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MoleculeReader, charges_predict_label, molecule_graph
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytest.importorskip("rdkit")
-
 TABLE = "id,smiles,toxic\na,CCO,1\nb,c1ccccc1O,0\nc,[Na+].CC(=O)[O-],1\n"
 
 
 def labels(dataset: GraphDataset) -> list[object]:
-    assert dataset.y is not None
     values: list[object] = dataset.y.tolist()
     return values
 
@@ -45,7 +37,6 @@ def test_a_table(tmp_path: Path) -> None:
     assert ethanol.edges.tolist() == [[0, 1], [1, 2]]
     assert ethanol.node_features.tolist()[2] == [8, 0, 1, 1, 0, 0]
     assert dataset.graphs[2].n_nodes == 5
-    assert dataset.schema is not None
     assert dataset.schema.node[1].value_name(dataset.graphs[2].node_features[0, 1]) == "+1"
 
 
@@ -111,7 +102,6 @@ def test_other_tables(tmp_path: Path, name: str, content: bytes) -> None:
         content = content.replace(b"\na,CCO", b"\nCCO,a").replace(b"\nb,c1ccccc1O", b"\nc1ccccc1O,b")
         content = content.replace(b"\nc,[Na+].CC(=O)[O-]", b"\n[Na+].CC(=O)[O-],c")
     dataset = load_smiles(write(tmp_path / name, content), label="toxic", id="id")
-    assert dataset.smiles is not None
     assert dataset.smiles[:2] == ["CCO", "c1ccccc1O"]
     assert labels(dataset) == [1, 0, 1]
 
@@ -230,7 +220,6 @@ def test_a_bad_record_does_not_take_the_next_with_it(tmp_path: Path, bad: str | 
     blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(text)) for text in ("C", "CC", "CCC")]
     blocks.insert(1, blocks[0] + "> <cut\n" if bad is None else bad)
     dataset = load_sdf(write(tmp_path / "x.sdf", "$$$$\n".join(blocks)))
-    assert dataset.smiles is not None
     assert dataset.smiles[-2:] == ["CC", "CCC"]
     assert len(dataset) + len(dataset.skipped) == 4
 

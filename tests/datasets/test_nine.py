@@ -152,7 +152,7 @@ def test_the_cache_gives_the_same_data_set_and_follows_the_files(
     again = load_dataset("MUTAG", root)
     assert again.graphs == first.graphs
     assert again.schema == first.schema
-    assert np.array_equal(again.y, first.y)  # type: ignore[arg-type]
+    assert np.array_equal(again.y, first.y)
     assert again.published_splits is not None
     kept.write_bytes(kept.read_bytes()[:1000])  # a damaged entry is read anew
     assert load_dataset("MUTAG", root).graphs == first.graphs

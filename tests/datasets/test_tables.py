@@ -12,8 +12,6 @@ from gdlnn.datasets.resolve import batched_dataset
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import GraphDataset
 
-pytest.importorskip("rdkit")
-
 CHAINS = ["C" * n + end for n in range(1, 9) for end in ("O", "N")]
 
 
@@ -28,12 +26,8 @@ def labelled(path: Path, cells: list[str], **options: Any) -> GraphDataset:
 
 
 def labels(data: GraphDataset) -> list[Any]:
-    assert data.y is not None
     values: list[Any] = data.y.tolist()
     return values
-
-
-# --- labels -------------------------------------------------------------------------------------------------
 
 
 def test_missing_labels_are_skipped_and_listed(tmp_path: Path) -> None:
@@ -84,7 +78,6 @@ def test_a_threshold_cuts_numbers_into_two_classes(
     data = labelled(tmp_path, ["5.2", "6.5", "7.1", "NA", "6.4"], threshold=threshold)
     assert labels(data) == expected
     assert data.provenance["threshold"] == pytest.approx(6.5 if threshold == 6.5 else 6.45)
-    assert data.schema is not None
     assert data.schema.class_name(1) == ("6.5 or more" if threshold == 6.5 else "6.45 or more")
     assert data.graphs[0].schema == data.schema
 
@@ -122,9 +115,6 @@ def test_properties_of_sdf_records_are_columns(tmp_path: Path) -> None:
     assert (labels(data), data.columns, data.skipped[0].row) == ([0, 1], {"when": ["1", "3"]}, 2)
 
 
-# --- formats ------------------------------------------------------------------------------------------------
-
-
 def test_smi_files(tmp_path: Path) -> None:
     path = write(tmp_path / "t.smi", "CCO ethanol, absolute", "", "c1ccccc1\tbenzene", "CC")
     data = resolve_dataset(str(path))
@@ -154,8 +144,6 @@ def test_tables_without_a_header(tmp_path: Path, lines: list[str]) -> None:
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
 def test_sheets_and_parquet(tmp_path: Path, suffix: str) -> None:
     pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    pytest.importorskip("openpyxl")
     frame = pandas.DataFrame(
         {
             "Smiles": ["CCO", "CCN", None, "CCC"],
@@ -196,9 +184,6 @@ def test_the_only_column_with_smiles_in_its_name_is_taken(tmp_path: Path) -> Non
     write(tmp_path / "t.csv", "smiles_in,smiles_out", "C,C")
     with pytest.raises(DatasetError, match=r"expected a column called smiles, got smiles_in, smiles_out"):
         resolve_dataset(str(tmp_path / "t.csv"))
-
-
-# --- the datasets of the paper, with what real tables have ------------------------------------------------
 
 
 @pytest.mark.data

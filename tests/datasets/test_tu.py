@@ -1,19 +1,13 @@
 """The TU reader: what it merges, and what each kind of bad file is told."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from gdlnn.datasets import load_dataset, load_tu
 from gdlnn.errors import DatasetError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import GraphDataset
 
 GOOD = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",
@@ -25,7 +19,6 @@ GOOD = {
 
 
 def labels(dataset: GraphDataset) -> list[object]:
-    assert dataset.y is not None
     values: list[object] = dataset.y.tolist()
     return values
 
@@ -60,7 +53,6 @@ def test_a_good_folder(write: Callable[..., Path]) -> None:
     assert first.edges.tolist() == [[0, 1], [1, 2]]
     assert first.edge_features.tolist() == [[5], [6]]
     assert second.edges.tolist() == [[0, 1]]
-    assert dataset.schema is not None
     assert [f.name for f in dataset.schema.node] == ["label", "attribute_1", "attribute_2"]
     assert [f.kind for f in dataset.schema.node] == ["nominal", "numeric", "numeric"]
 
@@ -82,7 +74,6 @@ def test_ways_to_say_the_same(write: Callable[..., Path], changes: dict[str, str
 def test_without_node_features_the_degree_is_one_and_a_loop_adds_one(write: Callable[..., Path]) -> None:
     dataset = load_tu(write(A="1, 2\n2, 1\n2, 2\n4, 5\n", node_labels=None, edge_labels=None))
     assert dataset.graphs[0].node_features.tolist() == [[1], [2], [0]]
-    assert dataset.schema is not None
     assert [f.name for f in dataset.schema.node] == ["degree"]
     assert dataset.describe().avg_edges == (1 + 0.5 + 1) / 2
 
@@ -90,9 +81,7 @@ def test_without_node_features_the_degree_is_one_and_a_loop_adds_one(write: Call
 def test_ground_truth_marks_edges_and_their_ends(write: Callable[..., Path]) -> None:
     dataset = load_tu(write(edge_gt="0\n0\n1\n1\n0\n0\n"))
     assert dataset.edge_masks is not None
-    assert dataset.node_masks is not None
     assert [m.tolist() for m in dataset.edge_masks if m is not None] == [[False, True], [False]]
-    assert dataset.node_masks[0] is not None
     assert dataset.node_masks[0].tolist() == [False, True, True]
 
 
@@ -176,7 +165,6 @@ def test_a_readme_names_the_values(write: Callable[..., Path]) -> None:
         f"Class {maps}\t-1\tactive\n\t1\tnot active\n\n=== References ===\n1 2\n"
     )
     schema = load_tu(write(label_readme=text)).schema
-    assert schema is not None
     assert dict(schema.node[0].values) == {0: "carbon", 1: "oxygen"}
     assert dict(schema.edge[0].values) == {}  # two values of one name
     assert dict(schema.classes) == {-1: "active", 1: "not active"}

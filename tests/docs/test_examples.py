@@ -26,8 +26,6 @@ SAID = {
 
 def example(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -51,9 +49,6 @@ def test_a_researchers_folder_becomes_metrics(tmp_path: Path, capsys: pytest.Cap
     accuracies: list[Any] = example("researcher").main(tmp_path / "mine", 2)
     assert len(accuracies) == 2
     assert "over 2 folds" in capsys.readouterr().out
-
-
-# --- notebooks ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)

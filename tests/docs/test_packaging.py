@@ -22,7 +22,7 @@ def names_of(requirements: list[str]) -> set[str]:
     """Return what requirements are imported as, extras of our own followed."""
     found = set()
     for requirement in requirements:
-        name, extras = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement).groups()  # type: ignore[union-attr]
+        name, extras = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement).groups()
         if name == "gdlnn":
             inner = [item for e in extras.split(",") for item in PROJECT["optional-dependencies"][e]]
             found |= names_of(inner)
@@ -30,9 +30,6 @@ def names_of(requirements: list[str]) -> set[str]:
             found.add(IMPORTED_AS.get(name, name.replace("-", "_")))
             found |= set((extras or "").split(",")) - {""}  # dask[distributed]
     return found
-
-
-# --- versions -----------------------------------------------------------------------------------------------
 
 
 def test_there_is_one_version() -> None:
@@ -45,9 +42,6 @@ def test_there_is_one_version() -> None:
         text=True,
     )
     assert said.stdout == f"gdlnn {version}\n"
-
-
-# --- dependencies -------------------------------------------------------------------------------------------
 
 
 def imports_of(file: Path) -> set[str]:
@@ -91,9 +85,6 @@ def test_a_missing_extra_is_answered_with_one_that_brings_it() -> None:
             assert module.split(".")[0] in brings, (file, module, extra)
             found += 1
     assert found >= 10
-
-
-# --- targets, workflows, container --------------------------------------------------------------------------
 
 
 def targets() -> set[str]:

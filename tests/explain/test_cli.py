@@ -1,19 +1,14 @@
 """The command `gdlnn explain`: texts, pages, JSON, pictures, bad input."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gdlnn.explain import explain_model
 from reference.command_line import exit_code, run
 from reference.explain_models import motif_data, motif_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

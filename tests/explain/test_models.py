@@ -1,7 +1,5 @@
 """Explanations of fitted models: what they say, that it holds, how they are kept, and bad input."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any
@@ -103,7 +101,6 @@ def test_a_counterfactual_of_a_rare_class_flips_at_its_threshold() -> None:
     model.decision_ = Decision(1, 0.01, "given")
     for row in np.argsort(-chances)[:4].tolist():
         found = counterfactual(model, TEST.graphs[row])
-        assert found is not None
         assert len(found.nodes) > 1
         assert (found.prediction, found.new_prediction) == (1, 0)
         assert found.new_probability > 1 - model.decision_.threshold
@@ -171,7 +168,6 @@ def test_a_global_explanation_without_labels_counts_predictions() -> None:
 def test_models_that_count_are_explained_by_contributions_alone() -> None:
     model = motif_model(activation="count")
     found = model.explain(TEST.graphs[0])
-    assert found.contributions is not None
     assert found.node_scores.sum() == pytest.approx(found.contributions.added)
     for technique in ("lime", "kernel_shap"):
         with pytest.raises(ExplanationError, match=f"technique '{technique}': .* counts matches"):

@@ -44,7 +44,6 @@ def test_random_graphs_against_the_obvious_way(n_cases: float) -> None:
                 assert witness is None
                 continue
             assert program.matches(subgraph), case
-            assert witness is not None
             assert set(witness.values()) <= set(found.nodes), case
         held = [p for p, matched in zip(programs, found.matched, strict=True) if matched]
         for node in found.nodes:  # no single node can go

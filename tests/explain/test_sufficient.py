@@ -1,7 +1,5 @@
 """Sufficient subgraphs: the model is asked again, and nothing in them can be left out for nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -71,7 +69,6 @@ def test_a_part_is_not_enough_only_because_everything_is() -> None:
     assert moves(0.97, 0.99, 0.8)
     model = motif_model()
     for e in model.explain(TEST.graphs, n_reasons="smallest"):
-        assert e.contributions is not None
         if e.contributions.baseline > 0.5 and e.nodes:
             part = float(model.predict_proba([e.subgraph])[0].max())
             assert part > e.contributions.baseline

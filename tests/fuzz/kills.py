@@ -4,8 +4,6 @@ Each command is killed with SIGKILL until it ends by itself. Its output must the
 was left alone; in between, nothing may be half-written and nothing printed may be a traceback.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import shutil

@@ -100,9 +100,6 @@ def test_both_orientations_of_an_undirected_edge_are_one_edge() -> None:
     assert implied.canonical() == Program.parse("node a node b edge (a, b) <[1, 3]>").canonical()
 
 
-# --- large and symmetric --------------------------------------------------------------------------------
-
-
 def from_networkx(graph: nx.Graph, colours: int = 1) -> Program:
     graph = nx.convert_node_labels_to_integers(graph)
     intervals = [(float(i % colours), math.inf) for i in range(len(graph))]

@@ -186,9 +186,6 @@ def test_programs_of_bbbp_without_what_smarts_has_no_words_for(data_dir: Path) -
     assert mined.info.settings["ignore"] == list(NOT_IN_SMARTS)
 
 
-# --- the default features ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "smarts"),
     [
@@ -225,8 +222,6 @@ def check_exact(programs: list[Program], data: GraphDataset) -> list[int]:
 
 def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
     data = load_dataset(name, data_dir, download=False)
-    assert data.smiles is not None
-    assert data.y is not None
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in data.smiles[::step]]
     return GraphDataset(
         graphs, data.y[::step], MOLECULE_SCHEMA, name, table=Table(smiles=data.smiles[::step])

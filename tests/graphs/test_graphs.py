@@ -15,9 +15,6 @@ from gdlnn.graphs.schema import label_codes
 PATH = Graph([[1.0], [2.0], [3.0]], [(0, 1), (1, 2)], name="path")
 
 
-# --- Graph ----------------------------------------------------------------------------------------------
-
-
 def test_what_a_graph_holds() -> None:
     graph = Graph([[1, 2], [3, 4]], [(0, 1), (1, 1)], [[5], [6]], directed=True, name="g")
     assert (graph.n_nodes, graph.n_edges, graph.directed, graph.name) == (2, 2, True, "g")
@@ -114,9 +111,6 @@ def test_bad_graphs(arguments: dict[str, Any], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-# --- GraphDataset ---------------------------------------------------------------------------------------
-
-
 def test_what_a_data_set_holds() -> None:
     schema = Schema((Feature("a"),))
     graphs = [Graph([[float(i)]], [], schema=schema) for i in range(4)]
@@ -128,7 +122,6 @@ def test_what_a_data_set_holds() -> None:
     assert list(data) == graphs
     part = data[np.array([False, True, False, True])]
     assert part.indices.tolist() == [1, 3]
-    assert part.y is not None
     assert part.y.tolist() == ["v", "v"]
     assert part.ids == ["b", "d"]
     assert data[1:][[0, 2]].indices.tolist() == [1, 3]
@@ -179,9 +172,6 @@ def test_bad_rows() -> None:
         data[np.array([0.5])]
 
 
-# --- Schema ---------------------------------------------------------------------------------------------
-
-
 def test_what_a_schema_knows() -> None:
     atom = Feature("atom", "nominal", {0: "C", 1: "N"})
     schema = Schema((atom,), (Feature("bond"),), {1: "mutagenic"}, "molecule")
@@ -222,9 +212,6 @@ def test_codes_of_labels() -> None:
     assert label_codes([], classes).dtype == np.int64
     with pytest.raises(KeyError, match="c"):
         label_codes(["a", "c"], classes, known=True)
-
-
-# --- arrays -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

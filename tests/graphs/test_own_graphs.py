@@ -48,9 +48,6 @@ def payments(seed: int, fraud: bool) -> Any:
     return graph
 
 
-# --- tables -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", ["columns", "rows", "pandas"])
 def test_tables_keep_their_names(form: str) -> None:
     nodes: Any = NODES
@@ -60,7 +57,6 @@ def test_tables_keep_their_names(form: str) -> None:
     if form == "pandas":
         nodes, edges = pandas.DataFrame(NODES), pandas.DataFrame(EDGES)
     data = from_tables(nodes, edges, {"a": "fraud", "b": "honest"}, directed=True, name="payments")
-    assert data.y is not None
     assert data.y.tolist() == ["fraud", "honest"]
     assert [graph.name for graph in data] == ["a", "b"]
     assert data.schema == Schema(
@@ -88,7 +84,6 @@ def test_categories_of_pandas_keep_their_order() -> None:
     edges = pandas.DataFrame({"graph": [1], "source": [0], "target": [1]})
     labels = pandas.Series({1: "yes", 2: "no"})
     data = from_tables(nodes, edges, labels)
-    assert data.schema is not None
     assert data.schema.node == (Feature("size", "ordinal", {0: "small", 1: "medium", 2: "large"}),)
     assert [graph.node_features.ravel().tolist() for graph in data] == [[0, 2], [0]]
 
@@ -126,13 +121,9 @@ def test_tables_that_cannot_be(nodes: Any, edges: Any, labels: Any, message: str
         from_tables(table, {**EDGES, **edges}, labels)
 
 
-# --- other libraries ----------------------------------------------------------------------------------------
-
-
 def test_words_in_networkx_get_one_coding() -> None:
     graphs = [payments(seed, fraud=False) for seed in range(4)]
     data = from_networkx_dataset(graphs, y=[0, 1, 0, 1], name="payments")
-    assert data.schema is not None
     assert data.schema.node == (Feature("kind", "nominal", {0: "person", 1: "shop"}),)
     for graph, source in zip(data, graphs, strict=True):
         assert graph.directed

@@ -241,8 +241,6 @@ def test_synthetic_motifs_differ_with_the_seed_and_are_what_they_say() -> None:
     assert make_ba_2motifs(40, random_state=4).graphs != dataset.graphs
     masks = list(zip(dataset.node_masks or [], dataset.edge_masks or [], strict=True))
     for graph, label, (nodes, edges) in zip(dataset, classes(dataset), masks, strict=True):
-        assert nodes is not None
-        assert edges is not None
         assert graph.n_nodes == 25
         assert graph.n_edges == 25 + label
         assert nodes.sum() == 5

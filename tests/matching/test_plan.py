@@ -226,9 +226,6 @@ def test_graphs_that_do_not_fit_the_plan_are_refused() -> None:
         lax.match(GraphSet([Graph([[1.0], [2.0]], [(0, 1)])]))
 
 
-# --- datasets --------------------------------------------------------------------------------------------
-
-
 def vocabulary(name: str, data_dir: Path, n_graphs: int | None) -> tuple[GraphDataset, list[Program]]:
     dataset = load_dataset(name, data_dir, download=False)[:n_graphs]
     found = neighborhoods(dataset)
@@ -248,9 +245,6 @@ def test_a_vocabulary_of_public_data(name: str, n_graphs: int | None, data_dir: 
     plan = ProgramPlan(programs, encoded)
     assert np.array_equal(plan.match(encoded).table(), old_path(programs, encoded) == 1)
     assert plan.nbytes <= 20 * sum(len(str(program)) for program in programs)
-
-
-# --- bounds -----------------------------------------------------------------------------------------------
 
 
 HOSTILE = {

@@ -120,7 +120,7 @@ def test_other_settings_are_refused(tmp_path: Path, changed: dict[str, Any], mes
 
 def test_other_data_is_refused(tmp_path: Path) -> None:
     mine(TREES, checkpoint=tmp_path / "run")
-    labels = [label.upper() for label in TREES.y.tolist()]  # type: ignore[union-attr]
+    labels = [label.upper() for label in TREES.y.tolist()]
     with pytest.raises(MiningError, match="differs in the labels"):
         mine(GraphDataset(TREES.graphs, labels), checkpoint=tmp_path / "run")
     with pytest.raises(MiningError, match="differs in the dataset"):

@@ -30,7 +30,7 @@ def tasks_of(case: MiningCase) -> list[Task]:
 def mined(case: MiningCase, tasks: list[Task], strategy: Strategy, nominal: Nominal) -> dict[int, TaskResult]:
     settings = Settings(case.epsilon, strategy, case.connected, nominal=nominal)
     schema = None if nominal == "interval" else case.schema
-    data = MiningData(case.graphs, case.dataset.y.astype("int32"), max(case.y) + 1, schema)  # type: ignore[union-attr]
+    data = MiningData(case.graphs, case.dataset.y.astype("int32"), max(case.y) + 1, schema)
     batches = run_here(data, settings, dict(enumerate(tasks)), 1)
     return {result.task: result for batch in batches for result in batch}
 
@@ -91,9 +91,6 @@ def test_the_same_as_the_reference_on_larger_graphs(n_cases: float) -> None:
         values = CoreData(case.graphs, case.y, case.epsilon, case.nominal)
         check(case, "greedy", values, target)
         check(case, "sequential", values, target)
-
-
-# --- the running example ----------------------------------------------------------------------------------
 
 
 def figure_1() -> GraphDataset:

@@ -75,7 +75,6 @@ def test_limits_are_quantiles_over_the_other_training_graphs(
 def test_elements_and_shapes_of_no_drug_lie_outside(model: GDLNNClassifier) -> None:
     from rdkit import Chem
 
-    assert model.reading_ is not None
     graphs = [model.reading_.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
     helium, uranium, buckyball = model.domain(graphs)
     (open_end,) = model.domain([model.reading_.graph(Chem.MolFromSmiles("*c1ccccc1"))])

@@ -98,9 +98,6 @@ def test_a_head_that_is_not_ours_is_refused(motifs: GraphDataset, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-# --- bad files --------------------------------------------------------------------------------------------
-
-
 def rewrite(file: Path, change: Any) -> Path:
     """Write a copy whose members were changed."""
     with zipfile.ZipFile(file) as old:

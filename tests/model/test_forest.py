@@ -70,9 +70,6 @@ def test_a_mixture_is_the_mean_of_its_members_whatever_the_threads() -> None:
     assert np.array_equal(again.predict_proba(X), one.predict_proba(X))
 
 
-# --- quantities ---------------------------------------------------------------------------------------------
-
-
 def test_extremes_are_programs_with_a_threshold() -> None:
     data = payment_graphs(30, 0)
     quantities = Quantities.of(data)

@@ -1,7 +1,5 @@
 """What estimators take: SMILES, RDKit, PyG, NetworkX, pandas; and what they give as tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import networkx as nx
@@ -38,7 +36,6 @@ def test_fitting_takes_smiles_and_remembers_how_it_read_them(model: GDLNNClassif
     model.save(tmp_path / "m.gdlnn")
     back = load_model(tmp_path / "m.gdlnn")
     assert back.predict(SMILES).tolist() == model.predict(SMILES).tolist()
-    assert back.training_labels_ is not None
     assert back.training_labels_.tolist() == LABELS
 
 
@@ -59,7 +56,6 @@ def test_all_ways_to_give_molecules_say_the_same(model: GDLNNClassifier) -> None
 
 
 def test_graphs_of_other_libraries() -> None:
-    pytest.importorskip("torch_geometric")
     rng = np.random.default_rng(0)
     graphs = [
         Graph([[float(k)] for k in rng.permutation([1, 2, 3 + i % 2])], [(0, 1), (1, 2)]) for i in range(30)
@@ -115,9 +111,6 @@ def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None
     assert fitted.explain("CCCN").prediction == "none"
     words[3] = None
     assert fitted.fit(pandas.Series(SMILES), words).predict("CCCO").tolist() == ["oxygen"]
-
-
-# --- tables -------------------------------------------------------------------------------------------------
 
 
 def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
@@ -176,9 +169,6 @@ def test_alerts_that_say_the_same_are_told_once(model: GDLNNClassifier) -> None:
         find_alerts(model, GraphDataset(graphs.graphs))
 
 
-# --- rows that cannot be used -------------------------------------------------------------------------------
-
-
 def test_frames_keep_the_index_and_bad_rows_their_reason(model: GDLNNClassifier) -> None:
     column = pandas.Series(["CCO", "C1CC", "CCN"], index=[7, 3, 9])
     frame = model.predict_frame(column)
@@ -215,7 +205,6 @@ def test_a_dataset_of_pyg_has_its_labels_and_one_nominal_feature() -> None:
         for i in range(12)
     ]
     model = GDLNNClassifier(head="linear", verbose=False).fit(items)
-    assert model.schema_ is not None
     assert [(f.name, f.kind) for f in model.schema_.node] == [("x0", "numeric"), ("label", "nominal")]
     assert model.predict(items).tolist() == [i % 2 for i in range(12)]
     assert model.predict(items[3]).tolist() == [1]

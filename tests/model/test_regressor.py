@@ -1,7 +1,5 @@
 """GDLNNRegressor as a scikit-learn regressor over graphs, and its heads."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

@@ -60,7 +60,6 @@ def test_a_model_is_its_table(tmp_path: Path) -> None:
         assert row.right == (np.asarray(TEST.y)[matches[:, row.column]] == row.label).sum()
     assert all(row.words.split()[-1].rstrip(".") in scorecard_text(model, TEST) for row in rows)
     constant = re.search(r"constant: (\S+) for (\w+)$", scorecard_text(model).strip())
-    assert constant is not None
     told = np.full(len(TEST), float(constant[1]))
     for row in rows:
         told += np.where(matches[:, row.column], row.contribution, 0) * (1 if row.label == 1 else -1)

@@ -50,9 +50,6 @@ def assert_same_answers(model: GDLNNClassifier, groups: Sequence[Sequence[Graph]
             assert forms[row] == forms[rows[0]], together[row].name
 
 
-# --- molecules --------------------------------------------------------------------------------------------
-
-
 def spellings(smiles: str, seed: int) -> Iterator[Any]:
     """Yield a molecule in five random spellings, with hydrogens, kekulised, and as 2D SDF."""
     molecule = Chem.MolFromSmiles(smiles)
@@ -89,15 +86,11 @@ def test_models_of_published_features_leave_out_what_depends_on_the_spelling(dat
     model = quick(pooled=True).fit(data[:150])
     reader = MoleculeReader("ogb")
     assert model.reading_ == reader
-    assert data.smiles is not None
     groups = [
         [reader.graph(molecule) for molecule in list(spellings(text, 7))[:5]] for text in data.smiles[900:920]
     ]
     assert_same_answers(model, groups)
     assert not any("chirality" in name or "stereo" in name for name in model.get_feature_names_out())
-
-
-# --- numbering --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)

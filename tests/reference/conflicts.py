@@ -61,7 +61,6 @@ def reduced(program: Program, conflict: Conflict) -> Program:
 
 
 def _excludes(intervals: Intervals | None, feature: int, upper: bool, rows: list[list[float]]) -> bool:
-    assert intervals is not None
     low, high = intervals[feature]
     return any(row[feature] > high if upper else row[feature] < low for row in rows)
 

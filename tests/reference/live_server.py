@@ -102,7 +102,6 @@ def started(command: list[str], **options: Any) -> Iterator[LiveServer]:
     """Run a command that prints the address of a server."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
         try:
-            assert process.stdout is not None
             line = process.stdout.readline()
             found = re.search(r"http://\S+:\d+", line)
             assert found, f"expected an address, got {line!r}"

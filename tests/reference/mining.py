@@ -56,7 +56,7 @@ class Data:
             kept = []
             for feature, (lower, upper) in enumerate(intervals or ()):
                 lowest, highest = self.extremes(of, feature)
-                named = feature in self.nominal[of == "edge"] and lower == upper  # type: ignore[index]
+                named = feature in self.nominal[of == "edge"] and lower == upper
                 below = lower > lowest or (named and upper < highest)
                 above = upper < highest or (named and lower > lowest)
                 kept.append(Interval(lower if below else -math.inf, upper if above else math.inf))
@@ -128,7 +128,6 @@ def opens_nothing(program: Program, mutation: Mutation, data: Data) -> bool:
         if (item.variable if isinstance(item, NodeDescription) else (item.source, item.target))
         == mutation.target
     )
-    assert described is not None
     lower, upper = described[mutation.feature]
     if mutation.side == "both":
         return lower <= lowest and upper >= highest

@@ -4,8 +4,6 @@
 counted, and gives for each file the bytes of memory at the peak, the seconds, and how it ended.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import resource
@@ -13,11 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 MB = 1 << 20
 TIMES, PER_GRAPH, CONSTANT = 20, 2048, 50 * MB
@@ -47,9 +43,6 @@ def measured(jobs: Iterable[tuple[str, Path, int]]) -> list[Cost]:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return [Cost(*row) for row in json.loads(done.stdout.splitlines()[-1])]
-
-
-# --- in the process that reads ------------------------------------------------------------------------------
 
 
 def read_model(path: Path) -> None:

@@ -1,9 +1,7 @@
 """`gdlnn report` and `gdlnn demo`: what they write and print, and what bad input gets."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ import gdlnn
 from reference.command_line import exit_code, run
 from reference.models import classifier
 from reference.report_models import SMALL
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DATA = "synthetic:ba-2motifs:60:0"
 

@@ -1,13 +1,12 @@
 """The report: everything it promises is in it, nothing is fetched, no text breaks out of its place."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -16,13 +15,9 @@ import pytest
 from gdlnn import GraphDataset
 from gdlnn.errors import DatasetError
 from gdlnn.explain import contribution
+from gdlnn.model import GDLNNClassifier
 from gdlnn.report import ReportOptions, build_report, render_report, write_report
 from reference.report_models import HOSTILE, molecules, motifs, three_classes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gdlnn.model import GDLNNClassifier
 
 OPTIONS = ReportOptions(max_counterfactuals=2)
 VOID = {"meta", "link", "input", "br", "img", "hr"}

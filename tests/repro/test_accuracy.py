@@ -1,9 +1,9 @@
 """The study of accuracy and the ablation: splits, choosing by validation, failures, the command line."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +18,6 @@ from repro.accuracy_tables import write_accuracy
 from repro.cells import RunConfig, Study, read_cells
 from repro.inputs import PROTOCOLS, data_fingerprint, forget, load_split, make_split, plan_splits
 from repro.methods import BASE, METHODS, VARIANTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SMALL = "synthetic:ba-2motifs:60:3"
 QUICKLY = ("--runs", "2", "--jobs", "1", "--device", "cpu")

@@ -1,7 +1,5 @@
 """Cells: lines that survive a kill, resuming, failures with their reasons, time limits, processes, locks."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

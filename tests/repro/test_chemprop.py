@@ -1,9 +1,7 @@
 """chemprop side by side: its splits are those of our own studies, and its predictions are scored alike."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,9 +11,6 @@ from gdlnn import make_ba_2motifs
 from repro import chemprop
 from repro.cells import RunConfig, Task, run_cell
 from repro.inputs import target_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAKE = """
 import sys, pathlib, pandas as pd

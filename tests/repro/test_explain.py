@@ -1,11 +1,11 @@
 """The studies of explanations, cost and motifs: cells, time limits, curves, tables, the command line."""
 
-from __future__ import annotations
-
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,6 @@ from repro.explainers import EXPLAINERS, run_explanations, sampled_rows
 from repro.inputs import forget, load_split, mark_nitro_and_amino
 from repro.methods import METHODS
 from repro.motifs import MotifStudy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SMALL = "synthetic:ba-2motifs:60:3"
 ALL = list(EXPLAINERS)

@@ -1,9 +1,8 @@
 """Known truths, stability, heads, rare classes and domains: figures of small cases, and runs that resume."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,9 +12,6 @@ from repro.paired import paired_table
 from repro.planted import plant
 from repro.rules import aims, compute_scores, load_problem, summary, table
 from repro.stability import compared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """PL4XGLClassifier: which program decides, what the validation part settles, and MUTAG's published split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError

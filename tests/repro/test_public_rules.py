@@ -41,8 +41,6 @@ def test_our_programs_classify_as_well_as_those_of_the_public_rules(data_dir: Pa
     assert len(set(ours.programs) & set(theirs.programs)) >= len(theirs) / 4
 
 
-# --- the rules of the public program ----------------------------------------------------------------------
-
 Edges = list[tuple[int, int]]
 Bounds = dict[int, tuple[float, float]]
 

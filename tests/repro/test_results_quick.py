@@ -1,7 +1,5 @@
 """`make results-quick` reproduces a part of the kept results."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -52,9 +52,6 @@ def gin(parts: Parts) -> GNNClassifier:
     return made.fit(parts[0], validation=parts[1])
 
 
-# --- Shapley values -------------------------------------------------------------------------------------
-
-
 class Game:
     """A game whose worth is no sum: pairs of nodes that are together count, and so does a single one."""
 
@@ -99,9 +96,6 @@ def test_shapley_values_do_not_depend_on_what_is_asked_with_them() -> None:
     assert len(sampler([])) == 0
 
 
-# --- the tree -------------------------------------------------------------------------------------------
-
-
 def test_parts_reach_and_components() -> None:
     neighbours = Neighbours.of(Graph(np.zeros((7, 0)), np.array([*PATH, (2, 2)])))
     assert list(bits(neighbours.within(part_of([2]), 1))) == [1, 2, 3]
@@ -128,9 +122,6 @@ def test_the_tree_finds_the_best_part_of_every_size() -> None:
         best = max(worth[p] for p in connected if p.bit_count() == size)
         assert met == best
     assert all(neighbours.largest_component(part) == part for part in tree.rewards)
-
-
-# --- what the network says ------------------------------------------------------------------------------
 
 
 def test_masked_nodes_have_features_of_zero_and_nothing_is_asked_twice(
@@ -183,9 +174,6 @@ def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, pa
     assert other.search(graph).rewards != search.rewards
 
 
-# --- GNNExplainer and integrated gradients --------------------------------------------------------------
-
-
 def test_other_explainers_name_nodes(gin: GNNClassifier, parts: Parts) -> None:
     graph = parts[2].graphs[0]
     for explainer in (GNNExplainer(gin, epochs=5), NodeIntegratedGradients(gin, n_steps=10)):
@@ -205,6 +193,3 @@ def test_integrated_gradients_add_up(gin: GNNClassifier, parts: Parts) -> None:
     values = CoalitionValues(gin, graph)
     ends = values(np.array([np.ones(graph.n_nodes, dtype=bool), np.zeros(graph.n_nodes, dtype=bool)]))
     assert scores.sum() == pytest.approx(ends[0] - ends[1], abs=0.02)
-
-
-# --- errors ---------------------------------------------------------------------------------------------

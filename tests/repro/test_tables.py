@@ -1,8 +1,7 @@
 """Intervals, tests of significance, metrics, tables and the figure."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +25,6 @@ from repro.statistics import (
     t_interval,
 )
 from repro.tables import command_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def cell(

@@ -1,7 +1,5 @@
 """Signals, full disks, folders that cannot be written: clear words, the old file, never half a new one."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
@@ -9,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,15 +30,9 @@ from reference.mining_cases import random_trees
 from reference.models import quick
 from reference.server_models import MOLECULES
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, random_state=8)
 START = [sys.executable, "-c", "from gdlnn.cli import main; main()"]
-
-
-# --- the disk -----------------------------------------------------------------------------------------------
 
 
 def test_without_room_the_old_file_stays(tmp_path: Path) -> None:
@@ -172,9 +165,6 @@ def test_an_input_is_not_written_over(
     assert (files / words[-1]).read_bytes() == before
 
 
-# --- locks --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
@@ -209,9 +199,6 @@ def test_a_file_system_without_locks_keeps_nobody_out(
     monkeypatch.setattr(fcntl, "flock", refuse)
     mine(TREES[:10], checkpoint=tmp_path / "run")
     assert "checkpoint run: cannot be locked (Function not implemented)" in caplog.text
-
-
-# --- signals ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

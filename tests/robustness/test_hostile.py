@@ -37,9 +37,6 @@ FLIPS = 400
 MB = 1 << 20
 
 
-# --- flipped bits -------------------------------------------------------------------------------------------
-
-
 def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: float) -> None:
     """400 bits of a model file, 10,000 in the long run."""
     data, rng = MODEL.read_bytes(), random.Random(0)
@@ -60,9 +57,6 @@ def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path: Path, n_cases: f
         assert again.read_bytes() == expected, f"bit {bit} of byte {place}"
         harmless += 1
     assert harmless < FLIPS * n_cases / 10  # most of a file is content
-
-
-# --- archives -----------------------------------------------------------------------------------------------
 
 
 def zipped(path: Path, content: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -139,9 +133,6 @@ def test_twins_and_other_methods_are_refused(tmp_path: Path) -> None:
         read_members(zipped(tmp_path / "lzma", {"a": b"1"}, zipfile.ZIP_LZMA), 100)
     with pytest.raises(BadArchiveError, match="at most 2 bytes of content, got 3"):
         read_members(zipped(tmp_path / "long", {"a": b"123"}), 2)
-
-
-# --- arrays, versions, text ---------------------------------------------------------------------------------
 
 
 def npy(array: Any, **changes: Any) -> bytes:
@@ -269,8 +260,6 @@ def test_a_checkpoint_whose_records_lie(tmp_path: Path) -> None:
     with pytest.raises(MiningError, match="differs in the format of the file"):
         mine(trees, checkpoint=path)
 
-
-# --- what hypothesis thinks of ------------------------------------------------------------------------------
 
 edits = st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 40), st.binary(max_size=12)), max_size=4)
 

@@ -38,9 +38,6 @@ def folder_of(folder: Path, files: dict[str, str]) -> Path:
     return target
 
 
-# --- finite and in range ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e39", "1e308", "1e309", "1_0", "٣", "0x10", "1 2"])
 @pytest.mark.parametrize("other", ["1", "1, 2", "1,2", "1_0, 2"], ids=["plain", "two", "commas", "slow"])
 def test_a_tu_folder_has_finite_features_in_range(tmp_path: Path, value: str, other: str) -> None:
@@ -130,9 +127,6 @@ def test_labels_of_a_data_set_are_in_range() -> None:
             GraphDataset([Graph([[1.0]], [])] * 2, labels)
 
 
-# --- labels that merge --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "labels",
     [
@@ -173,9 +167,6 @@ def test_labels_that_are_written_differently_stay_different(labels: tuple[str, s
 )
 def test_whole_numbers_written_plainly_are_numbers(texts: list[str], expected: list[Any]) -> None:
     assert parse_labels(texts).tolist() == expected
-
-
-# --- model files --------------------------------------------------------------------------------------------
 
 
 def _with_weights(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:

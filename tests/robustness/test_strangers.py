@@ -1,16 +1,16 @@
 """What strangers hand over: readers answer mutations of good files with our own errors and nothing else."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import io
 import json
 import random
 import sys
+import types
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,10 +25,6 @@ from gdlnn.errors import GDLNNError, GraphError, require
 from gdlnn.graphs import Feature
 from gdlnn.mining.descents import TaskResult
 from reference.mining_cases import random_trees
-
-if TYPE_CHECKING:
-    import types
-    from collections.abc import Iterator
 
 TREES = random_trees(12)
 ENDS = ("read", "refused")
@@ -117,9 +113,6 @@ def json_of(reader: str, sound: bytes, data: st.DataObject) -> tuple[str, Any]:
 def test_the_files_that_are_changed_are_sound(reader: str) -> None:
     for data in sound_files(reader):
         assert READERS[reader](data) == "read"
-
-
-# --- one by one ---------------------------------------------------------------------------------------------
 
 
 def test_json_that_is_too_deep(tmp_path: Path) -> None:

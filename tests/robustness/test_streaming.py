@@ -72,9 +72,6 @@ def test_batches_are_drawn_as_needed(model: GDLNNClassifier, tmp_path: Path, n_j
     assert len(drawn) <= max(representation.FEW_BATCHES, jobs.WINDOW * n_jobs)
 
 
-# --- gdlnn predict ------------------------------------------------------------------------------------------
-
-
 def run(*words: object) -> int:
     with pytest.raises(SystemExit) as end:
         main([str(word) for word in words])
@@ -113,7 +110,6 @@ def test_batches_make_no_difference(
 
 
 def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
     table = tmp_path / "t.csv"
     table.write_text(
         "key,smiles\n" + "".join(f"{i},{'C' * (i % 5 + 1)}\n" for i in range(10)) + "10,C(\n11,CC\n"
@@ -137,7 +133,6 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
 
 def test_bad_rows_of_a_table_are_rows_with_a_reason(tmp_path: Path) -> None:
     """Whatever is wrong in the middle of a long table, the rows before and after it are predicted."""
-    pytest.importorskip("rdkit")
     table = tmp_path / "t.csv"
     lines = [b"smiles,key", b"C,1", b"CC", b"C\0C,3", b"\xff,4", b"C" * 3_000_000 + b",5", b"CCC,6"]
     lines += [b'"CC', b'C",8', b"C\rC,9", b'"C,10', *[b"CC,x"] * 30_000, b"CCO,11", b'CCC,"12', b"C,13"]
@@ -263,7 +258,6 @@ def test_json_lines_with_hostile_beginnings(tmp_path: Path) -> None:
 
 def test_the_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
     """Of a table without end, no more than a batch is read at a time."""
-    pytest.importorskip("rdkit")
     table = tmp_path / "t.csv"
     with table.open("w") as file:
         file.write("smiles\n")

@@ -1,58 +1,46 @@
 """The server's API: predictions, files, explanations, what the model expects, and readable refusals."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-
-from gdlnn import Graph, GraphDataset, load_model, load_smiles, make_ba_2motifs
-from gdlnn.explain import counterfactual
-from gdlnn.graphs import Feature, Schema
-from gdlnn.server.answers import Answers
-from gdlnn.server.limits import Limits
-from gdlnn.server.reading import Reader
-from reference.models import quick
-from reference.report_models import three_classes
-from reference.server_models import MOLECULES, check_answer, molecules_file, motifs_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-pytest.importorskip("fastapi")
-pytest.importorskip("httpx2")
-pytest.importorskip("rdkit")
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
+from gdlnn import Graph, GraphDataset, load_model, load_smiles, make_ba_2motifs
+from gdlnn.explain import counterfactual
+from gdlnn.graphs import Feature, Schema
 from gdlnn.server import make_app
+from gdlnn.server.answers import Answers
 from gdlnn.server.bodies import ExplainBody, PredictBody
-
-HOST = "http://127.0.0.1"
+from gdlnn.server.limits import Limits
+from gdlnn.server.reading import Reader
+from reference.models import quick
+from reference.report_models import three_classes
+from reference.server_models import MOLECULES, check_answer, client_of, motifs_file
 
 
 @pytest.fixture(scope="module")
-def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GraphDataset]:
-    return molecules_file(tmp_path_factory.mktemp("molecules"))
+def molecules(served_model: Path) -> tuple[Path, GraphDataset]:
+    return served_model, load_smiles(MOLECULES, label="active", id="id")
 
 
 @pytest.fixture(scope="module")
 def client(molecules: tuple[Path, GraphDataset]) -> Iterator[TestClient]:
     limits = Limits(nodes=60, batch=250, body_bytes=200_000)
-    app = make_app(molecules[0], limits, n_workers=1, hosts=("127.0.0.1",))
-    with TestClient(app, HOST) as started:
+    with client_of(molecules[0], limits, hosts=("127.0.0.1",)) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def motifs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Any, GraphDataset]]:
     path, test = motifs_file(tmp_path_factory.mktemp("motifs"))
-    with TestClient(make_app(path, n_workers=1), HOST) as started:
+    with client_of(path) as started:
         yield started, load_model(path), test
 
 
@@ -61,9 +49,6 @@ def graph_body(graph: Graph) -> dict[str, Any]:
     if graph.edge_features.shape[1]:
         body["edge_features"] = graph.edge_features.tolist()
     return body
-
-
-# --- predictions ------------------------------------------------------------------------------------------
 
 
 def test_predictions_are_those_of_the_model(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
@@ -99,15 +84,11 @@ def test_a_table_with_another_column_and_bad_rows(client: TestClient) -> None:
     assert refused.json()["error"] == "input.csv: expected a column called smiles, got what, structure"
 
 
-# --- explanations -----------------------------------------------------------------------------------------
-
-
 def test_an_explanation_is_that_of_the_model(
     client: TestClient, molecules: tuple[Path, GraphDataset]
 ) -> None:
     path, data = molecules
     model = load_model(path)
-    assert data.smiles is not None
     for row in (1, 5, 9):
         answer = client.post("/explain", json={"smiles": data.smiles[row]}).json()
         expected = model.explain(data.graphs[row], n_reasons=4)
@@ -178,9 +159,6 @@ def test_a_bad_smiles_is_answered_readably(client: TestClient, smiles: str, reas
     refused = client.post("/explain", json={"smiles": smiles})
     assert refused.status_code == 422
     assert reason in refused.json()["error"]
-
-
-# --- graphs that are no molecules -------------------------------------------------------------------------
 
 
 def test_graphs_as_json(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
@@ -254,13 +232,9 @@ def test_a_reader_keeps_direction_and_names() -> None:
     reader = Reader(model, Limits())
     body = graph_body(test.graphs[0])
     ((row,), _) = reader.sent({"graphs": [body | {"name": "first"}]})
-    assert row.graph is not None
     assert (row.key, row.graph.name, row.graph.directed) == ("first", "first", True)
     ((row,), _) = reader.sent({"graphs": [body | {"directed": False}]})
     assert (row.graph, row.reason) == (None, "graph 1: expected True for directed, as before, got False")
-
-
-# --- refusals ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -334,9 +308,6 @@ def test_a_server_answers_under_its_addresses_and_its_own_names() -> None:
             assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-# --- the model, health, pages -----------------------------------------------------------------------------
-
-
 def test_the_model_is_described(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
     model = load_model(molecules[0])
     described = client.get("/model").json()
@@ -394,7 +365,6 @@ def test_answers_are_as_the_document_says(client: TestClient) -> None:
 
 
 def test_molecules_are_read_as_in_training_and_structure_is_computed() -> None:
-    pytest.importorskip("rdkit")
     data = load_smiles(MOLECULES, label="active", id="id", fragments="largest")
     model = quick().fit(data)
     answers = Answers({"": model}, Limits())

@@ -1,14 +1,15 @@
 """The server takes what `gdlnn predict` takes: every form of file, and folders of models."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
 from gdlnn import Graph, GraphDataset, load_smiles
 from gdlnn.cli import main
@@ -16,35 +17,18 @@ from gdlnn.datasets.jsonl import save_jsonl
 from gdlnn.errors import ModelError
 from gdlnn.graphs import Feature, Schema
 from gdlnn.model.model_folder import load_models
-from reference.models import quick
-from reference.server_models import MOLECULES, check_answer, molecules_file, motifs_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-pytest.importorskip("fastapi")
-pytest.importorskip("httpx2")
-pytest.importorskip("rdkit")
-from fastapi.testclient import TestClient
-
-from gdlnn.server import make_app
 from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
+from reference.models import quick
+from reference.server_models import MOLECULES, check_answer, client_of, motifs_file
 
-HOST = "http://127.0.0.1"
 ROWS = (("CCO", "café", "1"), ("C(", "bad", "2"), ("Nc1ccccc1", "aniline", "3"))
 COLUMNS = ("SMILES", "name", "label")
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return molecules_file(tmp_path_factory.mktemp("molecules"))[0]
-
-
-@pytest.fixture(scope="module")
-def client(model: Path) -> Iterator[TestClient]:
-    with TestClient(make_app(model, n_workers=1), HOST) as started:
+def client(served_model: Path) -> Iterator[TestClient]:
+    with client_of(served_model) as started:
         yield started
 
 
@@ -100,7 +84,7 @@ def predicted(model: Path, table: Path, *options: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "smi", "xlsx", "parquet", "csv.gz", "sdf"])
 def test_every_form_gives_the_table_that_predict_writes(
-    client: TestClient, model: Path, tmp_path: Path, kind: str
+    client: TestClient, served_model: Path, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / f"input.{kind}"
     write(path, kind)
@@ -108,7 +92,7 @@ def test_every_form_gives_the_table_that_predict_writes(
     errors = [(row["error"] or "").partition(":")[0] for row in answer["rows"]]
     assert errors == ["", "not a SMILES", ""][: len(answer["rows"])]
     ours = csv_of(answer)
-    assert ours == predicted(model, path)
+    assert ours == predicted(served_model, path)
     if kind != "smi" and kind != "sdf":
         assert list(ours[0])[:5] == ["SMILES", "name", "label", "row", "smiles"]
         assert ours[0]["name"] == "café"
@@ -160,7 +144,6 @@ def test_latin_1_is_told_and_taken(client: TestClient) -> None:
     [("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1xxxxPAR1"), ("dataset", b"PK"), ("csv", b"\x1f\x8b0")],
 )
 def test_damaged_files_are_told(client: TestClient, kind: str, content: bytes) -> None:
-    pytest.importorskip("pandas")
     refused = client.post("/predict/file", params={"kind": kind}, content=content)
     assert refused.status_code == 422, refused.text
     assert "input." in refused.json()["error"]
@@ -193,9 +176,6 @@ def test_the_schema_of_a_file_is_checked_as_predict_checks_it(
             assert str(refused.value) in " ".join(capsys.readouterr().err.split())
 
 
-# --- several labels ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of two models, for the labels "has O" and "N"."""
@@ -213,7 +193,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def labels(folder: Path) -> Iterator[TestClient]:
-    with TestClient(make_app(folder, n_workers=1), HOST) as started:
+    with client_of(folder) as started:
         yield started
 
 

@@ -11,14 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-pytest.importorskip("rdkit")
-psutil = pytest.importorskip("psutil")
 
 SECONDS, READ_SECONDS = 3.0, 1.0
 BODY = 1 << 20
@@ -33,9 +29,6 @@ GOOD = {"smiles": "Nc1ccccc1"}
 AS_JSON = "Content-Type: application/json"
 
 
-# --- bodies -----------------------------------------------------------------------------------------------
-
-
 def test_random_bodies_are_refused(server: LiveServer, n_cases: float) -> None:
     rng = np.random.default_rng(11)
     assert server.is_well()
@@ -43,7 +36,7 @@ def test_random_bodies_are_refused(server: LiveServer, n_cases: float) -> None:
     targets = ("/predict", "/explain", "/predict/file?kind=csv", "/predict/file?kind=jsonl", "/nowhere")
     words = [b'{"smiles":', b'"C"', b'{"graphs":[{"nodes":', b"[[", b"]]", b"}", b'"edges":', b"null", b"1e9"]
     statuses: set[int] = set()
-    for case in range(int(500 * max(1.0, n_cases / 5))):
+    for case in range(int(200 * n_cases)):
         size = int(2 ** rng.uniform(0, 14))
         if case % 2:
             body = rng.integers(0, 256, size, dtype=np.uint8).tobytes()
@@ -76,7 +69,7 @@ def test_random_bytes_that_are_no_http(server: LiveServer) -> None:
         b"[" * (BODY - 1),
         b'{"smiles":' * (BODY // 10),
         b'{"graphs": [{"nodes": ' + b"[" * 400_000 + b"]" * 400_000 + b"}]}",
-        b'{"graphs": [{"nodes": [' + b"0," * 400_000 + b'0], "edges": []}]}',
+        b'{"graphs": [{"nodes": [' + b"0," * 200_000 + b'0], "edges": []}]}',
         b'{"smiles": "' + b"C1" * 400_000 + b'"}',
         b'{"smiles": ' + b"7" * 900_000 + b"}",
         b'{"graphs": [' + b'{"nodes":"a"},' * 70_000 + b"1]}",
@@ -111,9 +104,6 @@ def test_bodies_over_the_limit_are_not_read(server: LiveServer) -> None:
         stream.sendall(b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n")
         assert answer_of(stream)[0] == 413
     assert server.is_well()
-
-
-# --- slow clients -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,9 +182,6 @@ def test_silent_connections_do_not_lock_others_out(server: LiveServer) -> None:
     finally:
         for stream in silent:
             stream.close()
-
-
-# --- requests that take too long, and workers that end ----------------------------------------------------
 
 
 def test_an_answer_that_takes_too_long_is_given_up(server: LiveServer) -> None:
@@ -280,8 +267,6 @@ def test_health_reports_a_worker_that_was_killed_until_it_is_replaced(server: Li
     assert fresh.pid != worker.pid
 
 
-# --- other sites ------------------------------------------------------------------------------------------
-
 HERE = "Host: 127.0.0.1:8123"
 
 
@@ -319,9 +304,6 @@ def test_where_a_request_comes_from(server: LiveServer, lines: tuple[str, ...], 
         assert answer_of(stream)[0] == status
 
 
-# --- the document -----------------------------------------------------------------------------------------
-
-
 def test_requests_made_from_the_document_fail_no_server(server: LiveServer, n_cases: float) -> None:
     """schemathesis: requests that fit the OpenAPI document, and requests that nearly do."""
     schemathesis = pytest.importorskip("schemathesis")
@@ -329,7 +311,7 @@ def test_requests_made_from_the_document_fail_no_server(server: LiveServer, n_ca
 
     statuses: list[int] = []
     bounded = settings(
-        max_examples=int(8 * n_cases), deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=int(5 * n_cases), deadline=None, suppress_health_check=list(HealthCheck), database=None
     )
 
     def check(case: Any) -> None:
@@ -342,28 +324,6 @@ def test_requests_made_from_the_document_fail_no_server(server: LiveServer, n_ca
         bounded(given(case=operation.ok().as_strategy())(check))()
     assert {200, 422} <= set(statuses)
     assert server.is_well()
-
-
-# --- stopping ---------------------------------------------------------------------------------------------
-
-
-def test_a_stop_lets_requests_end(served_model: Path) -> None:
-    with live_server(served_model, "--workers", "1") as server:
-        assert server.is_well()
-        (worker,) = server.workers()
-        worker.suspend()
-        (thread,), statuses = _asked_at_once(server, 1, "/predict")
-        wait_until(lambda: server.ask_json("/health")[1]["idle"] == 0)
-        server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        assert server.process.poll() is None
-        worker.resume()
-        thread.join()
-        assert statuses == [200]
-        assert server.process.wait(30) == 0
-        assert not worker.is_running() or worker.status() == "zombie"
-        with pytest.raises(ConnectionRefusedError):
-            server.connect()
 
 
 def test_a_killed_server_leaves_nothing_running(served_model: Path) -> None:
@@ -402,3 +362,22 @@ def test_a_server_that_cannot_start_says_why(
             main(["serve", *words])
         assert ended.value.code == 2
         assert reason in capsys.readouterr().err
+
+
+def test_a_stop_lets_requests_end(server: LiveServer) -> None:
+    """The last test of this server."""
+    wait_until(server.is_well)
+    (worker,) = server.workers()
+    worker.suspend()
+    (thread,), statuses = _asked_at_once(server, 1, "/predict")
+    wait_until(lambda: server.ask_json("/health")[1]["idle"] == 0)
+    server.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    assert server.process.poll() is None
+    worker.resume()
+    thread.join()
+    assert statuses == [200]
+    assert server.process.wait(30) == 0
+    assert not worker.is_running() or worker.status() == "zombie"
+    with pytest.raises(ConnectionRefusedError):
+        server.connect()

@@ -5,27 +5,20 @@ import json
 import os
 import shutil
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pebble import ProcessExpired
 
 from gdlnn import load_model
 from gdlnn.errors import ModelError, ServerError
-from reference.live_server import live_server, started, wait_until
-from reference.server_models import motifs_file
-
-pytest.importorskip("fastapi")
-pytest.importorskip("pebble")
-pytest.importorskip("rdkit")
-pytest.importorskip("psutil")
-
-from pebble import ProcessExpired
-
 from gdlnn.server import workers
 from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
+from reference.live_server import LiveServer, started, wait_until
+from reference.server_models import motifs_file
 
 
 def test_a_request_gets_so_much_memory_and_no_more(served_model: Path) -> None:
@@ -67,58 +60,54 @@ def test_a_full_disk_and_other_failures_have_a_status(monkeypatch: pytest.Monkey
     assert workers.answer_in_worker("predict", [b"5"], {})[0][0] == 500
 
 
-def test_a_model_that_is_replaced_does_not_change_a_running_server(
-    served_model: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "model.gdlnn"
-    shutil.copy(served_model, path)
-    other, _ = motifs_file(tmp_path)
-    with live_server(path, limits={}) as server:
-        before = server.ask_json("/predict", {"smiles": "Nc1ccccc1"})
-        shutil.copy(other, path)
-        (worker,) = server.workers()
-        worker.kill()
-        wait_until(server.is_well)
-        assert server.workers()[0].pid != worker.pid
-        assert server.ask_json("/predict", {"smiles": "Nc1ccccc1"}) == before
-
-
-def test_nothing_is_imported_from_the_current_folder(served_model: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model and with modules that must not be imported."""
+    folder = tmp_path_factory.mktemp("place")
     for name in ("torch", "pebble", "multiprocessing", "pickle", "gdlnn", "numpy", "sitecustomize"):
-        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write({name!r})")
-    shutil.copy(served_model, tmp_path / "model.gdlnn")
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'ran')!r}, 'w').write({name!r})")
+    (folder / "temporary").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running(place: Path, served_model: Path) -> Iterator[LiveServer]:
+    """A server in that folder, as its script starts it."""
+    shutil.copy(served_model, place / "model.gdlnn")
     script = str(Path(sys.executable).parent / "gdlnn")
-    with started([script, "serve", "model.gdlnn", "--port", "0", "--workers", "1"], cwd=tmp_path) as server:
-        assert server.is_well()
-        for worker in server.workers():
-            worker.kill()
-        wait_until(server.is_well)
-    assert not (tmp_path / "ran").exists()
+    words = [script, "serve", "model.gdlnn", "--port", "0", "--workers", "1"]
+    with started(words, cwd=place, env=os.environ | {"TMPDIR": str(place / "temporary")}) as server:
+        yield server
 
 
-def test_files_of_clients_are_removed_however_a_worker_ends(served_model: Path, tmp_path: Path) -> None:
+def test_a_new_worker_has_the_old_model_and_imports_nothing_from_the_current_folder(
+    running: LiveServer, place: Path
+) -> None:
+    before = running.ask_json("/predict", {"smiles": "Nc1ccccc1"})
+    shutil.copy(motifs_file(place)[0], place / "model.gdlnn")
+    (worker,) = running.workers()
+    worker.kill()
+    wait_until(running.is_well)
+    assert running.workers()[0].pid != worker.pid
+    assert running.ask_json("/predict", {"smiles": "Nc1ccccc1"}) == before
+    assert not (place / "ran").exists()
+
+
+def test_files_of_clients_are_removed_however_a_worker_ends(running: LiveServer, place: Path) -> None:
     def files() -> list[Path]:
-        return [path for path in tmp_path.rglob("*") if path.is_file()]
+        return [path for path in (place / "temporary").rglob("*") if path.is_file()]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(tmp_path))
-        patch.setattr(tempfile, "tempdir", None)
-        with live_server(served_model, limits={}) as server:
-            assert server.is_well()
-            (worker,) = server.workers()
-            table = b"smiles\n" + b"C1CCCCC1C1CCCCC1C1CCCCC1C1CCCCC1\n" * 900
-            with server.connect() as stream:
-                head = (
-                    b"POST /predict/file?kind=csv HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n"
-                )
-                stream.sendall(head % len(table) + table)
-                wait_until(lambda: files() or not worker.is_running(), 5)
-                worker.kill()
-                wait_until(lambda: not files(), 10)
-            wait_until(server.is_well)
-            assert not files()
-            server.stop()
-        assert not list(tmp_path.glob("gdlnn-serve-*"))
+    wait_until(running.is_well)
+    (worker,) = running.workers()
+    table = b"smiles\n" + b"C1CCCCC1C1CCCCC1C1CCCCC1C1CCCCC1\n" * 900
+    with running.connect() as stream:
+        head = b"POST /predict/file?kind=csv HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n"
+        stream.sendall(head % len(table) + table)
+        wait_until(lambda: files() or not worker.is_running(), 5)
+        worker.kill()
+        wait_until(lambda: not files(), 10)
+    running.stop()
+    assert not list((place / "temporary").glob("gdlnn-serve-*"))
 
 
 def test_a_missing_model_is_reported(tmp_path: Path) -> None:
