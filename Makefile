@@ -58,8 +58,9 @@ demo: $(NATIVE) ## Run the demo; installs only what the package itself needs
 	$(BIN)/gdlnn demo
 
 test: setup ## Lint and all quick tests (under seven minutes on two cores)
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300
+	@mkdir -p build
+	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300 > build/test-sanitize.log 2>&1 & other=$$!; \
+	  $(MAKE) --no-print-directory lint; lint=$$?; wait $$other; core=$$?; cat build/test-sanitize.log; exit $$((lint || core))
 	$(PYTEST) -m 'not long' --ignore=tests/browser
 
 test-browser: setup ## The report and the server's page in a browser: installs playwright, and Chromium where apt-get may
