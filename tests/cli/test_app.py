@@ -22,7 +22,10 @@ def failing() -> object:
 
     @app.command("fail", cls=Command)
     def fail(kind: str) -> None:
-        raise {"ours": GDLNNError, "os": FileNotFoundError, "bug": RuntimeError}[kind]("what and where")
+        if kind == "cause":
+            raise GDLNNError("cannot load torch") from ImportError("torch.so: failed to map segment")
+        kinds = {"ours": GDLNNError, "os": FileNotFoundError, "bug": RuntimeError, "memory": MemoryError}
+        raise kinds[kind]("what and where")
 
     yield
     app.registered_commands[:] = before
@@ -36,6 +39,15 @@ def test_bad_input_is_one_line_and_exit_code_2(kind: str, capsys: pytest.Capture
     assert ended.value.code == 2
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "error: what and where\n")
+
+
+@pytest.mark.usefixtures("failing")
+@pytest.mark.parametrize("kind", ["memory", "cause"])
+def test_a_lack_of_memory_is_one_line_and_exit_code_1(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["fail", kind])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "error: out of memory; use fewer graphs, or fewer --jobs\n"
 
 
 @pytest.mark.usefixtures("failing")

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
 BAD_INPUT = 2  # exit code; the same as that of a wrong option
+OUT_OF_MEMORY = 1  # exit code
 INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
+NO_MEMORY = ("llocate memory", "failed to map segment", "can't start new thread", "bad_alloc")
 STOPPED = (
     "stopped: nothing was written; an existing output file is unchanged. What a checkpoint holds is kept: "
     "the same command goes on from it."
@@ -209,8 +211,17 @@ def options(
     """Read the options given before the command; --verbose may also follow it."""
 
 
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Return whether an error comes from a lack of memory; libraries say so in different ways."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line. Errors in the input become one line and exit code 2."""
+    """Run the command line. Errors in the input become one line and exit code 2, a lack of memory 1."""
     given = sys.argv[1:] if arguments is None else arguments
     _send_log(PrintableFormatter())
     try:
@@ -220,10 +231,14 @@ def main(arguments: list[str] | None = None) -> None:
         if _was_interrupted(end):
             echo(STOPPED, err=True)
         raise SystemExit(stop.exit_code(end.code)) from None
-    except (GDLNNError, OSError) as error:
+    except Exception as error:
+        is_out_of_memory = _is_out_of_memory(error)
+        if not is_out_of_memory and not isinstance(error, GDLNNError | OSError):
+            raise
         if is_verbose():
             echo(traceback.format_exc(), err=True, nl=False)
-        echo(f"error: {error}", err=True)
-        raise SystemExit(BAD_INPUT) from None
+        reason = "out of memory; use fewer graphs, or fewer --jobs" if is_out_of_memory else error
+        echo(f"error: {reason}", err=True)
+        raise SystemExit(OUT_OF_MEMORY if is_out_of_memory else BAD_INPUT) from None
     finally:
         _reset()
