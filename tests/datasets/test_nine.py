@@ -51,14 +51,13 @@ def nine(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 def test_statistics_are_those_of_the_table(nine: dict[str, GraphDataset], name: str) -> None:
     graphs, nodes, edges, classes, node_features, edge_features = TABLE[name]
     summary = nine[name].describe()
-    assert summary.name == name
-    assert summary.n_graphs == len(nine[name]) == graphs == REGISTRY[name].size[0]
-    assert summary.avg_nodes == pytest.approx(nodes, abs=0.005)
-    assert summary.avg_edges == pytest.approx(edges, abs=0.005)
+    assert summary["name"] == name
+    assert summary["graphs"] == len(nine[name]) == graphs == REGISTRY[name].size[0]
+    assert summary["avg_nodes"] == pytest.approx(nodes, abs=0.005)
+    assert summary["avg_edges"] == pytest.approx(edges, abs=0.005)
     assert REGISTRY[name].size[1:] == (nodes, edges, len(classes))
-    assert summary.class_counts == classes
-    assert (summary.n_node_features, summary.n_edge_features) == (node_features, edge_features)
-    assert str(graphs) in str(summary).splitlines()[1]
+    assert summary["classes"] == classes
+    assert (summary["node_features"], summary["edge_features"]) == (node_features, edge_features)
 
 
 @pytest.mark.parametrize("name", ["BBBP", "BACE"])

@@ -75,7 +75,7 @@ def test_without_node_features_the_degree_is_one_and_a_loop_adds_one(write: Call
     dataset = load_tu(write(A="1, 2\n2, 1\n2, 2\n4, 5\n", node_labels=None, edge_labels=None))
     assert dataset.graphs[0].node_features.tolist() == [[1], [2], [0]]
     assert [f.name for f in dataset.schema.node] == ["degree"]
-    assert dataset.describe().avg_edges == (1 + 0.5 + 1) / 2
+    assert dataset.describe()["avg_edges"] == (1 + 0.5 + 1) / 2
 
 
 def test_ground_truth_marks_edges_and_their_ends(write: Callable[..., Path]) -> None:

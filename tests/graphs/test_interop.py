@@ -153,9 +153,7 @@ def test_conflicting_labels_are_reported_and_dropped() -> None:
     assert twins.groups == ((0, 2, 5), (1, 4))
     assert twins.conflicting == ((1, 4),)
     assert twins.n_extra == 3
-    assert (
-        str(twins) == "6 graphs, 2 groups of duplicates, 3 redundant graphs, 1 groups with conflicting labels"
-    )
+    assert (len(twins.groups), twins.n_extra, len(twins.conflicting)) == (2, 3, 1)
     assert dataset.drop_duplicates().indices.tolist() == [0, 3]
     assert dataset.drop_duplicates(conflicts="first").indices.tolist() == [0, 1, 3]
     assert GraphDataset([]).duplicates().groups == ()

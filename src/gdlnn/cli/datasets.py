@@ -93,7 +93,7 @@ def _list(root: Path | None, *, as_json: bool) -> None:
 def _as_json(data: GraphDataset) -> dict[str, Any]:
     twins, splits = data.duplicates(), data.published_splits
     return {
-        **data.describe().to_json(),
+        **data.describe(),
         "schema": None if data.schema is None else data.schema.to_json(),
         "published_split": None if splits is None else {name: len(rows) for name, rows in splits.items()},
         "duplicates": {
@@ -110,9 +110,11 @@ def _describe(data: GraphDataset) -> None:
     from gdlnn.graphs import Schema
 
     summary, schema = data.describe(), data.schema or Schema()
-    echo(str(summary))
-    if summary.class_counts:
-        counts = (f"{schema.class_name(label)}: {count}" for label, count in summary.class_counts.items())
+    classes = summary.pop("classes")
+    for name, value in summary.items():
+        echo(f"{name.replace('avg_', 'average ').replace('_', ' ')}: {value}")
+    if classes:
+        counts = (f"{schema.class_name(label)}: {count}" for label, count in classes.items())
         echo(f"classes: {', '.join(counts)}")
     _describe_features(schema)
     if data.published_splits is not None:

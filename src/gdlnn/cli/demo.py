@@ -54,7 +54,7 @@ def demo(
 
 
 def _classes(data: GraphDataset) -> str:
-    counts = data.describe().class_counts
+    counts = data.describe()["classes"]
     names = data.schema.class_name if data.schema else str
     return ", ".join(f"{names(label)} ({count})" for label, count in counts.items())
 

@@ -30,6 +30,7 @@ from gdlnn.datasets.registry import (
 from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
 from gdlnn.errors import DatasetError, DownloadError, WriteError
 from gdlnn.graphs import storage
+from gdlnn.graphs.splits import checked_split
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, read_members
 from gdlnn.version import package_version
@@ -177,18 +178,9 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
     if not path.is_file():
         return None
     try:
-        data = bounded.loads(path.read_bytes())
-        parts = {name: np.array(data[name], dtype=np.int64) for name in ("train", "val", "test")}
-    except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
-        raise DatasetError(
-            f"{path.name}: expected lists of rows under train, val and test: {error}"
-        ) from error
-    rows = np.sort(np.concatenate(list(parts.values())))
-    if not np.array_equal(rows, np.arange(n)):
-        raise DatasetError(
-            f"{path.name}: expected each of the rows 0 to {n - 1} once, got {len(rows)} row(s) that differ"
-        )
-    return parts
+        return checked_split(bounded.loads(path.read_bytes()), n)
+    except (ValueError, TypeError, OSError) as error:
+        raise DatasetError(f"{path.name}: {error}") from error
 
 
 # --- downloads --------------------------------------------------------------------------------------------

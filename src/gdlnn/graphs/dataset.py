@@ -21,7 +21,7 @@ from gdlnn.graphs.labels import LabelReader, Threshold
 from gdlnn.graphs.schema import Feature, Schema, label_array
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 from gdlnn.graphs.structure import add_structure, with_structure_features
-from gdlnn.graphs.table import Masks, Origin, SkippedRow, Summary, Table, dataset_columns
+from gdlnn.graphs.table import Masks, Origin, SkippedRow, Table, dataset_columns, describe
 from gdlnn.io.frames import data_frame, html_table
 
 if TYPE_CHECKING:
@@ -311,32 +311,23 @@ class GraphDataset:
         logger.info(
             "%s: split %r is %s: %s graphs", self._where(), kind, source, [len(part) for part in rows]
         )
-        self._warn_of_twins(rows, f"split {kind!r}")
         parts = [self.take(part) for part in rows]
+        twins = self.duplicates().across(*parts)
+        if twins and kind not in self._warned:
+            self._warned.add(kind)  # warn once in a study over many seeds
+            count = sum(len(group) for group in twins)
+            logger.warning(
+                "%s: split %r leaks: %d graphs have an isomorphic twin in another part (%d groups); "
+                "drop_duplicates() leaves one of each",
+                *(self._where(), kind, count, len(twins)),
+            )
         for part in parts:
             part.split_source = source
             part.provenance = {**self.provenance, "split": kind, "seed": random_state}
         return Split(*parts)
 
-    def _warn_of_twins(self, rows: Sequence[IntArray], what: str) -> None:
-        twins = self.duplicates().across_rows(rows)
-        if twins and what not in self._warned:
-            self._warned.add(what)  # warn once in a study over many seeds
-            count = sum(len(group) for group in twins)
-            logger.warning(
-                "%s: %s leaks: %d graphs have an isomorphic twin in another part (%d groups); "
-                "drop_duplicates() leaves one of each",
-                self._where(),
-                what,
-                count,
-                len(twins),
-            )
-
     def duplicates(self) -> Duplicates:
-        """Find the groups of isomorphic graphs, features included, and those with conflicting labels.
-
-        ``.across(train, val, test)`` of the result gives the groups with twins in several parts.
-        """
+        """Find the groups of isomorphic graphs, features included, and those with conflicting labels."""
         key = hash(tuple(map(id, self.graphs)))
         if self._duplicates is None or self._duplicates[0] != key:
             self._duplicates = (key, Duplicates.of(self))
@@ -363,9 +354,9 @@ class GraphDataset:
                 reasons |= dict.fromkeys(group, f"the same graph with different labels in rows {listed}")
         return self._without(reasons, duplicates="drop-conflicting" if conflicts == "drop" else conflicts)
 
-    def describe(self) -> Summary:
-        """Return the statistics of the dataset, as in the paper's table."""
-        return Summary.of(self)
+    def describe(self) -> dict[str, Any]:
+        """Return the statistics of the dataset, as in the paper's table, and the size of each class."""
+        return describe(self)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row per graph: id, SMILES, label, sizes and other columns."""
@@ -374,14 +365,9 @@ class GraphDataset:
     def _repr_html_(self) -> str:
         return html_table(dataset_columns(self), repr(self).strip("<>"))
 
-    def folds(
-        self, k: int = 10, random_state: int = 0, *, twins_together: bool = False
-    ) -> Iterator[tuple[GraphDataset, GraphDataset]]:
-        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels.
-
-        `twins_together` keeps isomorphic graphs in one fold.
-        """
-        for train, test in fold_rows(self, k, random_state, twins_together=twins_together):
+    def folds(self, k: int = 10, random_state: int = 0) -> Iterator[tuple[GraphDataset, GraphDataset]]:
+        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels."""
+        for train, test in fold_rows(self, k, random_state):
             yield self.take(train), self.take(test)
 
     def __len__(self) -> int:

@@ -236,19 +236,7 @@ class Duplicates:
 
     def across(self, *parts: GraphDataset) -> tuple[tuple[int, ...], ...]:
         """Return the groups with twins in two or more parts of a split."""
-        return self.across_rows([np.flatnonzero(np.isin(self.indices, part.indices)) for part in parts])
-
-    def across_rows(self, parts: Sequence[IntArray]) -> tuple[tuple[int, ...], ...]:
-        """Return the groups with twins in two or more sets of rows."""
         part_of = np.full(self.n_graphs, -1, dtype=np.int64)
-        for number, rows in enumerate(parts):
-            part_of[rows] = number
-        return tuple(
-            group for group in self.groups if len({int(p) for p in part_of[list(group)] if p >= 0}) > 1
-        )
-
-    def __str__(self) -> str:
-        return (
-            f"{self.n_graphs} graphs, {len(self.groups)} groups of duplicates, {self.n_extra} redundant "
-            f"graphs, {len(self.conflicting)} groups with conflicting labels"
-        )
+        for number, part in enumerate(parts):
+            part_of[np.isin(self.indices, part.indices)] = number
+        return tuple(group for group in self.groups if len(set(part_of[list(group)].tolist()) - {-1}) > 1)

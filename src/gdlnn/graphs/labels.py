@@ -23,6 +23,10 @@ MOST_NUMBERS = 20
 """Maximum number of distinct whole numbers taken as classes."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _WHOLE_WITH_ZERO = re.compile(rf"(?:{_WHOLE.pattern})\.0", re.ASCII)
+_ADVICE = (
+    "name the column with the label, name cells that mean a missing value with --missing, or split numbers "
+    "into two classes with --split-at median or a value"
+)
 Threshold = float | Literal["median"] | None
 
 
@@ -91,7 +95,7 @@ class LabelReader:
         if min_classes > 1 and cut is None and len(found) > max(2, len(words) // 2):
             raise DatasetError(
                 f"{where}: expected classes with several rows each, got {len(found)} different values in "
-                f"{len(words)} rows; {_way_out(words)}"
+                f"{len(words)} rows; {_ADVICE}"
             )
         return Labels(y, present, classes, cut)
 
@@ -149,23 +153,9 @@ def _refuse_quantities(numbers: npt.NDArray[np.float64], where: str) -> None:
     if len(values) > (MOST_NUMBERS if whole else 2):
         raise DatasetError(
             f"{where}: expected classes, got {len(values)} different numbers from {values[0]:g} to "
-            f"{values[-1]:g}; split them into two classes with --split-at {_middle(values):g} or "
+            f"{values[-1]:g}; split them into two classes with --split-at {np.median(values):.2g} or "
             "--split-at median"
         )
-
-
-def _way_out(words: Sequence[str]) -> str:
-    """Say what to do with a column that has nearly as many values as rows."""
-    others = [word for word in words if _numbers([word]) is None]
-    if 2 * len(others) >= len(words):
-        return "name the column with the label, not one with names or identifiers"
-    word, _ = Counter(others).most_common(1)[0] if others else ("", 0)
-    missing = f"name {word!r} with --missing if it means a missing value, and " if others else ""
-    return f"{missing}split the numbers into two classes with --split-at median or a value"
-
-
-def _middle(values: npt.NDArray[np.float64]) -> float:
-    return float(f"{np.median(values):.2g}")
 
 
 def _none_of(cells: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gdlnn.errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gdlnn.graphs.dataset import GraphDataset
     from gdlnn.graphs.graph import IntArray
@@ -22,14 +22,9 @@ SplitKind = str
 """One of `SPLITS`, time:COLUMN or column:COLUMN; `GraphDataset.split` describes them."""
 PART_NAMES = ("train", "val", "test")
 _WORDS = {
-    "train": 0,
-    "training": 0,
-    "val": 1,
-    "valid": 1,
-    "validation": 1,
-    "dev": 1,
-    "test": 2,
-    "testing": 2,
+    **dict.fromkeys(("train", "training"), 0),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), 1),
+    **dict.fromkeys(("test", "testing"), 2),
 }
 """Accepted names of the parts in a split column; case is ignored."""
 
@@ -55,20 +50,16 @@ def split_rows(
         raise GraphError(f"split: random_state: expected a whole number of at least 0, got {random_state}")
     counts = part_sizes(len(dataset), sizes)
     if kind in ("auto", "paper") and dataset.published_splits is not None:
-        return published_rows(dataset), "published"
+        return list(checked_split(dataset.published_splits, len(dataset)).values()), "published"
     if method == "column":
         return _column_rows(dataset, column), f"by column {column}"
     rng = np.random.default_rng(random_state)
     if kind == "scaffold":
         return _scaffold_rows(dataset, counts, rng), f"scaffold, seed {random_state}"
-    if method == "time":
-        order, how = _in_time(dataset, column), f"by time in column {column}"
+    if method == "time" or kind in ("paper", "random"):
+        order = _in_time(dataset, column) if method == "time" else rng.permutation(len(dataset))
+        how = f"by time in column {column}" if method == "time" else f"random, seed {random_state}"
         return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], how
-    if kind in ("paper", "random"):
-        order = rng.permutation(len(dataset))
-        return [
-            np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])
-        ], f"random, seed {random_state}"
     if kind == "stratified" and dataset.y is None:
         raise GraphError("split: a stratified split needs labels; the dataset has none")
     how = "stratified" if dataset.y is not None else "random"
@@ -159,20 +150,20 @@ def part_sizes(n: int, sizes: Sequence[float]) -> list[int]:
     return [train, val, n - train - val]
 
 
-def published_rows(dataset: GraphDataset) -> list[IntArray]:
-    """Return the published parts, after checking that they cover the dataset exactly once."""
-    published = dataset.published_splits or {}
-    missing = [name for name in PART_NAMES if name not in published]
-    if missing:
-        raise GraphError(f"published split: expected the parts train, val and test, got no {missing[0]!r}")
-    parts = [np.asarray(published[name], dtype=np.int64) for name in PART_NAMES]
-    together = np.sort(np.concatenate(parts))
-    if not np.array_equal(together, np.arange(len(dataset))):
+def checked_split(parts: Mapping[str, npt.ArrayLike], n: int) -> dict[str, IntArray]:
+    """Return the sorted rows of a published split, which must cover a dataset of n rows exactly once."""
+    try:
+        found = {name: np.sort(np.asarray(parts[name], dtype=np.int64)) for name in PART_NAMES}
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise GraphError(
-            f"published split: expected each of the rows 0 to {len(dataset) - 1} once, "
-            f"got {len(together)} rows that differ"
+            f"published split: expected lists of rows under train, val and test: {error}"
+        ) from error
+    rows = np.concatenate(list(found.values()))
+    if not np.array_equal(np.sort(rows), np.arange(n)):
+        raise GraphError(
+            f"published split: expected each of the rows 0 to {n - 1} once, got {len(rows)} others"
         )
-    return [np.sort(part) for part in parts]
+    return found
 
 
 def _spread_classes(y: np.ndarray, rng: np.random.Generator) -> IntArray:
@@ -219,21 +210,8 @@ def _connected(scaffolds: Sequence[str], twin: IntArray) -> list[int]:
     return found
 
 
-def fold_rows(
-    dataset: GraphDataset, k: int, random_state: int, *, twins_together: bool = False
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield (train, test) rows of k folds, stratified if there are labels; sizes differ by one at most.
-
-    `twins_together` keeps isomorphic graphs in one fold; sizes then differ as far as groups of twins make
-    them.
-    """
-    if twins_together:
-        twin = dataset.duplicates().twin_of
-        firsts = np.unique(twin)
-        for _, test in fold_rows(dataset.take(firsts), k, random_state):
-            inside = np.isin(twin, firsts[test])
-            yield np.flatnonzero(~inside), np.flatnonzero(inside)
-        return
+def fold_rows(dataset: GraphDataset, k: int, random_state: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield (train, test) rows of k folds, stratified if there are labels; sizes differ by one at most."""
     n = len(dataset)
     if not 2 <= k <= n:
         raise GraphError(f"folds: k: expected a whole number from 2 to {n}, the number of graphs, got {k}")

@@ -20,6 +20,7 @@ from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import Schema, label_array
+from gdlnn.graphs.splits import checked_split
 from gdlnn.graphs.table import Origin, SkippedRow, Table
 from gdlnn.io import bounded
 from gdlnn.io.bounded import (
@@ -145,16 +146,18 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
     table = Table(
         header["ids"],
         header["smiles"],
-        header.get("columns") or {},
+        _kind(header, "columns", dict),
         _cut(arrays, "node_masks", np.diff(flat.node_offsets)),
         _cut(arrays, "edge_masks", np.diff(flat.edge_offsets)),
         indices.astype(np.int64),
     )
     origin = Origin(
-        None if splits is None else _splits(splits, arrays, flat.n_graphs),
+        None
+        if splits is None
+        else checked_split({name: arrays[f"split_{name}"] for name in splits}, flat.n_graphs),
         [SkippedRow(int(row), str(value), str(reason)) for row, value, reason in header["skipped"]],
-        _reading(header.get("reading"), schema),
-        dict(header.get("provenance") or {}),
+        None if header["reading"] is None else MoleculeReader.from_json(header["reading"]),
+        _kind(header, "provenance", dict),
         _kind(header, "split_source", str),
     )
     return GraphDataset(
@@ -173,26 +176,6 @@ def _kind(header: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
     if not isinstance(value, kind):
         raise GraphError(f"{key}: expected {kind.__name__}, got {value!r:.60}")
     return value
-
-
-def _splits(names: Any, arrays: Mapping[str, npt.NDArray[Any]], n: int) -> dict[str, npt.NDArray[np.int64]]:
-    """Return the rows of a published split."""
-    found = {}
-    for name in names:
-        rows = arrays[f"split_{name}"]
-        if (
-            rows.ndim != 1
-            or rows.dtype.kind not in "iu"
-            or (len(rows) and not 0 <= rows.min() <= rows.max() < n)
-        ):
-            raise GraphError(f"split {name!r:.60}: expected rows from 0 to {n - 1}")
-        found[name] = rows.astype(np.int64)
-    return found
-
-
-def _reading(given: Mapping[str, Any] | None, schema: Schema | None) -> MoleculeReader | None:
-    """Return how molecules were converted to graphs; files before version 0.2 do not have this."""
-    return MoleculeReader.of_schema(schema) if given is None else MoleculeReader.from_json(given)
 
 
 def _cut(arrays: dict[str, npt.NDArray[Any]], what: str, sizes: npt.NDArray[np.int64]) -> Masks | None:

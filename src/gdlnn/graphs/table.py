@@ -1,4 +1,4 @@
-"""The records of a dataset: Table, what its rows have, Origin, where they come from, and Summary, counts.
+"""The records of a dataset: Table, what its rows have, and Origin, where they come from; its statistics.
 
 `dataset.GraphDataset` joins them to graphs and labels.
 """
@@ -119,72 +119,28 @@ class Origin:
     split_source: str = ""
 
 
-# --- statistics -------------------------------------------------------------------------------------------
-
-
-HEADER = ("", "Graphs", "Avg nodes", "Avg edges", "Labels", "Node features", "Edge features")
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One row of the paper's table of datasets; as text it is the row below its header.
+def describe(dataset: GraphDataset) -> dict[str, Any]:
+    """Return the row of the paper's table of datasets: counts and averages.
 
     An undirected self-loop counts as half an edge, as it adds 1 to the degree: the average is half that of
     the sum of degrees, as in the table of the paper.
     """
-
-    name: str
-    n_graphs: int
-    avg_nodes: float
-    avg_edges: float
-    n_labels: int
-    n_node_features: int
-    n_edge_features: int
-    class_counts: dict[Any, int]
-
-    @classmethod
-    def of(cls, dataset: GraphDataset) -> Summary:
-        """Count graphs, nodes, edges, labels and features."""
-        n = max(len(dataset), 1)
-        loops = sum(int((g.edges[:, 0] == g.edges[:, 1]).sum()) for g in dataset.graphs if not g.directed)
-        nodes = sum(g.n_nodes for g in dataset.graphs)
-        edges = sum(g.n_edges for g in dataset.graphs) - loops / 2
-        counts: dict[Any, int] = {}
-        if dataset.y is not None:
-            labels, sizes = np.unique(dataset.y, return_counts=True)
-            counts = dict(zip(labels.tolist(), sizes.tolist(), strict=True))
-        features = dataset.n_node_features, dataset.n_edge_features
-        name = dataset.name or "dataset"
-        return cls(name, len(dataset), nodes / n, edges / n, len(counts), *features, counts)
-
-    def row(self) -> tuple[str, ...]:
-        """Return the cells of the row."""
-        averages = f"{self.avg_nodes:.2f}", f"{self.avg_edges:.2f}"
-        counts = map(str, (self.n_labels, self.n_node_features, self.n_edge_features))
-        return self.name, str(self.n_graphs), *averages, *counts
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the row as plain JSON values."""
-        return {
-            "name": self.name,
-            "graphs": self.n_graphs,
-            "avg_nodes": round(self.avg_nodes, 4),
-            "avg_edges": round(self.avg_edges, 4),
-            "labels": self.n_labels,
-            "node_features": self.n_node_features,
-            "edge_features": self.n_edge_features,
-            "classes": {str(label): count for label, count in self.class_counts.items()},
-        }
-
-    def __str__(self) -> str:
-        widths = [max(len(a), len(b)) for a, b in zip(HEADER, self.row(), strict=True)]
-
-        def line(cells: tuple[str, ...]) -> str:
-            return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-
-        return f"{line(HEADER)}\n{line(self.row())}"
-
-    __repr__ = __str__
+    n = max(len(dataset), 1)
+    loops = sum(int((g.edges[:, 0] == g.edges[:, 1]).sum()) for g in dataset.graphs if not g.directed)
+    counts: dict[Any, int] = {}
+    if dataset.y is not None:
+        labels, sizes = np.unique(dataset.y, return_counts=True)
+        counts = dict(zip(labels.tolist(), sizes.tolist(), strict=True))
+    return {
+        "name": dataset.name or "dataset",
+        "graphs": len(dataset),
+        "avg_nodes": round(sum(g.n_nodes for g in dataset.graphs) / n, 4),
+        "avg_edges": round((sum(g.n_edges for g in dataset.graphs) - loops / 2) / n, 4),
+        "labels": len(counts),
+        "node_features": dataset.n_node_features,
+        "edge_features": dataset.n_edge_features,
+        "classes": counts,
+    }
 
 
 def dataset_columns(dataset: GraphDataset) -> Columns:

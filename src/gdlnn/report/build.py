@@ -311,7 +311,7 @@ def _data(model: GDLNNClassifier, held_out: GraphDataset, n_known: int) -> dict[
             "fingerprint": info.fingerprint,
         },
         "held_out": {
-            **held_out.describe().to_json(),
+            **held_out.describe(),
             "classes": [list(pair) for pair in zip(labels.tolist(), counts.tolist(), strict=True)],
             "split": held_out.split_source or "all graphs that were given",
             "left_out": n_known,
