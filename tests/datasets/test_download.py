@@ -179,7 +179,7 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
             "BA-2Motifs",
             "BA-2motif.pkl",
             b"junk",
-            r"BA-2motif\.pkl: (not a pickle|expected only NumPy arrays)",
+            r"BA-2motif\.pkl: not a pickle of NumPy arrays",
         ),
     ],
 )
@@ -256,7 +256,7 @@ def test_the_unpickler_admits_arrays_and_nothing_else(
 ) -> None:
     path = tmp_path / "x.pkl"
     path.write_bytes(pickle.dumps((np.zeros(3), content)))
-    with pytest.raises(DatasetError, match=r"x\.pkl: expected only NumPy arrays, got"):
+    with pytest.raises(DatasetError, match=r"x\.pkl: not a pickle of NumPy arrays"):
         read_array_pickle(path)
     assert capsys.readouterr().out == ""
 

@@ -260,3 +260,16 @@ def test_charges_that_predict_the_label(
         assert f"95% of class 1 have {what}, but only 0% of the others" in warning
         assert "--standardize parent" in warning
     assert charges_predict_label(data.take(range(10, 29))) is None  # nine of a class are too few
+
+
+def test_a_data_frame_is_a_table(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = write(tmp_path / "t.csv", "smiles,y,when\nCCO,1,2024-05-31\nC1CC,0,\nCCN,,x\nCCCl,0,x\n")
+    expected = load_smiles(path, label="y", columns=["when"])
+    found = load_smiles(pandas.read_csv(path), label="y", columns=["when"])  # y is a float with NaN
+    assert found.graphs == expected.graphs
+    assert labels(found) == labels(expected) == [1, 0]
+    assert found.columns == expected.columns == {"when": ["2024-05-31", "x"]}
+    assert [row.row for row in found.skipped] == [2, 3]
+    with pytest.raises(DatasetError, match="table: expected a column 'toxic', got smiles, y, when"):
+        load_smiles(pandas.read_csv(path), label="toxic")

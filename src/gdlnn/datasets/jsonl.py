@@ -19,7 +19,7 @@ from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.schema import is_unicode
+from gdlnn.graphs.schema import is_unicode, label_array
 from gdlnn.io import bounded
 from gdlnn.io.atomic import atomic_write
 
@@ -83,7 +83,8 @@ def load_jsonl(path: str | os.PathLike[str], *, on_error: OnError = "raise") -> 
     table = Table(ids and list(map(str, ids)), smiles and list(map(str, smiles)))
     origin = Origin(skipped=skipped, reading=MoleculeReader.of_schema(kind.schema))
     try:
-        y = _column(values["label"], "label", file.name)
+        labels = _column(values["label"], "label", file.name)
+        y = None if labels is None else label_array(labels, "labels")
         return GraphDataset(graphs, y, kind.schema, kind.name, table=table, origin=origin)
     except GraphError as error:
         raise DatasetError(f"{file.name}: {error}") from error

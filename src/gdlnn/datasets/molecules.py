@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gdlnn.datasets.opening import byte_lines
-from gdlnn.datasets.tables import NOT_UTF8, UTF8, Row, open_table
+from gdlnn.datasets.tables import UTF8, Row, open_table
 from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs import Graph, GraphDataset, Origin, SkippedRow, Table
 from gdlnn.graphs.chem import chem, record_problem, smiles_problem, without_messages
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 def load_smiles(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     smiles: str | None = "smiles",
     label: str | None = None,
     id: str | None = None,
@@ -63,7 +63,8 @@ def load_smiles(
     Parameters
     ----------
     path
-        A table: .csv, .tsv, .txt or .smi, plain or .gz, .xlsx (the first sheet) or .parquet.
+        A table: .csv, .tsv, .txt or .smi, plain or .gz, .xlsx (the first sheet) or .parquet; or a pandas
+        DataFrame.
     smiles, label, id
         The columns with the SMILES, the label and an identifier; without `label` the dataset has no labels.
         Numbers from 1 for a table without a header line. `smiles` None: the column called smiles.
@@ -83,7 +84,8 @@ def load_smiles(
     name, classes
         The names of the dataset and its classes.
     """
-    table = open_table(Path(path), (smiles, label, id, *columns), encoding)
+    source = path if hasattr(path, "iloc") else Path(path)
+    table = open_table(source, (smiles, label, id, *columns), encoding)
     smiles = table.smiles_column() if smiles is None else smiles
     if id is None and table.named_ids:
         id, with_ids = "name", None  # if every row has one
@@ -96,8 +98,7 @@ def load_smiles(
     def rows() -> Iterator[Row]:
         for row in table.rows(wanted):
             if row.reason:
-                hint = f"; {NOT_UTF8}" if "UTF-8" in row.reason else ""
-                raise DatasetError(f"{table.path.name}, {row.reason}{hint}")
+                raise DatasetError(f"{table.path.name}, {row.reason}")
             text, *cells = row.cells
             key = None if id is None else cells.pop(0)
             yield smiles_row(row._replace(smiles=text, key=key, cells=tuple(cells)), reading=reading)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.datasets.opening import readable
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import Graph, GraphDataset, Table
@@ -117,13 +118,8 @@ def read_array_pickle(path: Path) -> Any:
     """Read a pickle of arrays; anything else in it is an error, and no code in it is run."""
     if path.stat().st_size > MAX_PICKLE:
         raise DatasetError(f"{path.name}: expected at most {MAX_PICKLE:,} bytes, got {path.stat().st_size:,}")
-    with path.open("rb") as file:
-        try:
-            return ArrayUnpickler(file, encoding="latin1").load()
-        except pickle.UnpicklingError as error:
-            raise DatasetError(f"{path.name}: expected only NumPy arrays, got {error}") from error
-        except Exception as error:  # a damaged pickle may raise anything
-            raise DatasetError(f"{path.name}: not a pickle, or damaged: {error}") from error
+    with path.open("rb") as file, readable(path, "a pickle of NumPy arrays"):
+        return ArrayUnpickler(file, encoding="latin1").load()
 
 
 def load_ba_2motifs_pickle(path: Path) -> GraphDataset:

@@ -94,14 +94,27 @@ def resolve_dataset(
         return load_dataset(text, root, download)
     if not is_dataset(text, root):
         raise DatasetError(_not_found(path))
-    if path.is_dir():
-        return _named_folder(path, min_classes)
-    if path.is_file():
-        chosen = (reading or MoleculeReader()).to_json()
-        of_labels = {"min_classes": min_classes, "missing": missing, "threshold": threshold}
-        options = {**chosen, "on_error": on_error, "columns": columns, **of_labels}
-        return _file(path, smiles, label, id, encoding, options)
-    return load_dataset(text, root, download)
+    if path.is_dir():  # a TU folder; one of the nine gets its names, as by its own name
+        prefix = tu_prefix(path)
+        known = prefix is not None and canonical_name(prefix) in REGISTRY
+        return load_dataset(str(prefix), path, False) if known else load_tu(path, min_classes=min_classes)
+    options: dict[str, Any] = {**(reading or MoleculeReader()).to_json(), "on_error": on_error}
+    options |= {"min_classes": min_classes, "missing": missing, "threshold": threshold, "columns": columns}
+    match file_kind(path):
+        case "jsonl":
+            return load_jsonl(path, on_error=on_error)
+        case "sdf":
+            return load_sdf(path, label, id, **options)
+        case "table":
+            return load_smiles(path, smiles, label, id, encoding=encoding, **options)
+    if not exists(path):
+        return load_dataset(text, root, download)
+    if storage.is_saved(path):
+        return storage.load(path)
+    raise DatasetError(
+        f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf, .jsonl (text also .gz) "
+        "or a saved dataset, got another file"
+    )
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
@@ -130,29 +143,6 @@ def _not_found(path: Path) -> str:
     return f"{path}: {what}"
 
 
-def _file(
-    path: Path,
-    smiles: str | None,
-    label: str | None,
-    identifier: str | None,
-    encoding: str,
-    options: dict[str, Any],
-) -> GraphDataset:
-    if storage.is_saved(path):
-        return storage.load(path)
-    kind = _ROW_FILES.get(table_suffix(path))
-    if kind == "jsonl":
-        return load_jsonl(path, on_error=options["on_error"])
-    if kind == "sdf":
-        return load_sdf(path, label, identifier, **options)
-    if kind == "table":
-        return load_smiles(path, smiles, label, identifier, encoding=encoding, **options)
-    raise DatasetError(
-        f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf, .jsonl (text also .gz) "
-        "or a saved dataset, got another file"
-    )
-
-
 def _synthetic(text: str) -> GraphDataset:
     parts = text.split(":")
     if parts[:2] != SYNTHETIC.split(":") or len(parts) > 4:
@@ -162,14 +152,6 @@ def _synthetic(text: str) -> GraphDataset:
     except ValueError as error:
         raise DatasetError(f"{text!r}: expected {SYNTHETIC}:N:SEED with whole numbers") from error
     return make_ba_2motifs(*numbers)
-
-
-def _named_folder(path: Path, min_classes: int) -> GraphDataset:
-    """Read a TU folder; one of the nine gets its names, as by its own name."""
-    prefix = tu_prefix(path)
-    if prefix is not None and canonical_name(prefix) in REGISTRY:
-        return load_dataset(prefix, path, download=False)
-    return load_tu(path, min_classes=min_classes)
 
 
 def file_kind(path: Path) -> RowFile | None:

@@ -7,10 +7,10 @@ Text is streamed, so that memory does not grow with the file.
 from __future__ import annotations
 
 import csv
-import logging
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gdlnn.datasets.opening import (
@@ -25,7 +25,6 @@ from gdlnn.errors import DatasetError, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from gdlnn.graphs import Graph
 
@@ -35,7 +34,6 @@ NOT_UTF8 = "if the table is in Latin-1, as older programs write it, choose that 
 _MAX_METADATA = 16 << 20
 _LONGEST_FIXED = 64
 """Most bytes of a Parquet value of fixed length: a few such values would fill the memory."""
-logger = logging.getLogger(__name__)
 
 
 class Row(NamedTuple):
@@ -131,19 +129,21 @@ def table_suffix(path: Path) -> str:
     return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
 
 
-def open_table(path: Path, columns: Sequence[str | None] = (), encoding: str = UTF8) -> TableFile:
+def open_table(path: Path | Any, columns: Sequence[str | None] = (), encoding: str = UTF8) -> TableFile:
     """Open a table.
 
     Parameters
     ----------
     path
-        The file; its extension decides the format.
+        The file, whose extension decides the format, or a pandas DataFrame.
     columns
         The columns to read. If all of them are numbers, the table has no header line, and they
         are positions from 1.
     encoding
         How text is encoded.
     """
+    if hasattr(path, "iloc"):
+        return _open_frame(path)
     if not path.is_file():
         raise DatasetError(f"{path.name}: no such file; expected a table of SMILES")
     asked = [column for column in columns if column is not None]
@@ -200,7 +200,7 @@ def _text_rows(
     if not bare:
         next(lines)
     first = 1 if bare else 2
-    source = _Lines(lines, first, path.name)
+    source = _Lines(lines, first)
     reader = csv.reader(source, delimiter=delimiter)
     number = 0
     while True:
@@ -230,7 +230,7 @@ def _text_rows(
 def _blank_rows(path: Path, width: int, least: int, encoding: str) -> Iterator[Row]:
     """Yield the rows of a .smi file: a SMILES, blanks or a tab, and a name that may hold blanks itself."""
     number = 0
-    source = _Lines(read_lines(path, encoding), 1, path.name)
+    source = _Lines(read_lines(path, encoding), 1)
     for place, line in enumerate(source, start=1):
         problem = source.take()
         if not line.strip() and not problem:
@@ -246,23 +246,17 @@ def _blank_rows(path: Path, width: int, least: int, encoding: str) -> Iterator[R
 class _Lines:
     """Lines of a file; errors are recorded for the row that the line belongs to."""
 
-    def __init__(self, lines: Iterator[tuple[str, str]], first: int, name: str) -> None:
+    def __init__(self, lines: Iterator[tuple[str, str]], first: int) -> None:
         self._lines, self._problem = enumerate(lines, start=first), ""
-        self._name, self._hinted = name, False
         self.ended = False
 
     def __iter__(self) -> Iterator[str]:
         for number, (line, problem) in self._lines:
             if problem and not self._problem:
-                self._problem = f"line {number}: {problem}"
-                self._hint(problem)
+                hint = f"; {NOT_UTF8}" if "UTF-8" in problem else ""
+                self._problem = f"line {number}: {problem}{hint}"
             yield line
         self.ended = True
-
-    def _hint(self, problem: str) -> None:
-        if "UTF-8" in problem and not self._hinted:
-            self._hinted = True
-            logger.warning("%s, %s; %s", self._name, self._problem, NOT_UTF8)
 
     def take(self) -> str:
         """Return the errors recorded since the last call."""
@@ -271,6 +265,17 @@ class _Lines:
 
 
 # --- Excel and Parquet --------------------------------------------------------------------------------------
+
+
+def _open_frame(frame: Any) -> TableFile:
+    """Open a pandas DataFrame; its missing values are empty cells."""
+    plain = frame.astype(object).where(frame.notna(), None)
+
+    def read(_least: int) -> Iterator[Row]:
+        rows = enumerate(plain.itertuples(index=False, name=None), start=1)
+        return (Row(number, cells=tuple(map(_as_text, values))) for number, values in rows)
+
+    return TableFile(Path("table"), list(map(str, frame.columns)), read)
 
 
 def _open_sheet(path: Path, asked: Sequence[str]) -> TableFile:
