@@ -121,7 +121,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
     with pytest.raises(MiningError, match="nested too deeply"):
         ProgramSet.load(deep)
     deep.write_text(DEEP)
-    with pytest.raises(GDLNNError, match="expected lists of rows"):
+    with pytest.raises(GDLNNError, match="nested too deeply"):
         read_split(deep, 3)
 
 
