@@ -116,7 +116,7 @@ def test_json_lines_both_ways(tmp_path: Path) -> None:
 def test_json_lines_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text('{"nodes": [[1, 2]], "edges": []}\n{"nodes": [[1]], "edges": []}\n')
-    with pytest.raises(DatasetError, match=r"graph 1: expected 2 node features"):
+    with pytest.raises(DatasetError, match=r"line 2: expected 2 node feature\(s\), as before, got 1"):
         load_jsonl(path)
     path.write_text(
         '{"nodes": [1, 2], "edges": [[0, 1]], "edge_features": [[9]], "label": 3}\n\n'
@@ -137,7 +137,7 @@ def test_json_lines_by_hand(tmp_path: Path) -> None:
         ("[1]", r"line 1: expected a JSON object, got list"),
         ('{"nodes": [1]}', r"line 1: expected nodes, edges"),
         ('{"nodes": [1], "edges": [], "colour": 1}', r"got the key 'colour'"),
-        ('{"nodes": [1], "edges": [[0, 5]]}', r"line 1: graph 'x/0': edge 0 \(0, 5\)"),
+        ('{"nodes": [1], "edges": [[0, 5]]}', r"line 1: graph: edge 0 \(0, 5\)"),
         ('{"nodes": ["C"], "edges": []}', r"expected a matrix of numbers"),
         (
             '{"nodes": [1], "edges": [], "label": 1}\n{"nodes": [1], "edges": []}',

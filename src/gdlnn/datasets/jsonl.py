@@ -56,34 +56,29 @@ def load_jsonl(path: str | os.PathLike[str], *, on_error: OnError = "raise") -> 
         raise DatasetError(f"{file.name}: no such file; expected JSON Lines")
     kind, lines = open_jsonl(file, AHEAD)
     graphs: list[Graph] = []
-    values: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
+    values: list[tuple[Any, ...]] = []
     skipped: list[SkippedRow] = []
-    # Rows become graphs one by one: as lists and numbers of Python they take many times their text.
-    for line in lines:
-        reason, where = line.reason, line.key or ""
-        if not reason:
-            try:
-                row = _graph_object(line.text, where)
-                graphs.append(_graph(row, kind.schema, f"{kind.name}/{len(graphs)}", where, kind.widths))
-            except DatasetError as error:
-                reason = str(error)
-        if reason:
-            if on_error == "raise":
-                raise DatasetError(f"{file.name}, {reason}")
-            skipped.append(SkippedRow(line.number, "", reason))
-            continue
-        for key in _COLUMNS:
-            values[key].append(row.get(key))
+    for row in map(kind.read, lines):
+        if row.graph is not None:
+            title = row.graph.name or f"{kind.name}/{len(graphs)}"
+            graphs.append(row.graph._renamed(kind.schema, title))
+            values.append(row.cells)
+        elif on_error == "raise":
+            raise DatasetError(f"{file.name}, {row.reason}")
+        else:
+            skipped.append(SkippedRow(row.number, "", row.reason))
     if not graphs:
         first = f"; the first line: {skipped[0].reason}" if skipped else ""
         raise DatasetError(f"{file.name}: expected at least one graph, got none{first}")
     if skipped:
         logger.warning("%s: skipped %d lines, the first: %s", file.name, len(skipped), skipped[0].reason)
-    ids, smiles = (_column(values[key], key, file.name) for key in ("id", "smiles"))
+    labels, ids, smiles = (
+        _column(list(cells), key, file.name)
+        for key, cells in zip(_COLUMNS, zip(*values, strict=True), strict=True)
+    )
     table = Table(ids and list(map(str, ids)), smiles and list(map(str, smiles)))
     origin = Origin(skipped=skipped, reading=MoleculeReader.of_schema(kind.schema))
     try:
-        labels = _column(values["label"], "label", file.name)
         y = None if labels is None else label_array(labels, "labels")
         return GraphDataset(graphs, y, kind.schema, kind.name, table=table, origin=origin)
     except GraphError as error:
@@ -120,8 +115,9 @@ class JsonlKind:
             if expected is not None and got != expected:
                 raise DatasetError(f"{where}: expected {expected} {what}, as before, got {got}")
         key = values.get("id") if values.get("id") is not None else values.get("name")
-        smiles = values.get("smiles")
-        return Row(number, None if key is None else str(key), None if smiles is None else str(smiles), graph)
+        smiles, cells = values.get("smiles"), tuple(values.get(column) for column in _COLUMNS)
+        key, smiles = (None if value is None else str(value) for value in (key, smiles))
+        return Row(number, key, smiles, graph, cells=cells)
 
 
 def open_jsonl(file: Path, ahead: int, widths: Widths = (None, None)) -> tuple[JsonlKind, Iterator[Row]]:

@@ -158,22 +158,16 @@ class GraphDataset:
 
     def take(self, rows: npt.ArrayLike) -> GraphDataset:
         """Return the dataset of some rows, by index or mask; `.indices` keeps their row numbers."""
-        chosen = np.asarray(rows)
-        if chosen.dtype == np.bool_:
-            if len(chosen) != len(self):
-                raise GraphError(f"{self._where()}: expected a mask of {len(self)} values, got {len(chosen)}")
-            chosen = np.flatnonzero(chosen)
-        if chosen.size == 0:
-            chosen = chosen.astype(np.int64)
-        if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
+        given = np.asarray(rows)
+        whole = given.size == 0 or given.dtype == np.bool_ or np.issubdtype(given.dtype, np.integer)
+        if given.ndim != 1 or not whole:
             raise GraphError(
-                f"{self._where()}: expected row numbers or a mask, got {chosen.dtype} {chosen.shape}"
+                f"{self._where()}: expected row numbers or a mask, got {given.dtype} {given.shape}"
             )
-        n = len(self)
-        if chosen.size and (chosen.min() < -n or chosen.max() >= n):
-            raise IndexError(f"{self._where()}: expected rows from 0 to {n - 1}, got {int(chosen.max())}")
-        chosen = np.where(chosen < 0, chosen + n, chosen).astype(np.int64)
-
+        try:
+            chosen = np.arange(len(self))[given if given.size else np.zeros(0, dtype=np.int64)]
+        except IndexError as error:
+            raise IndexError(f"{self._where()}: {error}") from error
         part = self._with(
             [self.graphs[i] for i in chosen],
             self.schema,

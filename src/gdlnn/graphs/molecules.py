@@ -54,24 +54,10 @@ MOST_IN_MATRIX = 200
 TELLING, MIN_OF_CLASS = 0.9, 10
 """Balanced accuracy, and graphs of each class, from which charges are said to predict the label."""
 _YES_NO = ("no", "yes")
+_OGB = "atom chirality degree charge hydrogens radicals hybridisation aromatic ring"
 _COLUMNS: dict[MoleculeFeatures, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "default": (("atom", "charge", "hydrogens", "degree", "aromatic", "ring"), ("bond",)),
-    "ogb": (
-        *(
-            (
-                "atom",
-                "chirality",
-                "degree",
-                "charge",
-                "hydrogens",
-                "radicals",
-                "hybridisation",
-                "aromatic",
-                "ring",
-            ),
-        ),
-        *(("bond", "stereo", "conjugated"),),
-    ),
+    "ogb": (tuple(_OGB.split()), ("bond", "stereo", "conjugated")),
 }
 """The features of nodes and of edges, in order."""
 
@@ -207,14 +193,7 @@ def _codes() -> tuple[dict[Any, int], dict[Any, int], dict[Any, int], dict[Any, 
             if name.lower() in HYBRIDIZATIONS
         },
         {bond.SINGLE: 1, bond.DOUBLE: 2, bond.TRIPLE: 3, bond.AROMATIC: 4},
-        {
-            stereo.STEREONONE: 0,
-            stereo.STEREOZ: 1,
-            stereo.STEREOE: 2,
-            stereo.STEREOCIS: 3,
-            stereo.STEREOTRANS: 4,
-            stereo.STEREOANY: 5,
-        },
+        {stereo.names[f"STEREO{name.upper()}"]: code for code, name in enumerate(STEREOS)},
     )
 
 
