@@ -31,7 +31,9 @@ MOST_SECONDS = 10.0  # of CPU time for a file of a few kilobytes
 CUT = b"\xff\x00\xff"  # between the files of a folder, or the members of an archive, in one input
 TU_FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
 TU_GRAPHS = (b"1, 2\n2, 1\n3, 4\n4, 3\n", b"1\n1\n2\n2\n", b"1\n-1\n", b"0\n1\n0\n2\n", b"1\n1\n0\n0\n")
-PROGRAM = b'program p {label: 1, score: 0.5, name: "a"}\nnode x <[1, 2.5], [-inf, inf]>\nnode y // words\n'
+PROGRAM = (
+    b'program p {"label": 1, "score": 0.5, "name": "a"}\nnode x <[1, 2.5], [-inf, inf]>\nnode y // words\n'
+)
 GOLDEN = Path(__file__).parent.parent / "golden"
 MODEL = GOLDEN / "payments-paper.gdlnn"
 PAYMENTS = gdlnn.load_model(MODEL)

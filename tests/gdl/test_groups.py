@@ -103,7 +103,7 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
                 "node n <atom = N, ring = yes> node c <atom = C> node o <atom = O> edge (n, c) "
                 "edge (c, o) <bond = double>"
             ),
-            "C next to ring N and double-bonded to O.",
+            "O double-bonded to C next to ring N.",
         ),
         # The oxo group of a quinolone is no ketone between two aromatic rings.
         (
@@ -120,7 +120,7 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
         ),
         (
             "node x <atom = C, hydrogens = 3, ring = no> node y edge (x, y)",
-            "chain C with 3 H next to an atom.",
+            "chain C with hydrogens 3 next to an atom.",
         ),
         ("node x <atom = C, hydrogens = 3> node y edge (x, y) <bond = single>", "CH3 bonded to an atom."),
     ],
@@ -196,4 +196,4 @@ def test_without_rdkit_atoms_are_described_one_by_one(monkeypatch: pytest.Monkey
         words = program.describe(MOLECULE_SCHEMA)
     finally:
         groups.cache_clear()
-    assert words == "Molecules that contain N+ bonded to CH3 and O− and double-bonded to O."
+    assert words == "Molecules that contain chain N+ bonded to CH3 and O− and double-bonded to O."

@@ -102,19 +102,20 @@ def test_json_form() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([], "program in JSON: expected an object with a list 'nodes'"),
-        ({"nodes": []}, "program in JSON: expected an object with a list 'edges'"),
+        ([], "program in JSON: expected lists of nodes and edges"),
         (
-            {"nodes": [{}], "edges": []},
-            "program in JSON: nodes[0]: expected an object with a string 'variable', got None",
+            {"nodes": []},
+            "program in JSON: expected lists of nodes and edges, got other data: KeyError('edges')",
         ),
+        ({"nodes": [{}], "edges": []}, "program in JSON: expected lists of nodes and edges"),
+        ({"nodes": [3], "edges": []}, "program in JSON: expected lists of nodes and edges"),
         (
             {"nodes": [{"variable": "x", "intervals": [[1, "2"]]}], "edges": []},
-            "program in JSON: nodes[0]: intervals: expected null or pairs of numbers or null, got [1, '2']",
+            "program in JSON: intervals: expected null or pairs of numbers or null, got [1, '2']",
         ),
         (
             {"nodes": [{"variable": "x", "intervals": 3}], "edges": []},
-            "program in JSON: nodes[0]: intervals: expected null or pairs of numbers or null, got 3",
+            "program in JSON: intervals: expected null or pairs of numbers or null, got 3",
         ),
         ({"nodes": [{"variable": "1"}], "edges": []}, "node '1': expected a variable of letters"),
     ],

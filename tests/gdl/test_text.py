@@ -123,7 +123,7 @@ def test_a_program_of_other_features_has_no_readable_form() -> None:
 def test_a_file_of_programs() -> None:
     text = """
     // two programs
-    program p1 {label: 1, score: 0.98, tags: ["a", 2, true, -inf], "odd key": "say \\"hi\\""}
+    program p1 {"label": 1, "score": 0.98, "tags": ["a", 2, true, null], "odd key": "say \\"{hi}\\""}
     node x <[1, 1]>
     program p2
     node x edge (x, x)
@@ -134,8 +134,8 @@ def test_a_file_of_programs() -> None:
     assert first.metadata == {
         "label": 1,
         "score": 0.98,
-        "tags": ["a", 2, True, -math.inf],
-        "odd key": 'say "hi"',
+        "tags": ["a", 2, True, None],
+        "odd key": 'say "{hi}"',
     }
     assert type(first.metadata["label"]) is int
     assert second == NamedProgram(Program.parse("node x edge (x, x)"), "p2", {})
@@ -145,7 +145,7 @@ def test_a_file_of_programs() -> None:
 def test_one_program_needs_no_header_and_may_have_one() -> None:
     assert parse_programs("node x") == [NamedProgram(Program([("x", None)]), "", {})]
     assert parse_programs("") == []
-    assert Program.parse("program p {label: 1} node x") == Program([("x", None)])
+    assert Program.parse('program p {"label": 1} node x') == Program([("x", None)])
 
 
 named = st.builds(NamedProgram, programs(max_nodes=3), st.text(max_size=6), metadata)
@@ -162,16 +162,13 @@ def test_file_round_trip(listed: list[NamedProgram]) -> None:
 def test_a_file_in_the_readable_form() -> None:
     program = Program([("x", [Interval(1, 1), Interval(0, math.inf)])])
     text = format_programs([NamedProgram(program, "p", {"label": "mutagenic"})], MOLECULE)
-    assert text == 'program p {label: "mutagenic"}\nnode x <atom = N, charge >= 0>\n'
+    assert text == 'program p {"label": "mutagenic"}\nnode x <atom = N, charge >= 0>\n'
     assert parse_programs(text, MOLECULE)[0].program == program
 
 
-@pytest.mark.parametrize(
-    "value", [math.nan, None, {"a": 1}, [[1]], (1,), 10**5000], ids=lambda v: type(v).__name__
-)
-def test_metadata_that_cannot_be_written(value: object) -> None:
-    with pytest.raises(ProgramError, match="program 'p': key: expected a "):
-        format_programs([NamedProgram(Program(), "p", {"key": value})])
+def test_metadata_that_cannot_be_written() -> None:
+    with pytest.raises(ProgramError, match="program 'p': expected metadata as JSON"):
+        format_programs([NamedProgram(Program(), "p", {"key": {1}})])
 
 
 # --- the language reference -----------------------------------------------------------------------------

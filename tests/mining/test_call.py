@@ -37,7 +37,6 @@ MANY = random_trees(200, nodes=20)
         ({"targets": [[1, 2], [3, 4]]}, "targets: expected None, auto or row numbers"),
         ({"min_support": -1}, "min_support: expected a whole number of at least 0, got -1"),
         ({"step_budget": 0}, "step_budget: expected a whole number of at least 1, got 0"),
-        ({"n_jobs": 0}, "n_jobs: expected a positive number, or -1 for all CPU cores, got 0"),
         ({"random_state": -1}, "random_state: expected a whole number of at least 0, got -1"),
         ({"time_limit": -1}, "time_limit: expected a number of at least 0, got -1"),
         ({"time_limit": "1"}, "time_limit: expected a number of at least 0, got '1'"),

@@ -52,7 +52,7 @@ def program_file(changes: dict[str, Any], programs: str) -> bytes:
 
 
 def bare_program(number: int, support: str = "0", body: str = "node a\n") -> str:
-    return f'program p{number} {{support: "{support}", targets: "{support}", steps: 1}}\n{body}'
+    return f'program p{number} {{"support": "{support}", "targets": "{support}", "steps": 1}}\n{body}'
 
 
 def zipped(members: dict[str, bytes]) -> bytes:

@@ -130,7 +130,7 @@ class Pattern:
         self.neighbors: list[dict[int, Bond]] = [{} for _ in self.atoms]
         for (u, v), bond in self.bonds.items():
             self.neighbors[u][v] = self.neighbors[v][u] = bond
-        self.cyclic = on_cycles(len(self.atoms), list(self.bonds))
+        self.cyclic = on_cycles(list(self.bonds))
         self._sites = [self._site(v) for v in range(len(self.atoms))]
 
     def site(self, v: int) -> Site:
@@ -153,46 +153,10 @@ class Pattern:
 
     def needed(self) -> list[Ranges]:
         """Return the conditions of every atom without those that follow from the others."""
-        kept = [
+        return [
             dict(_needed(atom.elements, tuple(atom.stated.items()), self.site(v), self.strict))
             for v, atom in enumerate(self.atoms)
         ]
-        self._leave_out_rings(kept)
-        return kept
-
-    def _leave_out_rings(self, kept: list[Ranges]) -> None:
-        """Leave out conditions on rings that follow from the neighbours'."""
-        asked = [v for v, ranges in enumerate(kept) if "ring" in ranges]
-        if not asked:
-            return
-        known = []
-        for v, atom in enumerate(self.atoms):
-            rest = {key: value for key, value in kept[v].items() if key != "ring"}
-            known.append(closure(atom.elements, rest, self.site(v), self.strict))
-        given = {v: kept[v]["ring"] for v in asked}
-        for v in asked:
-            others = {u: ring for u, ring in given.items() if u != v}
-            found = self._rings(others, known)[v]
-            if inside(found, given[v]):
-                del given[v], kept[v]["ring"]
-
-    def _rings(self, given: Mapping[int, Range], known: list[Ranges]) -> list[Range]:
-        """Return which atoms lie on a ring, as far as the given ranges imply it."""
-        rings = [_both(r["ring"], given[v]) if v in given else r["ring"] for v, r in enumerate(known)]
-        changed = True
-        while changed:
-            changed = False
-            for v, near in enumerate(self.neighbors):
-                if known[v]["degree"][1] > len(near):
-                    continue  # there are neighbours outside the pattern
-                possible = [u for u in near if rings[u][1] == 1]
-                if len(possible) < 2 and rings[v][1] == 1:
-                    rings[v], changed = (rings[v][0], 0.0), True
-                if len(possible) == 2 and rings[v][0] == 1:
-                    for u in possible:
-                        if rings[u][0] == 0:
-                            rings[u], changed = (1.0, rings[u][1]), True
-        return rings
 
 
 def _both(first: Range, second: Range) -> Range:
@@ -287,37 +251,15 @@ def _needed(
     return kept
 
 
-def on_cycles(n: int, edges: Sequence[tuple[int, int]]) -> frozenset[int]:
+def on_cycles(edges: Sequence[tuple[int, int]]) -> frozenset[int]:
     """Return the nodes that lie on a cycle of an undirected graph; loops are none."""
-    near: list[list[tuple[int, int]]] = [[] for _ in range(n)]
-    for number, (u, v) in enumerate(edges):
-        if u != v:
-            near[u].append((v, number))
-            near[v].append((u, number))
-    depth, low, found = [-1] * n, [0] * n, set()
-    for start in range(n):
-        if depth[start] >= 0:
-            continue
-        depth[start] = low[start] = 0
-        stack = [(start, -1, iter(near[start]))]
-        while stack:
-            u, came, rest = stack[-1]
-            for v, number in rest:
-                if number == came:
-                    continue
-                if depth[v] < 0:
-                    depth[v] = low[v] = depth[u] + 1
-                    stack.append((v, number, iter(near[v])))
-                    break
-                low[u] = min(low[u], depth[v])
-            else:
-                stack.pop()
-                if stack:
-                    parent = stack[-1][0]
-                    low[parent] = min(low[parent], low[u])
-                    if low[u] <= depth[parent]:  # the edge to the parent is not a bridge
-                        found |= {u, parent}
-    return frozenset(found)
+    if len(edges) < 3:
+        return frozenset()
+    import networkx as nx  # takes a while to load, and most programs of the first words have no ring
+
+    graph = nx.Graph(edge for edge in edges if edge[0] != edge[1])
+    bridges = {frozenset(edge) for edge in nx.bridges(graph)}
+    return frozenset(v for edge in graph.edges if frozenset(edge) not in bridges for v in edge)
 
 
 def is_exact(atom: Atom, known: Ranges) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gdlnn.errors import ProgramError
 from gdlnn.gdl.program import ANY, KEYWORDS, Interval
@@ -45,19 +45,20 @@ class Condition(NamedTuple):
     values: list[tuple[int, float | str]]
 
 
-def quoted(text: str) -> str:
-    """Return a string as GDL text quotes it: JSON, with letters of all scripts left as they are."""
+def json_text(value: Any) -> str:
+    """Return JSON as GDL text has it, with letters of all scripts left as they are."""
+    text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:  # a lone surrogate cannot be written to a file
-        return json.dumps(text)
-    return json.dumps(text, ensure_ascii=False)
+        return json.dumps(value)
+    return text
 
 
 def name_text(name: str) -> str:
     """Return a name as GDL text: bare if it reads back as a name, else quoted."""
     bare = _BARE.fullmatch(name) is not None and name not in KEYWORDS and name != "inf"
-    return name if bare else quoted(name)
+    return name if bare else json_text(name)
 
 
 def number_text(value: float) -> str:

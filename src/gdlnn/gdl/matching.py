@@ -98,11 +98,6 @@ def matches(program: Program, graph: Graph) -> bool:
     return bool(_core.exists(native, batch, NO_BUDGET, 1)[0, 0])
 
 
-def find(program: Program, graph: Graph) -> dict[str, int] | None:
-    """Return the first witness, variable to node, or None."""
-    return next(witnesses(program, graph), None)
-
-
 def witnesses(program: Program, graph: Graph) -> Iterator[dict[str, int]]:
     """Yield every witness, one after another, in a fixed order."""
     native, batch = _prepare(program, graph)

@@ -19,6 +19,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from gdlnn.gdl.conditions import Condition, intervals_from_conditions
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NamedProgram, NodeDescription, Program
 from gdlnn.gdl.text import TextFault, listed, shown, syntax_error
+from gdlnn.io import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
 
 MAX_DESCRIPTIONS = 200_000
 """Maximum number of nodes and edges of one program."""
-_MAX_DIGITS = 4000  # of a whole number in a header; Python refuses to convert much longer ones
 _MAX_CACHED = 1000  # characters of a vector that is converted once, however often it occurs
 _NUMBER = re.compile(r"[+-]?(?:[0-9.]++(?:[eE][+-]?[0-9]++)?|inf)")
-_WHOLE = re.compile(r"[+-]?[0-9]++")
 _WORD = re.compile(r"\w{1,41}")
 
 _TERMINALS = {
@@ -42,9 +41,7 @@ _TERMINALS = {
     "STRING": "a quoted string",
     "VECTOR": "'<'",
     "PAIR": "'('",
-    "ROWS": "'['",
-    "TRUE": "true",
-    "FALSE": "false",
+    "OBJECT": "'{'",
     "NODE": "node",
     "EDGE": "edge",
     "PROGRAM": "program",
@@ -68,7 +65,7 @@ def parse_program(text: str, schema: Schema | None = None) -> Program:
 
 
 def parse_programs(text: str, schema: Schema | None = None) -> list[NamedProgram]:
-    """Read a text of several programs, each after its header ``program name {key: value, …}``.
+    """Read a text of several programs, each after its header ``program name {"key": value, …}``.
 
     A text without a header is one program without a name; an empty text holds none.
     """
@@ -188,16 +185,11 @@ def _string(token: Token) -> str:
         raise TextFault(_offset(token), f"expected a string with JSON escapes, got {shown(token)}") from error
 
 
-def _scalar(token: Token) -> Any:
-    if token.type == "STRING":
-        return _string(token)
-    if token.type in ("TRUE", "FALSE"):
-        return token.type == "TRUE"
-    if _WHOLE.fullmatch(token) is None:
-        return _number(token, _offset(token))
-    if len(token) > _MAX_DIGITS:
-        raise TextFault(_offset(token), f"expected at most {_MAX_DIGITS} digits, got {len(token)}")
-    return int(token)
+def _object(token: Token) -> dict[str, Any]:
+    try:
+        return dict(bounded.loads(token))
+    except ValueError as error:
+        raise TextFault(_offset(token), f"expected a JSON object on one line, got {shown(token)}") from error
 
 
 def _condition(children: list[Any], operator: Operator) -> Condition:
@@ -218,27 +210,10 @@ class _Builder(Transformer[Token, Any]):
             return _offset(token), _number(token, _offset(token)) + 0.0
         return self.name(children)
 
-    def array(self, children: list[Token]) -> list[Any]:
-        return [_scalar(token) for token in children]
-
-    def rows(self, children: list[Token]) -> list[Any]:
-        return [int(number) for number in children[0][1:-1].split(",")]
-
-    def entry(self, children: list[Any]) -> tuple[int, str, Any]:
-        (offset, key), value = children
-        return offset, key, value if isinstance(value, list) else _scalar(value)
-
-    def metadata(self, children: list[tuple[int, str, Any]]) -> dict[str, Any]:
-        entries: dict[str, Any] = {}
-        for offset, key, value in children:
-            if key in entries:
-                raise TextFault(offset, f"expected each entry once, but {shown(key)} is there twice")
-            entries[key] = value
-        return entries
-
     def header(self, children: list[Any]) -> HeaderText:
         keyword, name, metadata = children
-        return HeaderText(_offset(keyword), "" if name is None else name[1], metadata or {})
+        entries = {} if metadata is None else _object(metadata)
+        return HeaderText(_offset(keyword), "" if name is None else name[1], entries)
 
     def intervals(self, children: list[Token]) -> VectorText:
         start, *numbers = children

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import ProgramError
-from gdlnn.gdl.conditions import check_schema, condition_text, name_text, quoted
+from gdlnn.gdl.conditions import check_schema, condition_text, json_text, name_text
 from gdlnn.gdl.program import ANY, Program
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Feature, Schema
 
 _SHORT = 100  # characters of a repr
-_MAX_WHOLE = 10**4000  # more digits than the parser takes back
 
 
 def _exact_vector(intervals: Intervals | None) -> str:
@@ -69,36 +68,20 @@ def format_readable(program: Program, schema: Schema) -> str:
 def format_programs(programs: Iterable[NamedProgram], schema: Schema | None = None) -> str:
     """Return a file of programs, each after its header; with a schema in the readable form.
 
-    `parse_programs` gives back the same programs, names and metadata. A metadata value is a number (but not
-    NaN), a string, a boolean or a list of those.
+    `parse_programs` gives back the same programs, names and metadata, which are numbers, strings, booleans,
+    None or lists of those.
     """
     blocks = []
     for program, name, metadata in programs:
         header = "program" + (f" {name_text(name)}" if name else "")
         if metadata:
-            where = f"program {name!r}"
-            entries = (f"{name_text(k)}: {_metadata_text(v, f'{where}: {k}')}" for k, v in metadata.items())
-            header += f" {{{', '.join(entries)}}}"
+            try:
+                header += f" {json_text(metadata)}"
+            except (TypeError, ValueError) as error:
+                raise ProgramError(f"program {name!r}: expected metadata as JSON, got {error}") from None
         body = format_exact(program) if schema is None else format_readable(program, schema)
         blocks.append(f"{header}\n{body}\n" if body else f"{header}\n")
     return "\n".join(blocks)
-
-
-def _metadata_text(value: Any, where: str) -> str:
-    if isinstance(value, list):
-        if any(isinstance(item, list) for item in value):
-            raise ProgramError(f"{where}: expected a list of numbers, strings or booleans, got lists")
-        return f"[{', '.join(_metadata_text(item, where) for item in value)}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int) and abs(value) < _MAX_WHOLE:
-        return str(int(value))
-    if isinstance(value, float) and not math.isnan(value):
-        return repr(float(value))
-    if isinstance(value, str):
-        return quoted(str(value))
-    got = repr(value) if isinstance(value, float) else f"a value of type {type(value).__name__}"
-    raise ProgramError(f"{where}: expected a number, a string, a boolean or a list of those, got {got}")
 
 
 # --- JSON -------------------------------------------------------------------------------------------------
@@ -126,33 +109,16 @@ def vector_to_json(intervals: Intervals | None) -> list[list[float | None]] | No
 
 def program_from_json(data: Mapping[str, Any]) -> Program:
     """Build a program from what `program_to_json` gave."""
-    nodes = [
-        (_get(item, "variable", where), vector_from_json(item.get("intervals"), where))
-        for where, item in _items(data, "nodes")
-    ]
-    edges = [
-        (
-            _get(item, "source", where),
-            _get(item, "target", where),
-            vector_from_json(item.get("intervals"), where),
-        )
-        for where, item in _items(data, "edges")
-    ]
+    where = "program in JSON"
+    try:
+        nodes = [(node["variable"], vector_from_json(node.get("intervals"), where)) for node in data["nodes"]]
+        edges = [
+            (str(edge["source"]), str(edge["target"]), vector_from_json(edge.get("intervals"), where))
+            for edge in data["edges"]
+        ]
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ProgramError(f"{where}: expected lists of nodes and edges, got other data: {error!r}") from None
     return Program(nodes, edges)
-
-
-def _items(data: Any, key: str) -> list[tuple[str, Any]]:
-    items = data.get(key) if isinstance(data, dict) else None
-    if not isinstance(items, list):
-        raise ProgramError(f"program in JSON: expected an object with a list {key!r}")
-    return [(f"program in JSON: {key}[{i}]", item) for i, item in enumerate(items)]
-
-
-def _get(item: Any, key: str, where: str) -> str:
-    value = item.get(key) if isinstance(item, dict) else None
-    if not isinstance(value, str):
-        raise ProgramError(f"{where}: expected an object with a string {key!r}, got {value!r}")
-    return value
 
 
 def vector_from_json(vector: Any, where: str) -> list[tuple[float, float]] | None:

@@ -22,7 +22,6 @@ from gdlnn.mining.settings import (
     Settings,
     Strategy,
     Targets,
-    checked_jobs,
     checked_labels,
     find_hidden,
     resolved_epsilon,
@@ -110,7 +109,7 @@ def mine(
     the finished programs are returned; `.complete` is then False and `.stopped_by` gives the reason.
     """
     _, codes = checked_labels(dataset)
-    least, jobs = whole("min_support", min_support, 0), checked_jobs(n_jobs)
+    least, n_threads = whole("min_support", min_support, 0), n_threads_for(n_jobs)
     limit = seconds("time_limit", time_limit)
     rows = choose_targets(targets, codes, whole("random_state", random_state, 0))
     settings = Settings(
@@ -121,7 +120,7 @@ def mine(
         random_state=int(random_state),
         nominal=nominal,
     )
-    found = _mine(dataset, rows, settings, ignore, jobs, checkpoint, _Clock(limit), verbose=verbose)
+    found = _mine(dataset, rows, settings, ignore, n_threads, checkpoint, _Clock(limit), verbose=verbose)
     return found.filter(least) if least > 1 else found
 
 
@@ -148,7 +147,7 @@ def _mine(
     targets: IntArray,
     settings: Settings,
     ignore: Sequence[str],
-    n_jobs: int | None,
+    n_threads: int,
     checkpoint: Path | None,
     clock: _Clock,
     *,
@@ -166,7 +165,7 @@ def _mine(
             header = checkpoint_header(fingerprint(searched.graphs, codes), labels, settings, plan)
             saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
         results = {} if saved is None else dict(saved.finished)
-        stopped_by = _run(data, settings, plan, n_threads_for(n_jobs), results, saved, clock, verbose=verbose)
+        stopped_by = _run(data, settings, plan, n_threads, results, saved, clock, verbose=verbose)
     described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
     complete = stopped_by is None
     info = SetInfo.of(dataset, labels, codes, described, n_targets=len(targets), complete=complete)

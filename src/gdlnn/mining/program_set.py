@@ -81,12 +81,6 @@ class MinedProgram:
     def __hash__(self) -> int:
         return hash((self.program, self.label, self.score))
 
-    def __repr__(self) -> str:
-        return (
-            f"<MinedProgram {self.program!r}: label {self.label!r}, score {self.score:.4g}, "
-            f"{self.n_matched} graphs>"
-        )
-
 
 @dataclass(frozen=True)
 class MiningStats:
@@ -274,13 +268,8 @@ class ProgramSet(Sequence[MinedProgram]):
 
     def ranked(self) -> ProgramSet:
         """Return the programs from best to worst: by score, then by support, then in the order of targets."""
-
-        def key(i: int) -> tuple[float, int, int]:
-            item = self._items[i]
-            score = item.score
-            return -score, -item.n_matched, i
-
-        return self.take(sorted(range(len(self)), key=key))
+        order = sorted(range(len(self)), key=lambda i: (-self._items[i].score, -self._items[i].n_matched, i))
+        return self.take(order)
 
     def top(self, k: float, per_label: bool = False) -> ProgramSet:
         """Return the k best programs, or all if there are fewer.

@@ -340,43 +340,17 @@ def _read_rows(metadata: Mapping[str, Any], key: str, n_rows: int, most: int, wh
 
 
 def summary(programs: ProgramSet) -> str:
-    """Return a few lines about the content of a set and how long mining took."""
-    info, stats = programs.info, programs.stats
-    schema = info.schema or Schema()
+    """Return a few lines: how many programs each label has, and the best ones."""
+    info, schema = programs.info, programs.info.schema or Schema()
     of = f" of {info.dataset}" if info.dataset else ""
-    rows = {int(row) for item in programs for row in item.targets}
     state = "" if programs.complete else f", incomplete: stopped by {programs.stopped_by or 'hand'}"
-    lines = [f"{len(programs)} programs from {len(rows)} of {info.n_graphs} graphs{of}{state}"]
+    lines = [f"{len(programs)} programs from {info.n_graphs} graphs{of}{state}"]
     counts = Counter(programs.labels)
-    if counts[None]:
-        lines.append(f"  {counts[None]} programs found without labels")
-    for label, n_graphs in info.label_counts:
-        if not counts[label] and counts[None]:
-            continue
-        scores = [item.score for item in programs if item.label == label]
-        best = f", best score {max(scores):.4f}" if scores else ""
-        lines.append(f"  {schema.class_name(label)}: {counts[label]} programs for {n_graphs} graphs{best}")
-    if programs:
-        nodes = sum(len(item.program.nodes) for item in programs) / len(programs)
-        support = sum(item.n_matched for item in programs) / len(programs)
-        lines.append(f"  {nodes:.1f} nodes and {support:.1f} graphs matched on average")
-    settings = info.settings
-    if "radius" in settings:
-        lines.append(f"  neighborhoods of radius 0 to {settings['radius']}")
-    else:
-        kind = "connected" if settings.get("connected", True) else "connected or not"
-        lines.append(f"  ε = {settings.get('epsilon', 0):g}, {settings.get('strategy', '')}, {kind}")
-    if stats.tasks:
-        unknown = stats.unknown / max(1, stats.tests)
-        lines.append(
-            f"  {stats.tasks} descents, {stats.tests} tests, {unknown:.2%} unknown, "
-            f"{stats.descent_seconds:.1f} s of descents, {stats.wall_seconds:.1f} s in all"
-        )
+    for label, n_graphs in info.label_counts if len(programs) > counts[None] else ():
+        lines.append(f"  {schema.class_name(label)}: {counts[label]} programs for {n_graphs} graphs")
     for rank, item in enumerate(programs.ranked()[:N_BEST], start=1):
         score = "" if item.label is None else f"{schema.class_name(item.label)}, score {item.score:.4f}, "
-        words = "; ".join(str(item.program).splitlines())
-        if info.schema is not None:
-            words = shortened(item.program.describe(info.schema, directed=info.directed), WORDS)
+        words = shortened(item.program.describe(info.schema, directed=info.directed), WORDS)
         lines.append(f"  {rank}. {score}{item.n_matched} graphs: {words}")
     return printable("\n".join(lines))
 

@@ -86,15 +86,6 @@ def seconds(name: str, value: Any) -> float | None:
     return float(value)
 
 
-def checked_jobs(n_jobs: Any) -> int | None:
-    """Check a number of threads: None, positive, or negative as for scikit-learn."""
-    if n_jobs is None:
-        return None
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise wrong("n_jobs", "a positive number, or -1 for all CPU cores", n_jobs)
-    return int(n_jobs)
-
-
 def checked_labels(dataset: GraphDataset) -> tuple[list[Any], npt.NDArray[np.int32]]:
     """Return the distinct labels as Python values, in order, and the number of each graph's label."""
     if not isinstance(dataset, GraphDataset):
