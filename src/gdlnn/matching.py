@@ -225,6 +225,11 @@ class ProgramPlan:
         kinds = self._directions(graphs) or [False]
         if len(kinds) > 1:
             raise MatchError("witnesses: expected graphs that are all directed or all undirected, got both")
+        if len(asked) != len(programs) or (np.diff(asked) < 0).any():
+            raise MatchError("witnesses: expected as many columns as rows, and rows that do not fall")
+        for what, given, size in (("rows", asked, len(graphs)), ("columns", programs, len(self.programs))):
+            if len(given) and (given.min() < 0 or given.max() >= size):
+                raise MatchError(f"witnesses: {what}: expected numbers from 0 to {size - 1}")
         plan = self._plan(kinds[0])
         start, nodes, at, complete = plan.witnesses(
             *graphs.arrays, asked, programs, most, n_threads_for(n_jobs)
