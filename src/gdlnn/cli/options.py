@@ -81,8 +81,12 @@ SplitAt = Annotated[
 ]
 Encoding = Annotated[str, option("Data", "The encoding of a text table, such as latin-1.")]
 Duplicates = Annotated[
-    Literal["keep", "first", "drop-conflicting"],
-    option("Data", "Which identical graphs to keep: all, the first, or the first if all labels agree."),
+    Literal["keep", "first", "drop-conflicting", "mean", "refuse"],
+    option(
+        "Data",
+        "Which identical graphs to keep: all, the first, the first if all labels agree, the first with the "
+        "mean of their numbers; refuse: none may be identical.",
+    ),
 ]
 Standardize = Annotated[
     Literal["none", "largest", "parent"],
@@ -301,7 +305,7 @@ def _test_set(
     except DatasetError:  # too few graphs of a class to split
         return None
     counts = Counter(() if parts["train"].y is None else parts["train"].y.tolist())
-    return parts["test"] if counts == dict(model.programs_.info.label_counts) else None
+    return parts["test"] if counts == Counter(model.training_labels_.tolist()) else None
 
 
 def split_columns(split: str) -> list[str]:
@@ -351,9 +355,13 @@ def table_header(dataset: str, encoding: str) -> Sequence[str]:
 
 def without_duplicates(data: GraphDataset, duplicates: str) -> GraphDataset:
     """Return the dataset that --duplicates asks for."""
-    if duplicates == "keep":
-        return data
-    return data.drop_duplicates("drop" if duplicates == "drop-conflicting" else "first")
+    if duplicates == "refuse" and (groups := data.duplicates().groups):
+        raise DatasetError(
+            f"{data.name}: expected no identical graphs, got {len(groups)} groups, the first: "
+            f"{group_text(data, groups[0])}; choose another --duplicates"
+        )
+    conflicts: dict[str, Any] = {"drop-conflicting": "drop", "first": "first", "mean": "mean"}
+    return data.drop_duplicates(conflicts[duplicates]) if duplicates in conflicts else data
 
 
 def group_text(data: GraphDataset, group: Sequence[int]) -> str:

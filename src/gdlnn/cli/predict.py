@@ -125,7 +125,10 @@ class PredictionTable:
 
         self._models = models
         self._name, self.ending = data.name, ending
-        classes = {label: model.classes_.tolist() for label, model in models.items()}
+        classes = {
+            label: model.classes_.tolist() if hasattr(model, "classes_") else None
+            for label, model in models.items()
+        }
         self._added, self._n_own = added_columns(data, classes), len(data.columns)
         self.columns = [*data.columns, *(column.name for column in self._added)]
         self.n_rows = self.n_graphs = self.not_read = 0
@@ -181,6 +184,7 @@ class PredictionTable:
         labels = {
             name: {str(label): count for label, count in sorted(counts.items(), key=str)}
             for name, counts in self._labels.items()
+            if hasattr(self._models[name], "classes_")
         }
         return {
             "rows": self.n_rows,
@@ -198,8 +202,13 @@ class PredictionTable:
             schema = model.schema_ or Schema()
             counts = sorted(self._labels[label].items(), key=str)
             text = ", ".join(f"{schema.class_name(one)} {count}" for one, count in counts)
+            if not hasattr(model, "classes_"):
+                unit = getattr(model, "unit", "")
+                text = (
+                    f"from {min(self._labels[label]):.4g} to {max(self._labels[label]):.4g} {unit}".rstrip()
+                )
             yield f"{name}: {label}: {text}" if label else f"{name}: {counted(self.n_rows, 'row')}: {text}"
-            if decision := model.decision_:
+            if decision := getattr(model, "decision_", None):
                 rare = schema.class_name(model.classes_.tolist()[decision.code])
                 yield f"{rare} is predicted from a probability of {decision.threshold:.0%} on"
         yield f"{seconds:.1f} s, {self.n_rows / max(seconds, 1e-9):,.0f} rows per second"

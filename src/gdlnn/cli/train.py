@@ -13,7 +13,6 @@ from gdlnn.errors import ModelError
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
-    from gdlnn.model import GDLNNClassifier
 
 Vocabulary = Literal["auto", "neighborhoods", "mined"]
 NOT_REPEATED = ("output", "checkpoint", "jobs", "data_dir", "as_json", "quiet", "verbose")
@@ -31,6 +30,12 @@ def train(
         list[str] | None,
         opt.option("Data", "The column with the label; several (A,B,C, or repeated) give one model each."),
     ] = None,
+    target: Annotated[
+        list[str] | None,
+        opt.option("Data", "The column with numbers to predict; several give one model each."),
+    ] = None,
+    log: Annotated[bool, opt.option("Data", "Predict the logarithm (base 10) of --target.", "--log")] = False,
+    unit: Annotated[str, opt.option("Data", "The unit of --target, for texts.")] = "",
     classes: Annotated[
         str | None,
         opt.option("Data", "Names for the classes: 0=inactive,1=active.", metavar="LABEL=NAME,…"),
@@ -49,7 +54,7 @@ def train(
         opt.option(
             "Model",
             "The classifier on top; auto: the mean of perceptrons and a forest; scorecard: at most 30 "
-            "programs, printed as one table.",
+            "programs, printed as one table. For --target: auto, linear (what each group adds) or scorecard.",
         ),
     ] = "auto",
     vocabulary: Annotated[
@@ -98,14 +103,18 @@ def train(
 ) -> None:
     """Train a model on a dataset and save it to one file.
 
-    Rows that do not parse or have no label are skipped and counted. --verbose also prints the scores on the
-    validation set, those of each class, and more programs.
+    Rows that do not parse or have no label, or no number for --target, are skipped and counted. --verbose
+    also prints the scores on the validation set, those of each class, and more programs.
     """
     from gdlnn.cli import training
     from gdlnn.model.threshold import checked_rule
 
     if cv is not None and split not in ("auto", "stratified"):
         raise ModelError(f"--cv makes stratified folds itself; leave out --split {split}")
+    if target and any((label, classes, split_at, class_weight, threshold != "0.5", epsilon)):
+        raise ModelError("--target is for numbers; leave out --label and what is for classes or mining")
+    if (log or unit) and not target:
+        raise ModelError("--log and --unit are for numbers; name their column with --target")
     columns = [*opt.split_columns(split), *([weight_column] if weight_column is not None else [])]
 
     def say(text: str) -> None:
@@ -120,34 +129,43 @@ def train(
     reading: dict[str, Any] = {"smiles": smiles, "id": id_, "encoding": encoding, "root": data_dir}
     reading["reading"] = opt.molecule_reader(standardize)
     with opt.given_input(dataset) as source:
-        labels = training.label_columns(source, label or [], encoding)
+        labels = training.label_columns(source, target or label or [], encoding)
         if len(labels) > 1:
             training.check_folder(output)
         else:
             opt.check_output(output, source, checkpoint=checkpoint)
-        tables = training.labeled_tables(
-            source, labels, columns, opt.label_options(missing, split_at), reading
-        )
+        of_labels = opt.label_options(missing, split_at)
+        if target:
+            of_labels["threshold"] = "log" if log else "number"
+        tables = training.labeled_tables(source, labels, columns, of_labels, reading)
     command = ["gdlnn", "train", Path(dataset).name, *_given_options(context)]
     for name, table in tables.items():
         if weight_column is not None:
             training.row_weights(table.data, weight_column)  # refuses them while their rows are known
         data = training.with_class_names(table.data, classes)
-        training.warn_of_charges(data)
+        if not target:
+            training.warn_of_charges(data)
         data = training.report_duplicates(data, duplicates, say)
         kept = {"command": command, "id": id_, "encoding": encoding}
         data.provenance = {**data.provenance, **{key: value for key, value in kept.items() if value}}
         tables[name] = table._replace(data=data)
     options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "verbose": not quiet}
-    options |= {"class_weight": class_weight, "threshold": checked_rule(threshold), "ignore": ignore or ()}
+    options |= {"ignore": ignore or ()}
+    if target:
+        options |= {"unit": f"log10 {unit}".rstrip() if log else unit}
+    else:
+        options |= {"class_weight": class_weight, "threshold": checked_rule(threshold)}
     source_of_programs = _vocabulary(vocabulary, epsilon)
 
-    def run(table: training.LabeledTable, model_file: Path, finished: Path | None) -> GDLNNClassifier:
-        from gdlnn.model import GDLNNClassifier
+    def run(table: training.LabeledTable, model_file: Path, finished: Path | None) -> Any:
+        from gdlnn.model import GDLNNClassifier, GDLNNRegressor
 
-        def fit(parts: dict[str, GraphDataset]) -> GDLNNClassifier:
-            model = GDLNNClassifier(source_of_programs, head, checkpoint=finished, **options)
+        def fit(parts: dict[str, GraphDataset]) -> Any:
             weight = None if weight_column is None else training.row_weights(parts["train"], weight_column)
+            if target:
+                regressor = GDLNNRegressor(source_of_programs, head, checkpoint=finished, **options)
+                return regressor.fit(parts["train"], sample_weight=weight)
+            model = GDLNNClassifier(source_of_programs, head, checkpoint=finished, **options)
             return model.fit(parts["train"], validation=parts.get("val"), sample_weight=weight)
 
         model = training.trained(table, split, seed, cv, fit, say_one)
@@ -174,7 +192,7 @@ def _given_options(context: typer.Context) -> list[str]:
         if source.name == "COMMANDLINE":
             value = context.params[name]
             for one in value if isinstance(value, list | tuple) else [value]:
-                words += [max(parameter.opts, key=len), str(one)]
+                words += [max(parameter.opts, key=len), *([] if one is True else [str(one)])]
     return words
 
 

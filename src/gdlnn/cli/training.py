@@ -29,7 +29,7 @@ from gdlnn.model.model_folder import (
     replaced_folder,
     write_manifest,
 )
-from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.program_effects import group_contributions, strongest_programs
 from gdlnn.model.scores import (
     METRICS,
     NAMES,
@@ -38,6 +38,7 @@ from gdlnn.model.scores import (
     score_intervals,
     score_lines,
 )
+from gdlnn.model.value_scores import VALUE_NAMES, value_report, value_score_lines
 from gdlnn.progress import progress_bar
 from gdlnn.report.build import write_index
 
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 STRONGEST, STRONGEST_IN_FULL = 3, 10
 """How many of the strongest programs are printed, also with --verbose."""
+MOST_ROWS = 10
+"""How many skipped rows are named."""
 LONGEST = 240
 """Maximum length of a program in words, in characters."""
 
@@ -189,6 +192,11 @@ def trained(
     model = fit(parts)
     choice = ", ".join(f"{name} = {value}" for name, value in model.choice_.items())
     say(f"{len(model.programs_)} programs; {choice}")
+    if not hasattr(model, "classes_"):
+        model.metrics_ = {**folds, **_value_scores(model, parts, say)}
+        for line in _contribution_lines(model):
+            say(line)
+        return model
     model.metrics_ = {**folds, **_scores(model, parts, say)}
     card = isinstance(model.head, str) and model.head == "scorecard"
     for line in scorecard_text(model, parts.get("test")).splitlines() if card else _program_lines(model):
@@ -200,6 +208,9 @@ def _parts_text(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
     source = parts["train"].split_source or "all graphs"
     sizes = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
     skipped = f"; {were(len(data.skipped), 'row')} skipped" if data.skipped else ""
+    if data.skipped and data.y is not None and data.y.dtype.kind == "f":
+        named = [f"{row.row} ({row.reason})" for row in data.skipped[:MOST_ROWS]]
+        skipped += f": {', '.join(named)}{' …' if len(data.skipped) > MOST_ROWS else ''}"
     return f"{data.name or 'dataset'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
 
 
@@ -225,6 +236,38 @@ def _scores(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) ->
             f"{name}, {len(part)} graphs{overlap}", part.y, *values, counts, schema.class_name, printed
         )
     return found
+
+
+def _value_scores(model: Any, parts: dict[str, GraphDataset], say: Say) -> dict[str, Any]:
+    """Return the scores of a regressor; print them next to those of the training mean."""
+    found: dict[str, Any] = {}
+    for name in ("val", "test"):
+        part = parts.get(name)
+        if part is None or not len(part):
+            continue
+        answers = model.represent(part)
+        twins = sum(map(bool, answers.in_training)) if name == "test" else 0
+        overlap = f", {twins} of them also in the training set" if twins else ""
+        truth = np.asarray(part.y)
+        found[name] = value_report(truth, answers.labels, model.training_labels_, answers.intervals)
+        if is_verbose() or name == "test" or "test" not in parts:
+            for line in value_score_lines(f"{name}, {len(part)} graphs{overlap}", found[name], model.unit):
+                say(line)
+    return found
+
+
+def _contribution_lines(model: Any) -> list[str]:
+    """Return what programs add: the whole table of a scorecard, of others the strongest."""
+    rows = group_contributions(model)
+    whole = model.head == "scorecard"
+    n = len(rows) if whole else STRONGEST_IN_FULL if is_verbose() else STRONGEST
+    lines = [f"{len(rows)} programs, and what each of their places adds:"]
+    if not whole:
+        lines = ["The strongest programs, and what one place of each adds:"]
+    for row in rows[:n]:
+        adds = f"{row.adds:+.2f} {model.unit}".rstrip()
+        lines.append(f"{adds}, in {row.n_graphs} training graphs: {shortened(row.words, LONGEST)}")
+    return [*lines, *([f"constant: {model.head_.intercept_:+.2f}"] if whole else [])]
 
 
 def _program_lines(model: GDLNNClassifier) -> list[str]:
@@ -267,6 +310,8 @@ def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -
     Folds are stratified, with identical graphs in one fold. The deviation is over the scores of the folds.
     """
     assert data.y is not None
+    if data.y.dtype.kind == "f":
+        return _cross_validated_values(data, k, seed, fit, say)
     classes, sizes = np.unique(data.y, return_counts=True)
     probabilities = np.zeros((len(data), len(classes)))
     predicted = np.empty(len(data), dtype=classes.dtype)
@@ -287,6 +332,22 @@ def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -
     scores = score(title, data.y, probabilities, predicted, classes, counts, name, say)
     deviation = {name: _deviation([one[name] for one in own]) for name in METRICS}
     return {"folds": k, **scores, "deviation": deviation}
+
+
+def _cross_validated_values(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -> dict[str, Any]:
+    """Train a regressor for each fold, and return the scores of all rows, each predicted out of fold."""
+    truth = np.asarray(data.y)
+    predicted, bounds, rmse = np.zeros(len(data)), np.zeros((len(data), 2)), []
+    unit = ""
+    for train, test in data.folds(k, seed, twins_together=True):
+        model: Any = fit({"train": train})
+        rows, found = np.isin(data.indices, test.indices), model.represent(test)
+        predicted[rows], bounds[rows], unit = found.labels, found.intervals, model.unit
+        rmse.append(float(np.sqrt(np.mean((found.labels - truth[rows]) ** 2))))
+    scores = value_report(truth, predicted, truth, bounds)
+    for line in value_score_lines(f"{k} folds, {len(data)} graphs", scores, unit):
+        say(line)
+    return {"folds": k, **scores, "deviation": {"rmse": _deviation(rmse)}}
 
 
 def _deviation(values: Sequence[float | None]) -> float | None:
@@ -360,6 +421,9 @@ def _summary(data: GraphDataset, model: GDLNNClassifier) -> dict[str, Any]:
     labels, counts = np.unique(np.asarray(data.y), return_counts=True)
     part = next((name for name in ("cv", "test", "val") if name in model.metrics_), "")
     scores = model.metrics_[part]["model"] if part else {}
+    if not hasattr(model, "classes_"):
+        sizes = {"graphs": len(data), "without_label": missing, "programs": len(model.programs_)}
+        return {**sizes, "scored_on": part, **{name: scores.get(name) for name in VALUE_NAMES}}
     return {
         "graphs": len(data),
         "without_label": missing,
@@ -378,8 +442,11 @@ def _write_summary(path: Path, entries: Sequence[Any]) -> None:
 
 def _print_summary(entries: Sequence[Any], say: Say) -> None:
     width = max(len(entry.label) for entry in entries)
-    say(f"{'label':{width}}{'graphs':>8}{'balanced':>10}{'ROC-AUC':>9}")
+    names = {"balanced_accuracy": "balanced", "roc_auc": "ROC-AUC"}
+    if "rmse" in entries[0].summary:
+        names = {"rmse": "RMSE", "r2": "R²"}
+    say(f"{'label':{width}}{'graphs':>8}" + "".join(f"{text:>10}" for text in names.values()))
     for entry in entries:
-        values = [entry.summary[name] for name in ("balanced_accuracy", "roc_auc")]
+        values = [entry.summary[name] for name in names]
         shown = ["–" if value is None else f"{value:.3f}" for value in values]
-        say(f"{entry.label:{width}}{entry.summary['graphs']:>8}{shown[0]:>10}{shown[1]:>9}")
+        say(f"{entry.label:{width}}{entry.summary['graphs']:>8}{shown[0]:>10}{shown[1]:>10}")

@@ -327,17 +327,19 @@ class GraphDataset:
             self._duplicates = (key, Duplicates.of(self))
         return self._duplicates[1]
 
-    def drop_duplicates(self, conflicts: Literal["drop", "first"] = "drop") -> GraphDataset:
+    def drop_duplicates(self, conflicts: Literal["drop", "first", "mean"] = "drop") -> GraphDataset:
         """Return the dataset with the first graph of each group of twins.
 
         Parameters
         ----------
         conflicts
             What to do with a group whose labels differ: drop it whole, since its label is not known, or
-            keep the first graph with its label.
+            keep the first graph with its label, or with the mean of their numbers.
         """
-        if conflicts not in ("drop", "first"):
-            raise GraphError(f"drop_duplicates: conflicts: expected drop or first, got {conflicts!r}")
+        if conflicts not in ("drop", "first", "mean"):
+            raise GraphError(f"drop_duplicates: conflicts: expected drop, first or mean, got {conflicts!r}")
+        if conflicts == "mean" and (self.y is None or self.y.dtype.kind != "f"):
+            raise GraphError("drop_duplicates: conflicts: mean needs a target of numbers")
         found, rows = self.duplicates(), self.file_rows.tolist()
         reasons: dict[int, str] = {}
         for group in found.groups:
@@ -346,7 +348,12 @@ class GraphDataset:
             for group in found.conflicting:
                 listed = ", ".join(str(rows[i]) for i in group)
                 reasons |= dict.fromkeys(group, f"the same graph with different labels in rows {listed}")
-        return self._without(reasons, duplicates="drop-conflicting" if conflicts == "drop" else conflicts)
+        whole = self
+        if conflicts == "mean" and self.y is not None:
+            twin = found.twin_of
+            means = np.bincount(twin, self.y) / np.maximum(np.bincount(twin), 1)
+            whole = self.with_y(means[twin])
+        return whole._without(reasons, duplicates="drop-conflicting" if conflicts == "drop" else conflicts)
 
     def describe(self) -> dict[str, Any]:
         """Return the statistics of the dataset, as in the paper's table, and the size of each class."""

@@ -24,10 +24,11 @@ MOST_NUMBERS = 20
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _WHOLE_WITH_ZERO = re.compile(rf"(?:{_WHOLE.pattern})\.0", re.ASCII)
 _ADVICE = (
-    "name the column with the label, name cells that mean a missing value with --missing, or split numbers "
-    "into two classes with --split-at median or a value"
+    "name the column with the label, name cells that mean a missing value with --missing, predict numbers with "
+    "--target, or split them into two classes with --split-at median or a value"
 )
-Threshold = float | Literal["median"] | None
+Threshold = float | Literal["median", "number", "log"] | None
+"""What becomes of numbers: cut at a value or the median; for regression, kept, or their logarithm."""
 
 
 class Labels(NamedTuple):
@@ -42,13 +43,13 @@ class Labels(NamedTuple):
     classes
         Names of the classes; empty where labels are their own names.
     threshold
-        The number that values were cut at, or None.
+        The number that values were cut at; number or log for the values of a target; or None.
     """
 
     y: npt.NDArray[Any]
     present: npt.NDArray[np.bool_]
     classes: Mapping[Any, str]
-    threshold: float | None
+    threshold: Threshold
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class LabelReader:
         Cells that mean "no label", besides `MISSING`.
     threshold
         Split a column of numbers into two classes: 1 for values of at least this, 0 for smaller ones.
-        "median" takes the median of the column.
+        "median" takes the median of the column. "number" reads the target of a regressor, and "log" its
+        logarithm to base 10: cells that are no numbers, such as ">50", count as missing.
     """
 
     missing: Sequence[str] = ()
@@ -70,7 +72,7 @@ class LabelReader:
     def __post_init__(self) -> None:
         given: Any = self.threshold
         number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
-        if given is not None and given != "median" and not number:
+        if given not in (None, "median", "number", "log") and not number:
             raise DatasetError(f"threshold: expected a number or median, got {given!r}")
 
     def read(self, cells: Sequence[str], where: str, min_classes: int = 2) -> Labels:
@@ -79,6 +81,8 @@ class LabelReader:
         A column without enough classes is refused, as is one of many numbers, and, where two classes are
         needed, one with a class per row.
         """
+        if self.threshold in ("number", "log"):
+            return self._values(cells, where)
         absent = {*MISSING, *self.missing} | (set() if "+" in cells else {"-"})
         present = np.array([cell not in absent for cell in cells], dtype=bool)
         words = [cell for cell, there in zip(cells, present.tolist(), strict=True) if there]
@@ -98,6 +102,19 @@ class LabelReader:
                 f"{len(words)} rows; {_ADVICE}"
             )
         return Labels(y, present, classes, cut)
+
+    def _values(self, cells: Sequence[str], where: str) -> Labels:
+        """Return the numbers of a column; infinite ones are refused, as is what has no logarithm."""
+        numbers = np.array([np.nan if cell in self.missing else _number(cell) for cell in cells])
+        present = ~np.isnan(numbers)
+        if present.sum() < 2:
+            raise DatasetError(f"{where}: expected numbers, got {_none_of(cells)}")
+        wrong = np.isinf(numbers) | ((numbers <= 0) if self.threshold == "log" else False)
+        if wrong.any():
+            expected = "numbers above 0 for --log" if self.threshold == "log" else "finite numbers"
+            raise DatasetError(f"{where}: expected {expected}, got {cells[int(np.argmax(wrong))]!r}")
+        values = numbers[present]
+        return Labels(np.log10(values) if self.threshold == "log" else values, present, {}, self.threshold)
 
     def _labels(
         self, words: Sequence[str], where: str
@@ -138,6 +155,14 @@ def cut_at(
     return (numbers >= at).astype(np.int64), {0: f"below {at:g}", 1: f"{at:g} or more"}, at
 
 
+def _number(cell: str) -> float:
+    """Return a cell as a number; NaN for anything else."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
 def _numbers(words: Sequence[str]) -> npt.NDArray[np.float64] | None:
     """Return words as finite numbers, or None if one of them is not."""
     try:
@@ -153,8 +178,8 @@ def _refuse_quantities(numbers: npt.NDArray[np.float64], where: str) -> None:
     if len(values) > (MOST_NUMBERS if whole else 2):
         raise DatasetError(
             f"{where}: expected classes, got {len(values)} different numbers from {values[0]:g} to "
-            f"{values[-1]:g}; split them into two classes with --split-at {np.median(values):.2g} or "
-            "--split-at median"
+            f"{values[-1]:g}; predict them with --target, or split them into two classes with --split-at "
+            f"{np.median(values):.2g} or --split-at median"
         )
 
 

@@ -62,7 +62,7 @@ def split_rows(
         return [np.sort(part) for part in np.split(order, np.cumsum(counts)[:-1])], how
     if kind == "stratified" and dataset.y is None:
         raise GraphError("split: a stratified split needs labels; the dataset has none")
-    how = "stratified" if dataset.y is not None else "random"
+    how = "random" if dataset.y is None or dataset.y.dtype.kind == "f" else "stratified"
     return _twins_together(dataset, counts, rng), f"{how}, seed {random_state}"
 
 
@@ -74,7 +74,8 @@ def _twins_together(dataset: GraphDataset, counts: Sequence[int], rng: np.random
     twin = dataset.duplicates().twin_of
     firsts, sizes = np.unique(twin, return_counts=True)
     y = dataset.y
-    order = rng.permutation(len(firsts)) if y is None else _spread_classes(y[firsts], rng)
+    classes = y is not None and y.dtype.kind != "f"  # the values of a target are no classes
+    order = _spread_classes(y[firsts], rng) if y is not None and classes else rng.permutation(len(firsts))
     begins = np.cumsum(sizes[order]) - sizes[order]
     part_of = np.zeros(len(dataset), dtype=np.int64)
     part_of[firsts[order]] = np.searchsorted(np.cumsum(counts)[:-1], begins, side="right")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gdlnn.model.mixture import MixtureHead
     from gdlnn.model.model_file import load_model, save_model
     from gdlnn.model.pooling import PooledFeatures
-    from gdlnn.model.regression import group_contributions
+    from gdlnn.model.program_effects import group_contributions
     from gdlnn.model.regressor import GDLNNRegressor
     from gdlnn.model.scorecard import ScorecardHead, scorecard_rows, scorecard_text
     from gdlnn.model.vocabulary import Mined, Neighborhoods
@@ -30,7 +30,7 @@ _HOMES = {
     "Neighborhoods": "gdlnn.model.vocabulary",
     "PooledFeatures": "gdlnn.model.pooling",
     "ScorecardHead": "gdlnn.model.scorecard",
-    "group_contributions": "gdlnn.model.regression",
+    "group_contributions": "gdlnn.model.program_effects",
     "load_model": "gdlnn.model.model_file",
     "save_model": "gdlnn.model.model_file",
     "scorecard_rows": "gdlnn.model.scorecard",

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from gdlnn.mining import MinedProgram
     from gdlnn.model.classifier import GDLNNClassifier
+    from gdlnn.model.estimator import GDLNNEstimator
+    from gdlnn.model.regressor import GDLNNRegressor
 
+FloatArray = npt.NDArray[np.float64]
 ROWS = 256
 """Number of rows predicted at a time."""
 
@@ -25,16 +29,50 @@ class StrongProgram(NamedTuple):
 
 def strongest_programs(model: GDLNNClassifier, n: int = 10) -> list[StrongProgram]:
     """Return the programs that raise a probability most when one of them is added to the baseline."""
+    effects = _effects(model, 1.0)
+    best = effects.max(axis=1, initial=-np.inf)
+    order = np.argsort(-best, kind="stable")[:n].tolist()
+    labels = model.classes_[effects.argmax(axis=1)] if len(effects) else []
+    return [StrongProgram(i, model.programs_[i], labels[i], float(best[i])) for i in order]
+
+
+class GroupContribution(NamedTuple):
+    """A program of a regressor, what one place of it adds, and how many training graphs have it."""
+
+    column: int
+    words: str
+    adds: float
+    n_graphs: int
+
+
+def group_contributions(model: GDLNNRegressor) -> list[GroupContribution]:
+    """Return what one place of each program adds to the baseline, the largest contribution first.
+
+    With the head "linear" or "scorecard" each place adds the same: this table and the constant are the model.
+    """
+    effects = _effects(model, 1.0 if model.activation == "count" else float(np.log(2)))[:, 0]
+    directed = model.programs_.info.directed
+    return [
+        GroupContribution(
+            column,
+            model.programs_[column].program.describe(model.schema_, directed=directed),
+            float(effects[column]),
+            model.programs_[column].n_matched,
+        )
+        for column in np.argsort(-np.abs(effects), kind="stable").tolist()
+        if effects[column]
+    ]
+
+
+def _effects(model: GDLNNEstimator, value: float) -> FloatArray:
+    """Return what each program alone adds to the outputs of the baseline, programs × outputs."""
     n_programs = len(model.programs_)
     baseline = model.baseline()
     start = model.head_outputs(baseline)[0]
-    effects = np.zeros((n_programs, len(model.classes_)))
+    effects = np.zeros((n_programs, len(start)))
     for first in range(0, n_programs, ROWS):
         columns = np.arange(first, min(first + ROWS, n_programs))
         rows = np.repeat(baseline, len(columns), axis=0)
-        rows[np.arange(len(columns)), columns] = 1.0
+        rows[np.arange(len(columns)), columns] = value
         effects[columns] = model.head_outputs(rows) - start
-    best = effects.max(axis=1, initial=-np.inf)
-    order = np.argsort(-best, kind="stable")[:n].tolist()
-    labels = model.classes_[effects.argmax(axis=1)] if n_programs else []
-    return [StrongProgram(i, model.programs_[i], labels[i], float(best[i])) for i in order]
+    return effects

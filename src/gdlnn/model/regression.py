@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,6 @@ from gdlnn.model.base import BaseEstimator, RegressorMixin
 from gdlnn.model.forest import Forest
 from gdlnn.model.head import Tensors, check_shapes
 from gdlnn.model.inputs import is_whole
-
-if TYPE_CHECKING:
-    from gdlnn.model.regressor import GDLNNRegressor
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -271,37 +268,3 @@ class RidgeForestHead(RegressionHead):
         self.forest_ = Forest.from_tensors(parts["forest"], n_features)
         self.forest_.check(self.n_trees, 1)
         self.n_features_in_ = n_features
-
-
-class GroupContribution(NamedTuple):
-    """A program of a linear model: what each of its places adds, and how many training graphs have it."""
-
-    column: int
-    words: str
-    adds: float
-    n_graphs: int
-
-
-def group_contributions(model: GDLNNRegressor) -> list[GroupContribution]:
-    """Return the table of a regressor whose value is a sum over programs, the largest contribution first.
-
-    Parameters
-    ----------
-    model
-        A regressor with the head "linear" or "scorecard".
-    """
-    if not isinstance(model.head_, LinearSum):
-        kind = type(model.head_).__name__
-        raise ModelError(f"group_contributions: expected the head linear or scorecard, got {kind}")
-    directed = model.programs_.info.directed
-    order = np.argsort(-np.abs(model.head_.coef_[: len(model.programs_)]), kind="stable").tolist()
-    return [
-        GroupContribution(
-            column,
-            model.programs_[column].program.describe(model.schema_, directed=directed),
-            float(model.head_.coef_[column]),
-            model.programs_[column].n_matched,
-        )
-        for column in order
-        if model.head_.coef_[column]
-    ]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
 from sklearn.utils.validation import has_fit_parameter
 
 from gdlnn.errors import ModelError
@@ -195,6 +194,8 @@ def _half_width(residuals: FloatArray, similarity: FloatArray) -> HalfWidth:
     This is normalized conformal prediction: residuals are divided by what is usual at their similarity, and
     the quantile of these ratios with the correction for a finite sample is the factor.
     """
+    from scipy.optimize import nnls
+
     design = np.stack([np.ones_like(similarity), 1 - similarity], axis=1)
     usual = np.maximum(nnls(design, residuals)[0], [1e-12, 0.0])
     ratios = residuals / (design @ usual)

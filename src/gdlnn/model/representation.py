@@ -206,6 +206,11 @@ class PredictedValue(NamedTuple):
     domain: DomainName | None = None
     domain_reason: str = ""
 
+    @property
+    def value(self) -> float:
+        """The predicted value."""
+        return self.label
+
 
 class HalfWidth(NamedTuple):
     """Half the width of intervals: of a graph like those of training, and how it grows to one unlike them."""
@@ -340,7 +345,7 @@ def reason_of(predictions: Iterable[Prediction]) -> str:
     return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
 
 
-def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any]]) -> list[AddedColumn]:
+def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any] | None]) -> list[AddedColumn]:
     """Return the columns that predicting adds to an input.
 
     Parameters
@@ -348,7 +353,8 @@ def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any]]) -> l
     data
         The input.
     classes
-        The classes of each model, by the label that it is for; one model alone has the empty name.
+        The classes of each model, None for a regressor, by the label that it is for; one model alone has the
+        empty name.
     """
     found = [AddedColumn("row", "row")]
     if data.id != "id" and (data.id or data.smiles is None):
@@ -357,16 +363,19 @@ def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any]]) -> l
         found.append(AddedColumn("smiles", "smiles"))
     for model, labels in classes.items():
         begin = f"{model}_" if model else ""
-        found.append(AddedColumn(f"{begin}prediction", "label", model))
-        found.append(AddedColumn(f"{begin}probability", "probability", model))
+        if labels is None:
+            names = {"prediction": "value", "lower": "lower", "upper": "upper"}
+        else:
+            names = {"prediction": "label", "probability": "probability"}
+        found += [AddedColumn(f"{begin}{name}", value, model) for name, value in names.items()]
         found += [
             AddedColumn(f"{begin}p({label})", "probabilities", model, code)
-            for code, label in enumerate(labels)
+            for code, label in enumerate(labels or ())
         ]
         found.append(AddedColumn(f"{begin}domain", "domain", model))
     found.append(AddedColumn("reason", "reason"))
-    names = _free([column.name for column in found], data.columns)
-    return [column._replace(name=name) for column, name in zip(found, names, strict=True)]
+    free = _free([column.name for column in found], data.columns)
+    return [column._replace(name=name) for column, name in zip(found, free, strict=True)]
 
 
 def _free(names: Iterable[str], taken: Sequence[str]) -> list[str]:

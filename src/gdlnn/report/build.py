@@ -29,6 +29,7 @@ from gdlnn.explain.words import points
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.model_folder import INDEX
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
+from gdlnn.model.value_scores import VALUE_NAMES
 from gdlnn.report.cards import (
     card_picture,
     counterfactual_card,
@@ -379,8 +380,14 @@ def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -
         }
         for entry in entries
     ]
+    scores = {"balanced_accuracy": "Balanced accuracy", "roc_auc": "ROC-AUC", "accuracy": "Accuracy"}
+    if rows and "rmse" in rows[0]:
+        scores = {name: VALUE_NAMES[name] for name in ("rmse", "mae", "r2", "spearman")}
+    for row in rows:
+        row.setdefault("classes", "")
     page = render(
         "gdlnn.report/index.html",
+        scores=scores,
         title=f"{title or folder.resolve().name} · GDLNN models",
         name=title or folder.resolve().name,
         rows=rows,
