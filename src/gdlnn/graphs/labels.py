@@ -24,8 +24,8 @@ MOST_NUMBERS = 20
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _WHOLE_WITH_ZERO = re.compile(rf"(?:{_WHOLE.pattern})\.0", re.ASCII)
 _ADVICE = (
-    "name the column with the label, name cells that mean a missing value with --missing, predict numbers with "
-    "--target, or split them into two classes with --split-at median or a value"
+    "name the column with the label, name cells that mean a missing value with --missing, predict numbers "
+    "with --target, or split them into two classes with --split-at median or a value"
 )
 Threshold = float | Literal["median", "number", "log"] | None
 """What becomes of numbers: cut at a value or the median; for regression, kept, or their logarithm."""
