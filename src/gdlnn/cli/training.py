@@ -316,7 +316,7 @@ def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -
     probabilities = np.zeros((len(data), len(classes)))
     predicted = np.empty(len(data), dtype=classes.dtype)
     own = []
-    for number, (train, test) in enumerate(data.folds(k, seed, twins_together=True), start=1):
+    for number, (train, test) in enumerate(data.folds(k, seed), start=1):
         if is_verbose():
             say(f"fold {number} of {k}: {len(train)} training graphs, {len(test)} test graphs")
         model = fit({"train": train})
@@ -339,7 +339,7 @@ def _cross_validated_values(data: GraphDataset, k: int, seed: int, fit: Fit, say
     truth = np.asarray(data.y)
     predicted, bounds, rmse = np.zeros(len(data)), np.zeros((len(data), 2)), []
     unit = ""
-    for train, test in data.folds(k, seed, twins_together=True):
+    for train, test in data.folds(k, seed):
         model: Any = fit({"train": train})
         rows, found = np.isin(data.indices, test.indices), model.represent(test)
         predicted[rows], bounds[rows], unit = found.labels, found.intervals, model.unit
