@@ -14,12 +14,11 @@ from gdlnn.graphs.interop import (
     from_networkx,
     from_pyg,
     from_pyg_dataset,
-    from_rdkit,
     to_networkx,
     to_pyg,
     to_pyg_dataset,
-    to_rdkit,
 )
+from gdlnn.graphs.molecules import graph_molecule, molecule_graph
 from reference.random_cases import renumbered
 
 SCHEMA = Schema((Feature("kind", "nominal"), Feature("weight")), (Feature("bond"),))
@@ -104,8 +103,8 @@ def test_pyg_without_features_and_with_contradictions() -> None:
 def test_rdkit_both_ways() -> None:
     for smiles in ("CCO", "c1ccncc1C(=O)[O-]", "C[N+](C)(C)C", "[CH3]", "N#Cc1ccc[nH]1"):
         molecule = Chem.MolFromSmiles(smiles)
-        graph = from_rdkit(molecule)
-        back = to_rdkit(graph)
+        graph = molecule_graph(molecule)
+        back = graph_molecule(graph)
         Chem.SanitizeMol(back)
         assert Chem.MolToSmiles(back) == Chem.MolToSmiles(molecule)
     schema = Schema(
@@ -115,11 +114,11 @@ def test_rdkit_both_ways() -> None:
         "molecule",
     )
     carbon_dioxide = Graph([[1], [0], [1]], [[0, 1], [1, 2]], [[0], [0]], schema=schema)
-    assert Chem.MolToSmiles(to_rdkit(carbon_dioxide)) == "O=C=O"
+    assert Chem.MolToSmiles(graph_molecule(carbon_dioxide)) == "O=C=O"
     with pytest.raises(GraphError, match="expected the graph of a molecule"):
-        to_rdkit(random_graph(np.random.default_rng(0)))
+        graph_molecule(random_graph(np.random.default_rng(0)))
     with pytest.raises(GraphError, match="expected the symbol of an element, got '7'"):
-        to_rdkit(Graph([[7]], [], schema=Schema(schema.node, (), {}, "molecule")))
+        graph_molecule(Graph([[7]], [], schema=Schema(schema.node, (), {}, "molecule")))
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -3,11 +3,10 @@
 File formats are in `gdlnn.datasets`, models in `gdlnn.model`.
 """
 
-from gdlnn.graphs.dataset import GraphDataset
+from gdlnn.graphs.dataset import GraphDataset, Origin, SkippedRow, Table
 from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, FeatureKind, Schema
 from gdlnn.graphs.splits import Split
-from gdlnn.graphs.table import Origin, SkippedRow, Table
 
 __all__ = [
     "Feature",

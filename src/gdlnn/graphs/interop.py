@@ -1,6 +1,6 @@
-"""Build graphs from tables, NetworkX, PyTorch Geometric and RDKit, and convert them back.
+"""Build graphs from tables, NetworkX and PyTorch Geometric, and convert them back.
 
-Each library is imported on first use.
+Each library is imported on first use. Molecules of RDKit are in `molecules`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from gdlnn.errors import GraphError, require
 from gdlnn.graphs.arrays import degrees
 from gdlnn.graphs.dataset import GraphDataset
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
-from gdlnn.graphs.molecules import MoleculeFeatures, graph_molecule, molecule_graph
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
@@ -25,12 +24,10 @@ __all__ = [
     "from_networkx_dataset",
     "from_pyg",
     "from_pyg_dataset",
-    "from_rdkit",
     "from_tables",
     "to_networkx",
     "to_pyg",
     "to_pyg_dataset",
-    "to_rdkit",
 ]
 DEGREE = Feature("degree")
 """The feature that is used if nodes have none."""
@@ -457,16 +454,3 @@ def to_pyg_dataset(dataset: GraphDataset) -> list[Any]:
         return [to_pyg(graph) for graph in dataset.graphs]
     codes = np.unique(dataset.y, return_inverse=True)[1].reshape(-1).tolist()
     return [to_pyg(graph, code) for graph, code in zip(dataset.graphs, codes, strict=True)]
-
-
-# --- RDKit -----------------------------------------------------------------------------------------------
-
-
-def from_rdkit(molecule: Any, *, features: MoleculeFeatures = "default", name: str | None = None) -> Graph:
-    """Build the graph of an RDKit molecule, with the features of `MoleculeReader`."""
-    return molecule_graph(molecule, features, name=name)
-
-
-def to_rdkit(graph: Graph, schema: Schema | None = None) -> Any:
-    """Build the RDKit molecule of a graph whose schema names the atoms; it is not sanitised."""
-    return graph_molecule(graph, schema)

@@ -21,7 +21,6 @@ from gdlnn.graphs.arrays import ARRAYS, GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import Schema, label_array
 from gdlnn.graphs.splits import checked_split
-from gdlnn.graphs.table import Origin, SkippedRow, Table
 from gdlnn.io import bounded
 from gdlnn.io.bounded import (
     DAMAGED,
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from gdlnn.graphs.dataset import GraphDataset
-    from gdlnn.graphs.table import Masks
+    from gdlnn.graphs.dataset import GraphDataset, Masks
 
 Kind = TypeVar("Kind")
 FORMAT = "gdlnn-dataset"
@@ -126,7 +124,7 @@ def is_saved(path: Path) -> bool:
 
 
 def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> GraphDataset:
-    from gdlnn.graphs.dataset import GraphDataset
+    from gdlnn.graphs.dataset import GraphDataset, Origin, SkippedRow, Table
 
     flat = GraphArrays.widened([arrays[name] for name in ARRAYS], _kind(header, "directed", bool))
     flat.check()
