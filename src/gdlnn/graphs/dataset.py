@@ -1,7 +1,7 @@
 """GraphDataset: graphs with labels and a schema; Table and Origin: what its rows have and come from.
 
-See `splits` for choosing some, `identity` for duplicates, `storage` for files, and `gdlnn.datasets` for readers
-of other formats.
+See `splits` for choosing some, `identity` for duplicates, `storage` for files, and `gdlnn.datasets` for
+readers of other formats.
 """
 
 from __future__ import annotations
