@@ -22,8 +22,7 @@ def main(table: Path = TABLE, report: Path = Path("molecules-report.html")) -> N
     train, val, test = data.split("stratified", random_state=1, sizes=(0.6, 0.1, 0.3))
     print(f"{len(data)} molecules: {len(train)} to learn from, {len(test)} held out")
 
-    model = gdlnn.GDLNNClassifier(gdlnn.Mined(epsilon=1.0, merge_equal=True), verbose=False)
-    model.fit(train, validation=val)
+    model = gdlnn.GDLNNClassifier(verbose=False).fit(train, validation=val)
     print(f"accuracy on held-out molecules: {model.score(test):.1%}")
 
     explanation = model.explain(test[0])

@@ -23,7 +23,7 @@ def main(folder: str | Path, n_folds: int = 10) -> list[float]:
     accuracies = []
     print("fold  accuracy  programs  sparsity")
     for fold, (train, test) in enumerate(data.folds(n_folds, random_state=0), start=1):
-        model = gdlnn.GDLNNClassifier(gdlnn.Mined(epsilon=1.0, merge_equal=True), verbose=False).fit(train)
+        model = gdlnn.GDLNNClassifier(verbose=False).fit(train)
         explained = model.explain(list(test)[:20])
         left_out = mean(1 - len(e.nodes) / e.graph.n_nodes for e in explained)
         accuracies.append(model.score(test))
