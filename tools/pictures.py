@@ -64,7 +64,8 @@ def payments(seed: int, fraud: bool) -> nx.DiGraph:
 
 def save(name: str, explanation: Explanation) -> None:
     """Write the picture of an explanation, and print its text."""
-    (PICTURES / f"{name}.svg").write_text(explanation.draw(), encoding="utf-8")
+    # The README has the text beside its picture.
+    explanation.draw(PICTURES / f"{name}.svg", legend=name != "explanation")
     print(f"{name}: {explanation.describe()}\n", flush=True)
 
 
