@@ -32,8 +32,8 @@ PICTURES, BUILD = ROOT / "docs" / "pictures", ROOT / "build" / "pictures"
 SCROLL = "e => e.scrollIntoView({behavior: 'instant'})"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu")
 MOLECULES = {
-    "explanation": "OC(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl",  # diclofenac
-    "penicillin": "CC1(C)SC2C(NC(=O)COc3ccccc3)C(=O)N2C1C(=O)O",  # penicillin V
+    "explanation": "CC1(C)SC2C(NC(=O)COc3ccccc3)C(=O)N2C1C(=O)O",  # penicillin V
+    "diclofenac": "OC(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl",
 }
 
 
