@@ -150,7 +150,10 @@ def __getattr__(name: str) -> object:
             return "0+unknown"
     if name not in _HOMES:
         raise AttributeError(f"module 'gdlnn' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    from gdlnn.errors import uninterrupted
+
+    with uninterrupted():
+        value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

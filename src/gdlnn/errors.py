@@ -24,11 +24,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from collections.abc import Iterator
+    from types import FrameType, ModuleType
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -126,13 +130,31 @@ class MissingExtraError(GDLNNError, ImportError):
     """An optional dependency that is not installed."""
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back while libraries are imported: one that is half loaded cannot be loaded again."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *given: held.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held and callable(before):
+            before(*held[-1])
+
+
 def require(module: str, extra: str, purpose: str) -> ModuleType:
     """Import an optional dependency, or say which command installs it."""
     loaded = sys.modules.get(module)  # reading a molecule asks several times
     if loaded is not None:
         return loaded
     try:
-        return importlib.import_module(module)
+        with uninterrupted():
+            return importlib.import_module(module)
     except (ImportError, MemoryError) as error:
         package = module.partition(".")[0]
         if isinstance(error, MemoryError) or _is_installed(package):

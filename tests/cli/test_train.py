@@ -70,6 +70,27 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
         assert float(row["probability"]) == max(float(row["p(bad)"]), float(row["p(good)"]))
 
 
+def test_a_class_that_is_never_predicted_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "noise.csv"
+    table.write_text("smiles,y\n" + ("CCO,common\n" * 4 + "CCO,rare\nCCN,common\n") * 3)
+    words = (
+        "train",
+        table,
+        "--label",
+        "y",
+        "--split",
+        "none",
+        "--head",
+        "linear",
+        "-o",
+        tmp_path / "m.gdlnn",
+    )
+    run(*words)
+    assert "rare is predicted for none of the 18 training graphs; --threshold" in capsys.readouterr().out
+    run(*words, "--threshold", "0.1")
+    assert "none of the 18" not in capsys.readouterr().out
+
+
 def test_training_tells_scores_beside_the_majority(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
 
-from gdlnn import GDLNNClassifier
+from gdlnn import GDLNNClassifier, Graph
 from gdlnn.model.forest import Forest
 from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.quantities import MISSING, Quantities
@@ -82,12 +82,28 @@ def test_extremes_are_programs_with_a_threshold() -> None:
             assert (table[:, column] > threshold).tolist() == expected
 
 
+def assert_explained_by_the_edge(model: GDLNNClassifier, graphs: list[Graph]) -> None:
+    for e in model.explain(graphs, class_label=1):
+        large = (e.graph.edge_features[:, 0] == 2) & (e.graph.edge_features[:, 1] >= 900)
+        ends = set(e.graph.edges[large].reshape(-1).tolist())
+        assert ends & set(e.supporting[0].places[0])
+
+
 def test_a_threshold_on_a_quantity_is_learnt_and_named() -> None:
     data = payment_graphs(400, 1, with_age=True)
     model = GDLNNClassifier(head=MixtureHead(1, 100, calibrate=False), verbose=False).fit(data[:300])
     assert model.score(data[300:]) >= 0.95
     rows = (300 + np.flatnonzero(np.asarray(data.y)[300:] == 1)[:20]).tolist()
-    for e in model.explain([data.graphs[row] for row in rows], class_label=1):
-        large = (e.graph.edge_features[:, 0] == 2) & (e.graph.edge_features[:, 1] >= 900)
-        ends = set(e.graph.edges[large].reshape(-1).tolist())
-        assert ends & set(e.supporting[0].places[0])
+    assert_explained_by_the_edge(model, [data.graphs[row] for row in rows])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("n", "with_age"), [(300, False), (300, True), (1400, True)])
+def test_the_default_finds_the_threshold_of_payments(n: int, with_age: bool, seed: int) -> None:
+    model = GDLNNClassifier(random_state=seed, verbose=False)
+    model.fit(payment_graphs(n, seed, with_age=with_age))
+    unseen = payment_graphs(200, 100 + seed, with_age=with_age)
+    assert model.score(unseen) >= 0.97
+    suspicious = np.flatnonzero(np.asarray(unseen.y) == 1)[:20].tolist()
+    assert_explained_by_the_edge(model, [unseen.graphs[row] for row in suspicious])

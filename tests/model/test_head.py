@@ -1,5 +1,7 @@
 """The head: scikit-learn's own checks, determinism, early stopping, weights, a linear head that is exact."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -121,3 +123,41 @@ def test_weights_of_rows_decide_where_labels_disagree() -> None:
         for head in (MLPHead(epochs=40, random_state=1), MixtureHead(1, 30), LinearHead()):
             found = head.fit(X, y, row_weights=weights).predict_proba(X[:1])[0]
             assert found[heavy] == pytest.approx(5 / 6, abs=0.08)
+
+
+def test_members_leave_out_the_fold_that_calibrates_them() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 200)).round()  # labels are noise: only rows that were learnt are known
+    y = rng.integers(0, 2, 60)
+    head = MixtureHead(n_perceptrons=2, n_trees=0).fit(X, y)
+    assert head.held_out_ is not None
+    assert (head.predict(X) == y).mean() > 0.9
+    assert (head.held_out_.argmax(axis=1) == y).mean() < 0.8
+
+
+_INTERRUPTED = """
+import os, signal, sys
+import numpy as np
+from gdlnn.model import MLPHead
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch.nn":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+for _ in range(2):
+    try:
+        MLPHead(epochs=1).fit(np.eye(4), [0, 1, 0, 1])
+        print("fitted")
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_an_interrupt_while_torch_is_imported_leaves_it_usable() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout.split() == ["interrupted", "fitted"], done.stderr

@@ -4,10 +4,22 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from gdlnn import Feature, Graph, GraphDataset, ModelError, Program, Schema, make_ba_2motifs
+from gdlnn import (
+    Feature,
+    Graph,
+    GraphDataset,
+    ModelError,
+    Neighborhoods,
+    Program,
+    Schema,
+    make_ba_2motifs,
+    neighborhoods,
+)
 from gdlnn.model import GDLTransformer, PooledFeatures
+from reference.payments import payment_graphs
 
 PROGRAMS = [
     Program.parse("node x"),
@@ -37,7 +49,7 @@ def test_names_and_pooled_columns() -> None:
     data = GraphDataset([TRIANGLE, PATH], schema=schema)
     layer = GDLTransformer(PROGRAMS[:1], pooled=True).fit(data)
     assert layer.get_feature_names_out().tolist() == [
-        *("program_0", "nodes", "edges", "node kind = a", "node kind = b")
+        *(PROGRAMS[0].describe().removesuffix("."), "nodes", "edges", "node kind = a", "node kind = b")
     ]
     table = layer.transform(data)
     np.testing.assert_allclose(table[0], [1, np.log(4), np.log(4), 0, 1])
@@ -67,11 +79,27 @@ def test_it_works_in_a_pipeline_and_clones(motifs: GraphDataset) -> None:
     assert clone(layer).get_params()["activation"] == "count"
 
 
+def test_it_finds_programs_in_smiles_and_names_its_columns_by_words() -> None:
+    smiles = ["CCO", "CCN", "CCCO", "c1ccccc1", "c1ccccc1O", "CC(=O)O"] * 4
+    model = make_pipeline(GDLTransformer(), LogisticRegression())
+    scores = cross_val_score(model, smiles, ["O" in text for text in smiles], cv=3)
+    assert scores.mean() == 1
+    layer = GDLTransformer(vocabulary=Neighborhoods(radius=1)).fit(smiles)
+    names = layer.get_feature_names_out().tolist()
+    assert len(set(names)) == len(names) == layer.n_columns == layer.transform(["CCO"]).shape[1]
+    assert any("oxygen" in name or " O" in name for name in names)
+
+
+def test_given_programs_get_the_structure_that_they_ask_for() -> None:
+    data = payment_graphs(20, 0)
+    layer = GDLTransformer(neighborhoods(data, radius=1, structure=True)).fit(data.with_structure())
+    np.testing.assert_array_equal(layer.transform(data), layer.transform(data.with_structure()))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda: GDLTransformer(PROGRAMS, "sometimes").fit([PATH]), "activation: expected one of exists"),  # type: ignore[arg-type]
-        (lambda: GDLTransformer().fit([PATH]), "programs: expected a ProgramSet"),
         (lambda: GDLTransformer([3]).fit([PATH]), "programs: item 0: expected a program, got int"),  # type: ignore[list-item]
         (lambda: GDLTransformer(PROGRAMS).fit([PATH]).transform([PATH, 3]), "item 1: expected a Graph"),
         (lambda: GDLTransformer(PROGRAMS).fit(7), "a list of graphs or a GraphDataset, got int"),

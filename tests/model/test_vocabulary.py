@@ -1,9 +1,20 @@
 """From sets of mined programs to the columns of the layer: merging, labels, scores."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from gdlnn import MinedProgram, ModelError, Program, ProgramSet, make_ba_2motifs, mine
+from gdlnn import (
+    GDLNNClassifier,
+    MinedProgram,
+    ModelError,
+    Neighborhoods,
+    Program,
+    ProgramSet,
+    make_ba_2motifs,
+    mine,
+)
 from gdlnn.mining import SetInfo
 from gdlnn.mining.program_set import matched_rows, support_matrix
 from gdlnn.model.vocabulary import listed_epsilons, merged_columns
@@ -78,3 +89,13 @@ def test_columns_of_mined_sets_keep_their_supports() -> None:
     for item, rows in zip(merged, matched_rows(merged.supports), strict=True):
         right = int((np.asarray(data.y)[rows] == item.label).sum())
         assert item.score == right / (item.n_matched + 0.1)
+
+
+@pytest.mark.parametrize("name", ["auto", "neighborhoods"])
+def test_parameters_of_a_vocabulary_by_name_can_be_set(name: Any) -> None:
+    model = GDLNNClassifier(vocabulary=name).set_params(vocabulary__radius=2)
+    assert isinstance(model.vocabulary, Neighborhoods)
+    assert model.vocabulary.radius == 2
+    assert (
+        GDLNNClassifier().set_params(vocabulary="mined", vocabulary__k=3).get_params()["vocabulary__k"] == 3
+    )

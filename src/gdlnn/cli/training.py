@@ -198,6 +198,7 @@ def trained(
             say(line)
         return model
     model.metrics_ = {**folds, **_scores(model, parts, say)}
+    _report_never_predicted(model, parts, say)
     card = isinstance(model.head, str) and model.head == "scorecard"
     for line in scorecard_text(model, parts.get("test")).splitlines() if card else _program_lines(model):
         say(line)
@@ -268,6 +269,20 @@ def _contribution_lines(model: Any) -> list[str]:
         adds = f"{row.adds:+.2f} {model.unit}".rstrip()
         lines.append(f"{adds}, in {row.n_graphs} training graphs: {shortened(row.words, LONGEST)}")
     return [*lines, *([f"constant: {model.head_.intercept_:+.2f}"] if whole else [])]
+
+
+def _report_never_predicted(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) -> None:
+    """Say which of two classes is predicted for no held-out graph, or without any for no training graph."""
+    held_out = [part for name, part in parts.items() if name != "train" and len(part)]
+    shown = held_out or [parts["train"]]
+    predicted = {label for part in shown for label in model.predict(part).tolist()}
+    never = [label for label in model.classes_.tolist() if label not in predicted]
+    if len(model.classes_) == 2 and never:
+        say(
+            f"{(model.schema_ or Schema()).class_name(never[0])} is predicted for none of the "
+            f"{sum(map(len, shown))} {'held-out' if held_out else 'training'} graphs; --threshold "
+            "balanced-accuracy, or a probability such as --threshold 0.2, predicts the rarer class more often"
+        )
 
 
 def _program_lines(model: GDLNNClassifier) -> list[str]:

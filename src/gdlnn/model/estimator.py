@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from gdlnn.model.domain import Domain
 from gdlnn.model.inputs import Conversion, as_graphs, check_direction, check_schemas
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
-from gdlnn.model.vocabulary import Neighborhoods, RunOptions, Source, Vocabulary, union
+from gdlnn.model.vocabulary import Neighborhoods, RunOptions, Source, Vocabulary, make_sources, union
 from gdlnn.progress import stage
 
 if TYPE_CHECKING:
@@ -76,6 +76,13 @@ class GDLNNEstimator(ProgramModel):
         if head is None or not hasattr(head, "predict"):
             raise ModelError(f"head: expected {', '.join(heads)}, {expected}, got {self.head!r}")
         return head
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, also those of a vocabulary that was given by its name: ``vocabulary__radius=2``."""
+        named = isinstance(parameters.get("vocabulary", self.vocabulary), str)
+        if named and any(name.startswith("vocabulary__") for name in parameters):
+            (parameters["vocabulary"],) = make_sources(parameters.get("vocabulary", self.vocabulary))
+        return super().set_params(**parameters)
 
     def _with_structure(self, train: GraphDataset) -> bool:
         """Return whether degree and ring are added to the node features."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 from scipy.special import softmax
 
-from gdlnn.errors import ModelError
+from gdlnn.errors import ModelError, uninterrupted
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.forest import TENSORS, Forest
 from gdlnn.model.head import FloatArray, Head, IntArray, MLPHead, Tensors
@@ -161,7 +161,8 @@ class MixtureHead(Head):
         self, rows: csr_array, codes: IntArray, weights: FloatArray | None, n_quantities: int
     ) -> FloatArray:
         """Grow the forest; return the probabilities of each row by the trees that have not seen it."""
-        from sklearn.ensemble import RandomForestClassifier
+        with uninterrupted():
+            from sklearn.ensemble import RandomForestClassifier
 
         table: Any = csc_array(rows, dtype=np.float32)
         if rows.shape[0] * rows.shape[1] <= MOST_DENSE:

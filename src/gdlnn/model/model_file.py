@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import GDLNNError, ModelError
+from gdlnn.errors import GDLNNError, MissingExtraError, ModelError
 from gdlnn.graphs import Schema
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array, label_codes
@@ -170,11 +170,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         members = _read_members(file)
         description = _read_description(members[MODEL], file.name)
         return _assemble(description, members, file.name)
-    except ModelError:
+    except (ModelError, MissingExtraError):
         raise
+    except MemoryError as error:
+        raise ModelError(f"{file.name}: the model does not fit into memory") from error
     except (
         *(GDLNNError, ValueError, LookupError, TypeError, RuntimeError, AttributeError),
-        *(OverflowError, MemoryError),
+        OverflowError,
     ) as error:
         raise _damaged(file.name, error) from error
     finally:
@@ -335,7 +337,7 @@ def _read_head(model: Any, data: bytes, name: str) -> None:
     head = model.make_head()
     if not isinstance(head, Head | RegressionHead):
         raise _damaged(name, f"head: expected one that a file can hold, got {type(head).__name__}")
-    n_features = len(model.layer_.get_feature_names_out())
+    n_features = model.layer_.n_columns
     try:
         if isinstance(head, RegressionHead):
             head.restore(tensors, n_features)

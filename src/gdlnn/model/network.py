@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import threadpoolctl
-import torch
 from scipy.sparse import csr_array, issparse
 from threadpoolctl import LibController, ThreadpoolController
-from torch import nn
-from torch.nn.functional import embedding_bag, linear, log_softmax, one_hot, relu
 
+from gdlnn.errors import uninterrupted
 from gdlnn.model.head import class_weights
 from gdlnn.model.standardization import standardization, standardized
 from gdlnn.progress import stage_done
+
+with uninterrupted():
+    import torch
+    from torch import nn
+    from torch.nn.functional import embedding_bag, linear, log_softmax, one_hot, relu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from gdlnn.errors import ModelError
 from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NodeDescription, Program
 from gdlnn.graphs.molecules import hidden_by_default
-from gdlnn.graphs.schema import is_quantity
+from gdlnn.graphs.schema import Feature, is_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from gdlnn.graphs import Graph, GraphDataset
+    from gdlnn.graphs import Graph, GraphDataset, Schema
 
 FloatArray = npt.NDArray[np.float64]
 MISSING = -3e38
@@ -53,6 +53,18 @@ class Extreme(NamedTuple):
     feature: int
     values: tuple[tuple[int, float], ...]
     sign: int
+
+    def name(self, schema: Schema | None) -> str:
+        """Return what the column is called, such as "largest amount of edges with channel = wire"."""
+        features = [] if schema is None else list(getattr(schema, self.of))
+
+        def feature(position: int) -> Feature:
+            return features[position] if features else Feature(f"feature {position}")
+
+        pairs = [(feature(position), value) for position, value in self.values]
+        values = " and ".join(f"{one.name} = {one.value_name(value)}" for one, value in pairs)
+        end = f" with {values}" if values else ""
+        return f"{'largest' if self.sign > 0 else 'smallest'} {feature(self.feature).name} of {self.of}s{end}"
 
     def program(self, threshold: float, width: int, *, directed: bool) -> Program:
         """Return the program that a graph has if the column is above a threshold.

@@ -75,7 +75,8 @@ def performance(
         "decision": model.choice_.get("decision"),
         "confusion": confusion_matrix(truth, table.labels, labels=labels).tolist(),
         "calibration": calibration(table.probabilities.max(axis=1), most_probable == truth),
-        "brier": float(((table.probabilities - wanted) ** 2).sum(axis=1).mean()),
+        # as scikit-learn has it: of two classes, half of the sum over both
+        "brier": float(((table.probabilities - wanted) ** 2).sum(axis=1).mean()) / (1 + (len(classes) == 2)),
     }
 
 
