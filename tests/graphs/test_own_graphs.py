@@ -1,6 +1,7 @@
 """Graphs that are no molecules: names of one's own, from tables, dictionaries, NetworkX and PyG."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -162,3 +163,22 @@ def test_directed_graphs_with_names_are_learnt_and_explained(
     words = why.describe()
     assert "person" in words
     assert why.to_html().startswith("<")
+
+
+def test_explanations_name_the_nodes(tmp_path: Path) -> None:
+    def graph(fraud: bool) -> Any:
+        path = nx.Graph([("Ann", "Bob"), ("Bob", "Eve")])
+        nx.set_node_attributes(
+            path, {"Ann": "bank" if fraud else "shop", "Bob": "shop", "Eve": "shop"}, "kind"
+        )
+        return path
+
+    labels = ["fraud", "honest"] * 10
+    data = from_networkx_dataset([graph(label == "fraud") for label in labels], labels)
+    data.save(tmp_path / "d.gdlds")
+    model = gdlnn.GDLNNClassifier(head="linear", verbose=False).fit(
+        gdlnn.GraphDataset.load(tmp_path / "d.gdlds")
+    )
+    assert "Ann" in model.explain(data.graphs[0]).describe()
+    assert "Ann" in model.explain(graph(True)).describe()
+    assert data.graphs[0].subgraph([0, 2]).node_names == ("Ann", "Eve")

@@ -516,9 +516,7 @@ def with_schema(graph: Graph, schema: Any) -> Graph:
     widths = (graph.node_features.shape[1], graph.edge_features.shape[1])
     if graph.schema is not None or schema is None or (len(schema.node), len(schema.edge)) != widths:
         return graph
-    return Graph._trusted(
-        graph.node_features, graph.edges, graph.edge_features, graph.directed, schema, graph.name
-    )
+    return graph._renamed(schema, graph.name)
 
 
 def merged_reasons(reasons: Sequence[Reason]) -> list[Reason]:

@@ -95,9 +95,10 @@ def reason_words(explanation: Explanation, reason: Reason) -> str:
 
 
 def nodes_text(graph: Graph, nodes: Sequence[int]) -> str:
-    """Return nodes as people count them, from 1."""
-    word = nodes_word(graph)
-    shown = ", ".join(str(node + 1) for node in sorted(nodes)[:MOST_NODES])
+    """Return nodes by their names, or as people count them, from 1."""
+    word, names = nodes_word(graph), graph.node_names
+    some = sorted(nodes)[:MOST_NODES]
+    shown = ", ".join(str(node + 1) if names is None else names[node] for node in some)
     more = f" and {len(nodes) - MOST_NODES} more" if len(nodes) > MOST_NODES else ""
     return f"{word if len(nodes) > 1 else word[:-1]} {shown}{more}"
 

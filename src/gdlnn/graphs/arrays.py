@@ -123,7 +123,12 @@ class GraphArrays:
         keys = ends[:, 0] * max(len(self.node_features), 1) + ends[:, 1]
         return len(np.unique(keys)) == len(keys)
 
-    def graphs(self, schema: Schema | None = None, names: Sequence[str | None] | None = None) -> list[Graph]:
+    def graphs(
+        self,
+        schema: Schema | None = None,
+        names: Sequence[str | None] | None = None,
+        node_names: Sequence[Sequence[str] | None] | None = None,
+    ) -> list[Graph]:
         """Split into graphs that share memory; call `check` first unless the arrays are known to be valid."""
         if schema is not None:
             schema.check_widths(self.node_features.shape[1], self.edge_features.shape[1])
@@ -133,10 +138,13 @@ class GraphArrays:
             array.setflags(write=False)
         node_at, edge_at = self.node_offsets.tolist(), self.edge_offsets.tolist()
         labels = names if names is not None else [None] * self.n_graphs
+        of_nodes = node_names if node_names is not None else [None] * self.n_graphs
         build = Graph._trusted
         return [
-            build(nodes[a:b], edges[c:d], features[c:d], self.directed, schema, name)
-            for a, b, c, d, name in zip(node_at, node_at[1:], edge_at, edge_at[1:], labels, strict=False)
+            build(nodes[a:b], edges[c:d], features[c:d], self.directed, schema, name, own and tuple(own))
+            for a, b, c, d, name, own in zip(
+                *(node_at, node_at[1:], edge_at, edge_at[1:], labels, of_nodes), strict=False
+            )
         ]
 
     def components(self) -> IntArray:

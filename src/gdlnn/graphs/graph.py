@@ -14,6 +14,8 @@ import numpy.typing as npt
 from gdlnn.errors import GraphError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gdlnn.graphs.schema import Schema
 
 BoolArray = npt.NDArray[np.bool_]
@@ -21,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 MAX_FEATURE = 1e30
 """Largest absolute feature value: sums and products of larger ones overflow a head's 32-bit floats."""
-_FIELDS = ("node_features", "edges", "edge_features", "directed", "schema", "name")
+_FIELDS = ("node_features", "edges", "edge_features", "directed", "schema", "name", "node_names")
 
 
 class Graph:
@@ -42,6 +44,8 @@ class Graph:
         The names of the features.
     name
         The name of this graph in messages and reports.
+    node_names
+        The names of its nodes in explanations and reports; by default their numbers from 1.
     """
 
     __slots__ = (*_FIELDS, "_encoded")
@@ -52,6 +56,7 @@ class Graph:
     directed: bool
     schema: Schema | None
     name: str | None
+    node_names: tuple[str, ...] | None
     _encoded: Any  # the core's encoding, made on first use
 
     def __init__(
@@ -63,6 +68,7 @@ class Graph:
         directed: bool = False,
         schema: Schema | None = None,
         name: str | None = None,
+        node_names: Sequence[str] | None = None,
     ) -> None:
         where = f"graph {name!r}" if name is not None else "graph"
         if not isinstance(directed, bool | np.bool_):
@@ -81,7 +87,10 @@ class Graph:
         _check_parallel(ends, directed, where)
         if schema is not None:
             schema.check_widths(nodes.shape[1], features.shape[1], f"{where}: ")
-        self._freeze(nodes, ends, features, bool(directed), schema, name)
+        names = None if node_names is None else tuple(map(str, node_names))
+        if names is not None and len(names) != len(nodes):
+            raise GraphError(f"{where}: node_names: expected {len(nodes)} names, got {len(names)}")
+        self._freeze(nodes, ends, features, bool(directed), schema, name, names)
 
     def _freeze(self, *values: Any) -> None:
         for name, value in zip(_FIELDS, values, strict=True):
@@ -99,14 +108,16 @@ class Graph:
         directed: bool,
         schema: Schema | None,
         name: str | None,
+        node_names: tuple[str, ...] | None = None,
     ) -> Graph:
         """Build from arrays that a reader has already checked as a whole: nothing is checked again."""
         graph = object.__new__(cls)
-        graph._freeze(node_features, edges, edge_features, directed, schema, name)
+        graph._freeze(node_features, edges, edge_features, directed, schema, name, node_names)
         return graph
 
     def _renamed(self, schema: Schema | None, name: str | None) -> Graph:
-        return Graph._trusted(self.node_features, self.edges, self.edge_features, self.directed, schema, name)
+        arrays = self.node_features, self.edges, self.edge_features
+        return Graph._trusted(*arrays, self.directed, schema, name, self.node_names)
 
     @property
     def n_nodes(self) -> int:
@@ -133,6 +144,7 @@ class Graph:
             directed=self.directed,
             schema=self.schema,
             name=self.name,
+            node_names=None if self.node_names is None else [self.node_names[node] for node in kept],
         )
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -94,8 +94,15 @@ def _graphs(
         rows = edge_rows[key]
         degree = degrees(len(own), ends[rows])[:, None].astype(np.float64)
         features = degree if values is None else values[own]
+        names = [nodes.names[row][0] for row in own]
         yield Graph(
-            features, ends[rows], edge_values[rows], directed=directed[key], schema=schema, name=str(key)
+            features,
+            ends[rows],
+            edge_values[rows],
+            directed=directed[key],
+            schema=schema,
+            name=str(key),
+            node_names=None if names == list(range(len(names))) else names,
         )
 
 

@@ -63,6 +63,7 @@ def save(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
         "directed": dataset.directed,
         "schema": None if dataset.schema is None else dataset.schema.to_json(),
         "graph_names": [graph.name for graph in dataset.graphs],
+        "node_names": [graph.node_names for graph in dataset.graphs],
         "ids": dataset.ids,
         "smiles": dataset.smiles,
         "skipped": [list(row) for row in dataset.skipped],
@@ -159,13 +160,21 @@ def _assemble(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Gr
         _kind(header, "split_source", str),
     )
     return GraphDataset(
-        flat.graphs(schema, header["graph_names"]),
+        flat.graphs(schema, header["graph_names"], _node_names(header, np.diff(flat.node_offsets).tolist())),
         None if "y" not in arrays else label_array(arrays["y"], "labels"),
         schema,
         _kind(header, "name", str),
         table=table,
         origin=origin,
     )
+
+
+def _node_names(header: dict[str, Any], sizes: list[int]) -> list[list[str] | None]:
+    found: list[Any] = header.get("node_names") or [None] * len(sizes)
+    for names, size in zip(found, sizes, strict=True):
+        if names is not None and (len(names) != size or not all(isinstance(name, str) for name in names)):
+            raise GraphError(f"node_names: expected {size} names")
+    return found
 
 
 def _kind(header: dict[str, Any], key: str, kind: type[Kind]) -> Kind:

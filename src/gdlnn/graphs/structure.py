@@ -106,7 +106,7 @@ def add_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph]
     if schema is not None and not len(features):  # of graphs without edges, which may lack the columns
         features = np.zeros((0, len(schema.edge)))
     whole = replace(arrays, node_features=widened, edge_features=features)
-    return whole.graphs(schema, [graph.name for graph in graphs])
+    return whole.graphs(schema, [graph.name for graph in graphs], [graph.node_names for graph in graphs])
 
 
 def fill_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph]:
