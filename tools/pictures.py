@@ -42,7 +42,7 @@ def model_of(name: str, data: GraphDataset) -> tuple[gdlnn.GDLNNClassifier, Grap
     train, val, test = data.split()
     file = BUILD / f"{name}.gdlnn"
     if file.is_file():
-        return gdlnn.load_model(file), test  # type: ignore[return-value]
+        return gdlnn.load_model(file), test
     model = gdlnn.GDLNNClassifier(verbose=False).fit(train, validation=val)
     BUILD.mkdir(parents=True, exist_ok=True)
     model.save(file)
@@ -76,7 +76,7 @@ def best(model: gdlnn.GDLNNClassifier, test: GraphDataset, label: Any) -> Explan
         for row, own in enumerate(model.predict(test))
         if test.y is not None and own == test.y[row] == label
     ]
-    explained = model.explain([test.graphs[row] for row in rows])
+    explained: list[Explanation] = model.explain([test.graphs[row] for row in rows])
     return max(explained, key=lambda one: max((term.weight for term in one.supporting), default=0.0))
 
 
@@ -84,7 +84,7 @@ def explanations() -> None:
     """Make the pictures of the gallery."""
     model, _ = model_of("BBBP", gdlnn.load_dataset("BBBP"))
     for name, smiles in MOLECULES.items():
-        save(name, model.explain(smiles))  # type: ignore[arg-type]
+        save(name, model.explain(smiles))
     model, test = model_of("BACE", gdlnn.load_dataset("BACE"))
     save("inhibitor", best(model, test, 1))
     model, test = model_of("MUTAG", gdlnn.load_dataset("MUTAG"))
