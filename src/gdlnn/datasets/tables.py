@@ -62,7 +62,7 @@ class Row(NamedTuple):
     smiles: str | None = None
     graph: Graph | None = None
     reason: str = ""
-    cells: tuple[str, ...] = ()
+    cells: tuple[Any, ...] = ()
     text: str = ""
 
 
