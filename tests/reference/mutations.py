@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Collection, Iterator
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
-from gdlnn.errors import ProgramError
-from gdlnn.gdl.program import ANY, EdgeDescription, Interval, Intervals, NodeDescription, Program
+from gdlnn.gdl.program import EdgeDescription, Interval, Intervals, NodeDescription, Program
 
 Side = Literal["lower", "upper", "both"]
 Rule = Literal["remove node", "remove edge", "generalize node", "generalize edge"]
@@ -27,35 +26,33 @@ class Mutation(NamedTuple):
 
 def remove_node(program: Program, variable: str) -> Program:
     """Return the program without a node variable and without the edge variables that touch it."""
-    _node(program, variable)
-    return Program._trusted(
-        tuple(node for node in program.nodes if node.variable != variable),
-        tuple(edge for edge in program.edges if variable not in (edge.source, edge.target)),
+    return Program(
+        [node for node in program.nodes if node.variable != variable],
+        [edge for edge in program.edges if variable not in (edge.source, edge.target)],
     )
 
 
-def remove_edge(program: Program, source: str, target: str) -> Program:
+def remove_edge(program: Program, ends: tuple[str, str]) -> Program:
     """Return the program without an edge variable; its ends stay."""
-    _edge(program, source, target)
-    edges = tuple(edge for edge in program.edges if (edge.source, edge.target) != (source, target))
-    return Program._trusted(program.nodes, edges)
+    return Program(program.nodes, [edge for edge in program.edges if (edge.source, edge.target) != ends])
 
 
 def generalize_node(program: Program, variable: str, feature: int, side: Side) -> Program:
     """Return the program with one side of one interval of a node variable opened, or both."""
-    vector = _opened(_node(program, variable).intervals, feature, side, f"node {variable}")
-    nodes = (NodeDescription(variable, vector) if n.variable == variable else n for n in program.nodes)
-    return Program._trusted(tuple(nodes), program.edges)
+    nodes = [
+        NodeDescription(variable, opened(n.intervals, feature, side)) if n.variable == variable else n
+        for n in program.nodes
+    ]
+    return Program(nodes, program.edges)
 
 
-def generalize_edge(program: Program, source: str, target: str, feature: int, side: Side) -> Program:
+def generalize_edge(program: Program, ends: tuple[str, str], feature: int, side: Side) -> Program:
     """Return the program with one side of one interval of an edge variable opened, or both."""
-    vector = _opened(_edge(program, source, target).intervals, feature, side, f"edge ({source}, {target})")
-    edges = (
-        EdgeDescription(source, target, vector) if (e.source, e.target) == (source, target) else e
+    edges = [
+        EdgeDescription(*ends, opened(e.intervals, feature, side)) if (e.source, e.target) == ends else e
         for e in program.edges
-    )
-    return Program._trusted(program.nodes, tuple(edges))
+    ]
+    return Program(program.nodes, edges)
 
 
 def mutations(
@@ -78,30 +75,16 @@ def mutations(
         yield Mutation("remove node", node.variable, None, None, remove_node(program, node.variable))
     for edge in program.edges:
         ends = (edge.source, edge.target)
-        yield Mutation("remove edge", ends, None, None, remove_edge(program, *ends))
+        yield Mutation("remove edge", ends, None, None, remove_edge(program, ends))
     for node in program.nodes:
         for feature, side in _closed_sides(node.intervals, nominal_node):
-            opened = generalize_node(program, node.variable, feature, side)
-            yield Mutation("generalize node", node.variable, feature, side, opened)
+            mutant = generalize_node(program, node.variable, feature, side)
+            yield Mutation("generalize node", node.variable, feature, side, mutant)
     for edge in program.edges:
         ends = (edge.source, edge.target)
         for feature, side in _closed_sides(edge.intervals, nominal_edge):
-            opened = generalize_edge(program, *ends, feature, side)
-            yield Mutation("generalize edge", ends, feature, side, opened)
-
-
-def _node(program: Program, variable: str) -> NodeDescription:
-    for node in program.nodes:
-        if node.variable == variable:
-            return node
-    raise ProgramError(f"expected a node variable of the program, but there is no node {variable}")
-
-
-def _edge(program: Program, source: str, target: str) -> EdgeDescription:
-    for edge in program.edges:
-        if (edge.source, edge.target) == (source, target):
-            return edge
-    raise ProgramError(f"expected an edge variable of the program, but there is no edge ({source}, {target})")
+            mutant = generalize_edge(program, ends, feature, side)
+            yield Mutation("generalize edge", ends, feature, side, mutant)
 
 
 def _closed_sides(intervals: Intervals | None, nominal: Collection[int]) -> Iterator[tuple[int, Side]]:
@@ -115,14 +98,10 @@ def _closed_sides(intervals: Intervals | None, nominal: Collection[int]) -> Iter
             yield feature, "upper"
 
 
-def _opened(intervals: Intervals | None, feature: int, side: Side, where: str) -> Intervals | None:
-    if side not in get_args(Side):
-        raise ProgramError(f"{where}: expected side 'lower', 'upper' or 'both', got {side!r}")
-    if intervals is None:
-        return None  # open on every side already
-    if not 0 <= feature < len(intervals):
-        raise ProgramError(f"{where}: expected a feature from 0 to {len(intervals) - 1}, got {feature}")
-    old = intervals[feature]
-    new = Interval(old.lower if side == "upper" else -math.inf, old.upper if side == "lower" else math.inf)
-    opened = (*intervals[:feature], new, *intervals[feature + 1 :])
-    return None if all(interval == ANY for interval in opened) else opened
+def opened(intervals: Intervals | None, feature: int, side: Side) -> Intervals:
+    """Return a vector with one interval opened."""
+    vector = list(intervals or ())
+    old = vector[feature]
+    low, high = old.lower if side == "upper" else -math.inf, old.upper if side == "lower" else math.inf
+    vector[feature] = Interval(low, high)
+    return tuple(vector)

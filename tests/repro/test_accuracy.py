@@ -96,18 +96,6 @@ def _refuse() -> None:
     raise MiningError("no such luck")
 
 
-@pytest.mark.parametrize("grid", ["quick", "paper"])
-def test_a_method_that_needs_molecules_is_not_applicable_elsewhere(grid: Any, tmp_path: Path) -> None:
-    found = cells_of(tmp_path, ["ecfp-rf", "majority"], grid=grid, n_runs=1)
-    assert [cell["status"] for cell in found] == ["n/a", "ok"]
-    text = write_accuracy(tmp_path, found, "paper")
-    title = "ECFP4 + forest" + ("" if grid == "quick" else " (6 configurations)")
-    assert f"| {title} | n/a |" in text
-    assert "failed" not in text
-    assert f"- {title} on {SMALL}: it needs molecules, and these graphs are not" in text
-    assert cells_of(tmp_path, ["ecfp-rf", "majority"], grid=grid, n_runs=1) == found
-
-
 def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
     methods = ["majority", "wl", "pl4xgl"]
     one, two = cells_of(tmp_path / "one", methods), cells_of(tmp_path / "two", methods, n_workers=2)
@@ -169,27 +157,6 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         main(["magic"])
     assert ended.value.code == 2
-
-
-def test_ablation_on_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    short = {name: replace(method, fixed={"pooled": False}) for name, method in VARIANTS.items()}
-    monkeypatch.setattr(methods_module, "VARIANTS", short)
-    common = ["--datasets", "synthetic:ba-2motifs:30:1", "--out", str(tmp_path), *QUICKLY]
-    command("ablation", "--variants", "no-forest,no-calibration", *common)
-    shown = capsys.readouterr().out
-    assert "### Ablation: accuracy" in shown
-    assert "### Ablation: log loss" in shown
-    for title in ("| default |", "| without the forest |", "| without calibration |"):
-        assert shown.count(title) == 2
-    assert "| without perceptrons" not in shown
-    assert "failed" not in shown
-    assert len(read_cells(tmp_path / "ablation.jsonl")) == 6  # the base and two variants on two splits
-    with pytest.raises(SystemExit) as ended:
-        main(["ablation", "--variants", "magic", *common])
-    assert ended.value.code == 2
-    assert "--variants: expected some of base, no-coarse, no-forest" in capsys.readouterr().err
 
 
 def test_every_variant_of_the_ablation_changes_one_thing() -> None:

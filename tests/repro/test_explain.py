@@ -19,11 +19,9 @@ from repro.cells import RunConfig, Study, read_cells
 from repro.explainers import EXPLAINERS, run_explanations, sampled_rows
 from repro.inputs import forget, load_split, mark_nitro_and_amino
 from repro.methods import METHODS
-from repro.motifs import MotifStudy
 
 SMALL = "synthetic:ba-2motifs:60:3"
 ALL = list(EXPLAINERS)
-PUBLISHED = dict(METHODS)
 COMPUTE = {"explain": explain.compute_scores, "cost": cost.compute_times}
 
 
@@ -146,19 +144,6 @@ def test_graphs_that_run_out_of_time_are_counted(
     assert {cell["status"] for cell in cells_of(tmp_path, ["subgraphx"], limit=60)} == {"ok"}
 
 
-def test_a_model_that_cannot_be_fitted_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "gin", replace(METHODS["gin"], fixed={"unknown": 1}))
-    cells = cells_of(tmp_path, ["subgraphx", "pl4xgl"], datasets=["nothing/there.csv", SMALL])
-    reasons = [cell.get("reason", "") for cell in cells if cell["method"] == "subgraphx"]
-    assert len(reasons) == 1 + 3
-    assert sum("its model: TypeError" in reason for reason in reasons) == 3
-    models = read_cells(tmp_path / "models-cpu.jsonl")
-    assert sorted(cell["status"] for cell in models) == ["failed", "ok"]
-    text = explain.write_explain(tmp_path, cells)
-    assert "What could not be run" in text
-    assert "there.csv" in text
-
-
 def curve(*pairs: tuple[float, float]) -> pd.DataFrame:
     return pd.DataFrame(pairs, columns=["sparsity", "fidelity"]).assign(fidelity_masked=np.nan)
 
@@ -204,20 +189,6 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         main(["explain", "--datasets", "nothing/there.csv", "--jobs", "1", "--out", out])
     assert ended.value.code == 1
     assert "9 cell(s) failed" in capsys.readouterr().err
-
-
-def test_the_figure_of_motifs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, method in PUBLISHED.items():  # models that get some graphs right
-        monkeypatch.setitem(METHODS, name, method)
-    config = RunConfig(str(tmp_path), device="cpu")
-    study = MotifStudy(60, 0, config)
-    picture = study.figure()
-    assert picture.startswith("<svg")
-    for words in ("cycle: GDLNN", "house: GIN + SubgraphX", "house: PL4XGL", "Jaccard with the motif"):
-        assert words in picture
-    before = (tmp_path / "motifs.jsonl").read_bytes()
-    assert MotifStudy(60, 0, config).figure() == picture
-    assert (tmp_path / "motifs.jsonl").read_bytes() == before
 
 
 @pytest.mark.data

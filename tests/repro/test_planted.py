@@ -7,7 +7,7 @@ from rdkit import Chem
 from gdlnn import GraphDataset
 from gdlnn.graphs import Origin, Table
 from gdlnn.graphs.molecules import MoleculeReader
-from repro.planted import RULES, Planted, plant, renumbered
+from repro.planted import RULES, Planted, plant
 
 PIECES = ["CC(=O)N", "C(O)", "c1ccc(Cl)cc1", "CN(C)C", "C1CCNCC1", "CSC", "CC(=O)O", "C(F)C", "c1ccncc1"]
 
@@ -103,16 +103,3 @@ def test_flipped_labels_are_a_tenth_of_training_and_none_of_the_test_set() -> No
     assert not RULES["flipped"].noiseless
     assert not RULES["decoy"].noiseless
     assert RULES["group"].noiseless
-
-
-def test_renumbering_moves_truth_and_edges_along() -> None:
-    data = planted("made-group").test
-    moved = renumbered(data, 1)
-    assert any(a != b for a, b in zip(data.graphs, moved.graphs, strict=True))
-    for before, after in zip(data.graphs, moved.graphs, strict=True):
-        degree = np.bincount(after.edges.reshape(-1), minlength=after.n_nodes)
-        assert np.array_equal(after.node_features[:, 0], degree)
-        assert before.n_edges == after.n_edges
-    for graph, mask in zip(moved.graphs, moved.node_masks or [], strict=True):
-        assert mask is not None
-        assert int(mask[graph.edges].all(axis=1).sum()) == (6 if mask.any() else 0)

@@ -11,13 +11,12 @@ import torch
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
 from repro.baselines.gnn import GINClassifier, GNNClassifier
-from repro.baselines.node_explainers import CoalitionValues, GNNExplainer, NodeIntegratedGradients
+from repro.baselines.node_explainers import CoalitionValues, NodeIntegratedGradients
 from repro.baselines.subgraphx import (
     Neighbours,
     ShapleySampler,
     SubgraphTree,
     SubgraphX,
-    bits,
     mask_of,
 )
 from repro.metrics import jaccard
@@ -96,16 +95,6 @@ def test_shapley_values_do_not_depend_on_what_is_asked_with_them() -> None:
     assert len(sampler([])) == 0
 
 
-def test_parts_reach_and_components() -> None:
-    neighbours = Neighbours.of(Graph(np.zeros((7, 0)), np.array([*PATH, (2, 2)])))
-    assert list(bits(neighbours.within(part_of([2]), 1))) == [1, 2, 3]
-    assert list(bits(neighbours.within(part_of([2]), 2))) == [0, 1, 2, 3, 4, 6]
-    assert list(bits(neighbours.largest_component(part_of([0, 1, 6, 3, 4])))) == [0, 1, 6]
-    assert list(bits(neighbours.without(neighbours.whole, 2, True))) == [0, 1, 6]
-    assert list(bits(neighbours.without(neighbours.whole, 5, True))) == [0, 1, 2, 3, 4, 6]
-    assert mask_of(part_of([0, 3]), 5).tolist() == [True, False, False, True, False]
-
-
 def test_the_tree_finds_the_best_part_of_every_size() -> None:
     """With walks enough for all parts, the best of each size is the best there is."""
     worth = dict.fromkeys(range(1 << 7), 0.0)
@@ -172,18 +161,6 @@ def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, pa
     assert search.best(1).nodes  # smaller than anything that was met: the smallest there is
     other = SubgraphX(gin, n_rollouts=3, n_samples=10, random_state=7)
     assert other.search(graph).rewards != search.rewards
-
-
-def test_other_explainers_name_nodes(gin: GNNClassifier, parts: Parts) -> None:
-    graph = parts[2].graphs[0]
-    for explainer in (GNNExplainer(gin, epochs=5), NodeIntegratedGradients(gin, n_steps=10)):
-        one = explainer.explain(graph, 4)
-        assert len(one.nodes) == 4
-        assert one.node_scores.shape == (graph.n_nodes,)
-        # The four are those with the largest scores.
-        assert min(one.node_scores[list(one.nodes)]) >= np.sort(one.node_scores)[-4]
-        again = explainer.explain(graph, 4)
-        assert again.nodes == one.nodes
 
 
 def test_integrated_gradients_add_up(gin: GNNClassifier, parts: Parts) -> None:

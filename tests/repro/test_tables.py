@@ -14,7 +14,6 @@ from repro.accuracy_tables import (
     metric_table,
     write_accuracy,
 )
-from repro.metrics import log_loss
 from repro.statistics import (
     average_ranks,
     compare,
@@ -67,23 +66,6 @@ def test_corrected_t_test_is_more_careful_than_the_plain_one() -> None:
 def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
-
-
-def test_metrics_against_sklearn() -> None:
-    from sklearn import metrics
-
-    rng = np.random.default_rng(0)
-    for n_classes in (2, 4):
-        truth = rng.integers(0, n_classes, 80)
-        proba = rng.dirichlet(np.ones(n_classes), 80)
-        predicted = proba.argmax(axis=1)
-        found = classification_scores(truth, proba, np.arange(n_classes), predicted)
-        assert found["accuracy"] == metrics.accuracy_score(truth, predicted)
-        assert found["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(truth, predicted))
-        assert found["mcc"] == pytest.approx(metrics.matthews_corrcoef(truth, predicted))
-        area = metrics.roc_auc_score(truth, proba[:, 1] if n_classes == 2 else proba, multi_class="ovr")
-        assert found["roc_auc"] == pytest.approx(area)
-        assert log_loss(truth, proba, np.arange(n_classes)) == pytest.approx(metrics.log_loss(truth, proba))
 
 
 def test_metrics_where_they_are_not_defined() -> None:

@@ -84,20 +84,6 @@ def test_a_folder_that_cannot_be_written(
             write_text(page, "words")
 
 
-def test_other_errors_while_writing_keep_their_names(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="missing"), atomic_write(tmp_path / "out"):
-        (tmp_path / "missing").read_bytes()
-    with pytest.raises(ZeroDivisionError), atomic_write(tmp_path / "out"):
-        print(1 // 0)
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "file").write_text("x")
-    with (
-        pytest.raises(WriteError, match=r"^out: cannot be written: "),
-        atomic_write(tmp_path / "file" / "out"),
-    ):
-        pass
-
-
 def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for mode in (0o600, 0o664):
@@ -185,20 +171,6 @@ def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
         os.waitpid(child, 0)
         os.close(ready)
         os.close(says_ready)
-
-
-def test_a_file_system_without_locks_keeps_nobody_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As some clusters have: a checkpoint is no less needed there."""
-    fcntl = pytest.importorskip("fcntl")
-
-    def refuse(*_: Any) -> None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    mine(TREES[:10], checkpoint=tmp_path / "run")
-    assert "checkpoint run: cannot be locked (Function not implemented)" in caplog.text
 
 
 @pytest.fixture(scope="module")
@@ -323,39 +295,6 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     assert not ProgramSet.load(out).complete
     subprocess.run([*START, *words], check=True)
     assert out.read_text() == mine(dataset, n_jobs=2).to_text()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_stopped_training_goes_on_to_the_same_bytes(tmp_path: Path, number: int) -> None:
-    """Stopped when its checkpoint has something to go on from."""
-    make_ba_2motifs(60, random_state=8).save(tmp_path / "d.gdlds")
-    words = "train d.gdlds --split random --vocabulary mined -o out.gdlnn --checkpoint"
-    start = [*START, *words.split()]
-    out = tmp_path / "out.gdlnn"
-    subprocess.run([*start, "whole"], cwd=tmp_path, check=True, capture_output=True)
-    expected = out.read_bytes()
-    out.write_bytes(b"from before")
-    stopped = subprocess.Popen(
-        [*start, "run"], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
-    )
-    kept = tmp_path / "run"
-
-    def has_something() -> bool:
-        files = [path for path in kept.rglob("*") if path.is_file()] if kept.is_dir() else [kept]
-        return any(path.exists() and path.read_bytes().count(b"\n") >= 2 for path in files)
-
-    while not has_something():
-        assert stopped.poll() is None, "it was over before it could be stopped"
-        time.sleep(0.002)
-    stopped.send_signal(number)
-    said = stopped.communicate(timeout=120)[1]
-    codes: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
-    assert stopped.returncode == codes[number]
-    assert b"Traceback" not in said
-    assert out.read_bytes() == b"from before"
-    subprocess.run([*start, "run"], cwd=tmp_path, check=True, capture_output=True)
-    assert out.read_bytes() == expected
 
 
 def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:

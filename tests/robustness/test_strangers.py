@@ -19,14 +19,11 @@ from hypothesis import strategies as st
 from fuzz.readers import TARGETS as READERS
 from fuzz.readers import crafted, sound_files
 from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema
-from gdlnn.cli import main
 from gdlnn.datasets.load import read_split
 from gdlnn.errors import GDLNNError, GraphError, require
 from gdlnn.graphs import Feature
 from gdlnn.mining.descents import TaskResult
-from reference.mining_cases import random_trees
 
-TREES = random_trees(12)
 ENDS = ("read", "refused")
 NOT_JSON = ("tu", "sdf", "table", "gdl", "xlsx", "parquet")
 DEEP = "[" * 100_000
@@ -154,26 +151,6 @@ def test_a_schema_that_is_none(data: Any) -> None:
         Schema.from_json(data)
     with pytest.raises(GraphError, match="finite"):
         Feature("f", "nominal", {float("nan"): "x"})
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["mine", "d.gdlds"],
-        ["train", "d.gdlds"],
-    ],
-)
-def test_an_output_is_not_the_checkpoint(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    TREES.save("d.gdlds")
-    for checkpoint in ("X.json", "./X.json", str(tmp_path / "X.json")):
-        with pytest.raises(SystemExit) as end:
-            main([*words, "-o", "X.json", "--checkpoint", checkpoint])
-        assert end.value.code == 2
-        assert "X.json: the output would overwrite the checkpoint" in capsys.readouterr().err
-    assert not Path("X.json").exists()
 
 
 def test_a_library_that_cannot_be_loaded_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,7 @@ from gdlnn.server import make_app
 from gdlnn.server.answers import Answers
 from gdlnn.server.bodies import ExplainBody, PredictBody
 from gdlnn.server.limits import Limits
-from gdlnn.server.reading import Reader
 from reference.models import quick
-from reference.report_models import three_classes
 from reference.server_models import MOLECULES, check_answer, client_of, motifs_file
 
 
@@ -225,16 +223,6 @@ def test_a_bad_graph_is_answered_readably(
     assert reason in refused.json()["error"]
     rows = motifs[0].post("/predict", json={"graphs": [graph]}).json()["rows"]
     assert reason in rows[0]["error"]
-
-
-def test_a_reader_keeps_direction_and_names() -> None:
-    model, test = three_classes()
-    reader = Reader(model, Limits())
-    body = graph_body(test.graphs[0])
-    ((row,), _) = reader.sent({"graphs": [body | {"name": "first"}]})
-    assert (row.key, row.graph.name, row.graph.directed) == ("first", "first", True)
-    ((row,), _) = reader.sent({"graphs": [body | {"directed": False}]})
-    assert (row.graph, row.reason) == (None, "graph 1: expected True for directed, as before, got False")
 
 
 @pytest.mark.parametrize(
