@@ -104,7 +104,7 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     assert (
         card.locator("h2")
         .inner_text()
-        .startswith(f"{expected.prediction} {100 * expected.probability:.1f} %")
+        .startswith(f"{expected.prediction} with {100 * expected.probability:.1f} %")
     )
     assert card.locator(".asked strong").inner_text() == "the second"
     assert card.locator(".drawn svg.molecule").count() == 1

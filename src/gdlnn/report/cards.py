@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gdlnn.model import GDLNNClassifier
 
 BoolArray = npt.NDArray[np.bool_]
-MOST_LISTED = 100  # programs of a report; the page says how many there are in all
+MOST_LISTED = 250  # programs of a report; the page says how many there are in all
 LONGEST_SMARTS = 2000  # characters; nobody pastes more
 MOST_DRAWN_NODES = 24
 SAME = 0.6
