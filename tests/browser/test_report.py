@@ -83,8 +83,8 @@ def nitro_file(folder: Path) -> Path:
     witness = program.find(graph)
     assert witness is not None
     terms = (Reason(program, 0.27, (), -1, "yes").at(witness),)
-    scores, edge_scores = (0.0,) * 7 + (0.12, 0.09, 0.06), (0.0,) * graph.n_edges
-    added = Contributions(0.12, 0.2, 0.27, (), 0.004, scores, edge_scores)
+    scores = (0.0,) * 7 + (0.12, 0.09, 0.06)
+    added = Contributions(0.12, 0.2, 0.27, (), 0.004, scores)
     nodes, method = tuple(sorted(witness.values())), Method("contribution")
     e = Explanation(graph, "yes", 0.394, "yes", 0.394, terms, nodes, method, added, threshold=0.31)
     return written(folder, "nitro.html", explanation_page([e]))

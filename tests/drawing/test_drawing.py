@@ -240,8 +240,7 @@ def nitro_explanation(
         for program, weight, column in zip(programs, weights, (4, 7, 8, 9), strict=True)
     )
     scores = (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2)
-    edges = (0.0,) * graph.n_edges
-    found = Contributions(0.12, 0.2, 0.3, (("logP 2.1", -0.02),), 0.0, scores, edges)._replace(**changes)
+    found = Contributions(0.12, 0.2, 0.3, (("logP 2.1", -0.02),), 0.0, scores)._replace(**changes)
     method = Method("contribution")
     return Explanation(graph, 1, 0.394, 1, 0.394, terms, nodes, method, found, threshold=0.31)
 

@@ -44,11 +44,9 @@ def test_contributions_add_up_to_the_probability(head: str) -> None:
     found = Contribution().attribute(make_context(model, representation, targets, 5))
     assert found.baseline is not None
     assert found.others is not None
-    assert found.left is not None
     expected = representation.probabilities[np.arange(8), targets]
-    sums = found.baseline + found.weights.sum(axis=1) + found.others.sum(axis=1) + found.left
+    sums = found.baseline + found.weights.sum(axis=1) + found.others.sum(axis=1)
     assert sums == pytest.approx(expected, abs=1e-9 if head not in ("mlp", "deep") else 1e-6)
-    assert np.abs(found.left).max() <= 1e-6
     assert not found.weights[~representation.matches].any()
 
 
@@ -62,11 +60,10 @@ def test_lines_add_up_to_the_probability() -> None:
         assert len(e.describe().splitlines()) <= 9
 
 
-def test_scores_of_nodes_and_edges_add_up() -> None:
+def test_scores_of_nodes_add_up() -> None:
     for e in model_with("mlp").explain(TEST.graphs):
         assert e.contributions is not None
         assert e.node_scores.sum() == pytest.approx(e.contributions.added)
-        assert len(e.contributions.edge_scores) == e.graph.n_edges
 
 
 def test_pooled_features_are_terms_with_a_name_and_a_value() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-# Caches per model; dropped with the model, and when the model is fitted again.
-_CACHES: WeakKeyDictionary[Any, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
 
 
 class Attribution(NamedTuple):
@@ -40,15 +36,12 @@ class Attribution(NamedTuple):
     others
         Graphs × other columns: what pooled features and extremes of quantities add, where weights are such
         contributions.
-    left
-        Per graph the error of the sum of weights and others.
     """
 
     weights: FloatArray
     quality: FloatArray | None = None
     baseline: FloatArray | None = None
     others: FloatArray | None = None
-    left: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -124,10 +117,6 @@ def make_context(
     """
     n_programs = len(model.programs_)
     others = np.ascontiguousarray(representation.features[:, n_programs:])
-    cache = model_cache(model)
-    if "means" not in cache:
-        exists = model.activation == "exists"
-        cache["means"] = model.programs_.frequencies if exists else None
 
     def predict(rows: FloatArray, graph: int) -> FloatArray:
         if not others.shape[1]:
@@ -139,7 +128,7 @@ def make_context(
         values=np.ascontiguousarray(representation.features[:, :n_programs]),
         targets=targets,
         predict=predict,
-        means=cache["means"],
+        means=model.programs_.frequencies if model.activation == "exists" else None,
         n_reasons=n_reasons,
         seed=seed,
         others=others if others.shape[1] else None,
@@ -164,12 +153,3 @@ def threshold_of(representation: Representation, target: int) -> float:
     if decision is None:
         return 0.5
     return decision.threshold if target == decision.code else 1 - decision.threshold
-
-
-def model_cache(model: GDLNNClassifier) -> dict[Any, Any]:
-    """Return the cache of a model's explanations, valid until it is fitted again."""
-    kept = _CACHES.get(model)
-    if kept is None or kept[0] is not model.head_:
-        kept = (model.head_, {})
-        _CACHES[model] = kept
-    return kept[1]

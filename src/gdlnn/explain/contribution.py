@@ -62,33 +62,30 @@ class Contribution:
         features = np.hstack([context.values, others])
         baseline = model.baseline()
         start = model.head_outputs(baseline)[0, context.targets]
-        weights, left = np.zeros_like(features), np.zeros(len(features))
+        weights = np.zeros_like(features)
         for first in range(0, len(features), _BATCH_GRAPHS):
             rows = slice(first, first + _BATCH_GRAPHS)
-            weights[rows], left[rows] = _contributions(
-                model, features[rows], baseline[0], context.targets[rows]
-            )
-        weights = np.asarray(
-            np.round(weights, 12), dtype=np.float64
-        )  # the last bits of products depend on where arrays lie in memory
-        return Attribution(weights[:, :n], None, start, weights[:, n:], left)
+            weights[rows] = _contributions(model, features[rows], baseline[0], context.targets[rows])
+        # The last bits of products depend on where arrays lie in memory.
+        weights = np.asarray(np.round(weights, 12), dtype=np.float64)
+        return Attribution(weights[:, :n], None, start, weights[:, n:])
 
 
 def _contributions(
     model: GDLNNClassifier, features: FloatArray, baseline: FloatArray, targets: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return what each column adds, rows × columns, and what their sums miss."""
+) -> FloatArray:
+    """Return what each column adds, rows × columns."""
     head = model.head_
     if isinstance(head, Head | RegressionHead):
-        return head.contributions(features, baseline, targets)
+        return head.contributions(features, baseline, targets)[0]
     if isinstance(head, LogisticRegression):
         coef, intercept = head.coef_, head.intercept_
         if len(coef) == 1:
             coef, intercept = np.concatenate([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
-        return linear_contributions(coef, intercept, features, baseline, targets)
+        return linear_contributions(coef, intercept, features, baseline, targets)[0]
     if isinstance(head, RandomForestClassifier | ExtraTreesClassifier):
-        return Forest.of(head).contributions(features, baseline, targets), np.zeros(len(features))
-    return _sampled(model, features, baseline, targets), np.zeros(len(features))
+        return Forest.of(head).contributions(features, baseline, targets)
+    return _sampled(model, features, baseline, targets)
 
 
 def _sampled(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.context import make_context, model_cache, target_codes, threshold_of
+from gdlnn.explain.context import make_context, target_codes, threshold_of
 from gdlnn.explain.contribution import Contribution
 from gdlnn.explain.explanation import (
     LEAST_SHOWN,
@@ -24,7 +24,7 @@ from gdlnn.explain.explanation import (
     plain,
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
-from gdlnn.explain.node_scores import Scored, extreme_images, flat_images, spread
+from gdlnn.explain.node_scores import Scored, extreme_images, score_nodes
 from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
 from gdlnn.gdl.place_names import counted_name, named_groups, place_name
@@ -63,24 +63,6 @@ MOST_TERMS = 5
 logger = logging.getLogger(__name__)
 
 
-@overload
-def explain(
-    model: Any,
-    graphs: Graph | str,
-    technique: TechniqueLike = None,
-    n_reasons: NReasons = 5,
-    class_label: Any = None,
-    random_state: int = 0,
-) -> Explanation: ...
-@overload
-def explain(
-    model: Any,
-    graphs: list[Any] | tuple[Any, ...] | GraphDataset | Representation,
-    technique: TechniqueLike = None,
-    n_reasons: NReasons = 5,
-    class_label: Any = None,
-    random_state: int = 0,
-) -> Explanations: ...
 def explain(
     model: Any,
     graphs: GraphsLike,
@@ -88,7 +70,7 @@ def explain(
     n_reasons: NReasons = 5,
     class_label: Any = None,
     random_state: int = 0,
-) -> Explanation | Explanations:
+) -> Any:
     """Explain predictions: return the places that decide, with what each adds to the probability.
 
     Parameters
@@ -199,7 +181,7 @@ class Explainer:
     def attributed(
         self, representation: Representation, targets: IntArray
     ) -> tuple[Attribution, list[Scored]]:
-        """Return what programs add in each graph, and what that makes of each node and edge."""
+        """Return what programs add in each graph, and what that makes of each node."""
         attribution = self.attribute(representation, targets, 1)
         return attribution, self.scored(representation, attribution)
 
@@ -332,12 +314,7 @@ class Explainer:
 
     def _place_reason(self, graph: Graph, place: Place, scored: Scored, label: Any, name: str = "") -> Reason:
         """Return a place as a reason: the program that it induces, its name, and the programs behind it."""
-        inside = np.zeros(graph.n_nodes)
-        inside[list(place.nodes)] = 1.0
-        there, owner = flat_images(scored.images)
-        sizes = np.maximum(np.bincount(owner, minlength=len(scored.images)), 1)
-        shares = np.bincount(owner, inside[there], minlength=len(scored.images)) / sizes
-        points = np.round(scored.weights * shares, 12)
+        points = scored.shares(place.nodes)
         terms = tuple(
             Reason(scored.programs[i], float(points[i]), (), scored.columns[i])
             for i in important(points, MOST_TERMS).tolist()
@@ -439,7 +416,6 @@ class Explainer:
             pooled=pooled,
             left=float(representation.probabilities[row, target]) - baseline - added - others,
             scores=tuple(scored.nodes.tolist()),
-            edge_scores=tuple(scored.edges.tolist()),
         )
 
     def _pooled(
@@ -456,7 +432,7 @@ class Explainer:
         return tuple((pooled.text(i, values[i], schema), float(weights[i])) for i in order if weights[i])
 
     def scored(self, representation: Representation, attribution: Attribution) -> list[Scored]:
-        """Return per graph what present programs add to its nodes and edges."""
+        """Return per graph what present programs add to its nodes."""
         rows, columns = np.nonzero(np.where(representation.matches, attribution.weights, 0.0))
         encoded = as_graph_set(representation.graphs)
         plan = self.model.layer_.plan_for(encoded)
@@ -475,8 +451,7 @@ class Explainer:
                 some.append(program)
                 images.append(places)
                 weights.append(weight)
-            values = np.array(weights, dtype=np.float64)
-            results.append(Scored(*spread(graph, some, values, images), some, own, values, images))
+            results.append(score_nodes(graph, some, own, np.array(weights, dtype=np.float64), images))
         return results
 
     def _of_quantities(
@@ -498,11 +473,9 @@ class Explainer:
 
     def _threshold(self, column: int, value: float) -> float:
         """Return the threshold of a quantity that decided: the middle split that the value passes."""
-        cache = model_cache(self.model).setdefault("thresholds", {})
-        if column not in cache:
-            forest = self.model.head_.forest_
-            cache[column] = np.sort(forest.threshold[forest.feature == column].astype(np.float64))
-        passed = cache[column][cache[column] < value]
+        forest = self.model.head_.forest_
+        splits = np.sort(forest.threshold[forest.feature == column].astype(np.float64))
+        passed = splits[splits < value]
         return float(passed[len(passed) // 2]) if len(passed) else value
 
 

@@ -156,9 +156,8 @@ class Contributions(NamedTuple):
         Pooled features with their values in words, and what each adds.
     left
         The error of the sum.
-    scores, edge_scores
-        What present programs add, divided evenly over all places of each program in the graph and over the
-        nodes, or edges, of each place.
+    scores
+        What present programs add, divided evenly over all places of each and over the nodes of each place.
     """
 
     baseline: float
@@ -167,7 +166,6 @@ class Contributions(NamedTuple):
     pooled: tuple[tuple[str, float], ...]
     left: float
     scores: tuple[float, ...]
-    edge_scores: tuple[float, ...]
 
     @property
     def others(self) -> float:
@@ -183,12 +181,11 @@ class Contributions(NamedTuple):
             "pooled": [list(pair) for pair in self.pooled],
             "left": self.left,
             "node_scores": list(self.scores),
-            "edge_scores": list(self.edge_scores),
         }
 
 
 _WITHOUT_BASELINE: dict[str, Any] = dict.fromkeys(
-    ("baseline_probability", "prior", "added", "pooled", "left", "node_scores", "edge_scores")
+    ("baseline_probability", "prior", "added", "pooled", "left", "node_scores")
 )
 
 
