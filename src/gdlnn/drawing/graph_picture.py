@@ -30,6 +30,7 @@ MOST_NODES = 160
 """Most nodes that are drawn."""
 _LETTER = 6.4
 _LONGEST = 14  # letters of a name that is written into a node; a longer one is its tooltip
+_MOST_VALUES = 8  # edges whose values are written
 _MOST_NAMED = 80  # nodes; of more, names are tooltips
 _ROOM = (620.0, 420.0)  # a drawing gets no larger than this if its nodes then still lie apart
 
@@ -101,7 +102,10 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
     half = max([8.0, *(len(label) * _LETTER / 2 + 4 for label in labels)])
     if graph.n_nodes > _MOST_NAMED:
         half = 5.0
-    places = _spread(layout(graph.n_nodes, graph.edges), half)
+    deciding = _deciding_edges(graph, marks)
+    room = 60.0 if deciding and graph.edge_features.shape[1] else 24.0
+    places = _spread(layout(graph.n_nodes, graph.edges), half, room)
+    thick = "".join(polyline(places[graph.edges[i]].tolist()) for i in deciding)
     on = {node for _, outline in marks.drawn() for node in outline.nodes}
     reach = max(half, 8.0) + 4
     outlines = Outlines(marks, places, reach)
@@ -117,7 +121,9 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
     body = (
         outlines.body
         + _edges(graph, places, labels, half)
+        + (f"<path class='e on' d='{thick}'/>" if thick else "")
         + shapes
+        + _edge_values(graph, places, deciding)
         + rings_and_crosses(marks, places, 12.0)
         + tags
     )
@@ -141,12 +147,12 @@ def _node_label(graph: Graph, node: int, column: int = 0) -> str:
     return graph.schema.node[column].value_name(value) if graph.schema else f"{value:g}"
 
 
-def _spread(places: FloatArray, half: float) -> FloatArray:
+def _spread(places: FloatArray, half: float, room: float) -> FloatArray:
     """Scale positions so that neighbors lie apart, and no further than the room allows."""
     if len(places) < 2:
         return places
     span = np.maximum(np.ptp(places, axis=0), 1e-9)
-    wanted = 2 * half + 24
+    wanted = 2 * half + room
     return np.asarray(
         places * max(min(wanted, float((np.array(_ROOM) / span).min())), min(wanted, 2 * half + 6))
     )
@@ -165,6 +171,25 @@ def _edges(graph: Graph, places: FloatArray, labels: list[str], half: float) -> 
             heads.append(_arrow(x1, y1, x2, y2, _reach(labels[v], x2 - x1, y2 - y1, half)))
     arrows = f"<path class='a arrow' d='{''.join(heads)}'/>" if heads else ""
     return (f"<path class='e' d='{''.join(lines)}'/>" if lines else "") + arrows
+
+
+def _deciding_edges(graph: Graph, marks: Marks) -> list[int]:
+    """Return the edges of outlined places."""
+    on = {pair for _, outline in marks.drawn() for pair in outline.edges}
+    return [i for i, (u, v) in enumerate(graph.edges.tolist()) if (min(u, v), max(u, v)) in on and u != v]
+
+
+def _edge_values(graph: Graph, places: FloatArray, rows: Sequence[int]) -> str:
+    """Return the values of a few edges, each nearer to where it leads, so that two directions lie apart."""
+    body = []
+    for i in rows if graph.edge_features.shape[1] and len(rows) <= _MOST_VALUES else ():
+        (x1, y1), (x2, y2) = places[graph.edges[i]].tolist()
+        row = graph.edge_features[i].tolist()
+        features = graph.schema.edge if graph.schema else None
+        words = [features[k].value_name(value) if features else f"{value:g}" for k, value in enumerate(row)]
+        values = " ".join(words)[:_LONGEST]
+        body.append(text(0.33 * x1 + 0.67 * x2, 0.33 * y1 + 0.67 * y2 + 3, values, "tag mid small"))
+    return "".join(body)
 
 
 def _reach(label: str, dx: float, dy: float, half: float) -> float:

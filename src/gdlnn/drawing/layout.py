@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 _GAP = 1.5
-_MOST_EDGES = 1000  # of a component; with more its nodes lie on a circle, which takes no time
+_MOST_EDGES = 400  # of a component; with more its nodes lie on a circle, which takes no time
 
 
 def layout(n_nodes: int, edges: npt.ArrayLike) -> FloatArray:

@@ -74,9 +74,11 @@ def _diagram(program: Program, schema: Schema | None, directed: bool) -> Picture
     conditions = [_lines(edge.intervals, schema.edge if schema else None, "") for edge in program.edges]
     longest = max((len(words) for lines in conditions for words in lines), default=0)
     places, width, height = _places(len(labels), ends, sizes, 16 + _SMALL * longest)
-    body: list[str] = []
+    body, above = [], []
     for words, (u, v) in zip(conditions, ends, strict=True):
-        body += _edge(places[u], places[v], sizes[u], sizes[v], words, directed)
+        line, labels_of_edge = _edge(places[u], places[v], sizes[u], sizes[v], words, directed)
+        body.append(line)
+        above += labels_of_edge
     for (x, y), (w, h), lines in zip(places, sizes, labels, strict=True):
         at = f"x='{num(x - w / 2)}' y='{num(y - h / 2)}' width='{num(w)}' height='{num(h)}' rx='8'"
         body.append(f"<rect class='box' {at}/>")
@@ -85,6 +87,7 @@ def _diagram(program: Program, schema: Schema | None, directed: bool) -> Picture
             body.append(text(x, y - h / 2 + _PAD + _LINE * (i + 0.78), shown, look))
     if not labels:
         body.append(text(width / 2, height / 2 + 4, "matches every graph", "mid small soft"))
+    body += above
     return Picture((0, 0, width, height), "".join(body), "program", len(labels))
 
 
@@ -124,30 +127,40 @@ def _edge(
     second: tuple[float, float],
     words: list[str],
     directed: bool,
-) -> list[str]:
+) -> tuple[str, list[str]]:
+    """Return the line of an edge, and what lies above the boxes: its head and its conditions."""
     (x1, y1), (x2, y2) = start, end
     if start == end:
         x, y = x1 + first[0] / 2, y1 - first[1] / 2
-        return [f"<circle class='b' cx='{num(x)}' cy='{num(y)}' r='9'/>"]
-    body = [f"<path class='b' d='{polyline([start, end])}'/>"]
-    if directed:
-        body.append(_head(x1, y1, x2, y2, second))
+        return f"<circle class='b' cx='{num(x)}' cy='{num(y)}' r='9'/>", []
+    above = [_head(x1, y1, x2, y2, second)] if directed else []
     shown = [word for word in words if word]
-    x, y = (x1 + x2) / 2, (y1 + y2) / 2 - 6 * len(shown)
+    (left, top), (right, bottom) = _rim(end, start, first), _rim(start, end, second)
+    x, y = (left + right) / 2, (top + bottom) / 2 - 6 * len(shown)
     for word in shown:
         half = len(word) * _SMALL / 2 + 3
         at = f"x='{num(x - half)}' y='{num(y)}' width='{num(2 * half)}' height='12'"
-        body.append(f"<rect class='paper' {at}/>{text(x, y + 9.5, word, 'mid small')}")
+        above.append(f"<rect class='paper' {at}/>{text(x, y + 9.5, word, 'mid small')}")
         y += 12
-    return body
+    return f"<path class='b' d='{polyline([start, end])}'/>", above
+
+
+def _rim(
+    start: tuple[float, float], end: tuple[float, float], box: tuple[float, float]
+) -> tuple[float, float]:
+    """Return where a line from a start enters the box around its end."""
+    (x1, y1), (x2, y2) = start, end
+    length = math.hypot(x2 - x1, y2 - y1) or 1.0
+    dx, dy = (x2 - x1) / length, (y2 - y1) / length
+    reach = min(box[0] / 2 / max(abs(dx), 1e-9), box[1] / 2 / max(abs(dy), 1e-9))
+    return x2 - dx * reach, y2 - dy * reach
 
 
 def _head(x1: float, y1: float, x2: float, y2: float, box: tuple[float, float]) -> str:
     """Return the head of an arrow at the rim of the box it points to."""
+    tip = _rim((x1, y1), (x2, y2), box)
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
-    reach = min(box[0] / 2 / max(abs(dx), 1e-9), box[1] / 2 / max(abs(dy), 1e-9))
-    tip = (x2 - dx * reach, y2 - dy * reach)
     back = (tip[0] - dx * 9, tip[1] - dy * 9)
     points = [tip, (back[0] - dy * 4, back[1] + dx * 4), (back[0] + dy * 4, back[1] - dx * 4)]
     return f"<path class='w arrow' d='{polyline(points, closed=True)}'/>"

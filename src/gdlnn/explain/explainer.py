@@ -27,6 +27,7 @@ from gdlnn.explain.lime_shap import KernelShap, Lime
 from gdlnn.explain.node_scores import Scored, extreme_images, score_nodes
 from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
+from gdlnn.explain.words import what_it_contains
 from gdlnn.gdl.place_names import counted_name, named_groups, place_name
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.identity import canonical_order
@@ -322,6 +323,9 @@ class Explainer:
         )
         program = induced_program(graph, place.nodes)
         name = name or place_name(graph, place.nodes, graph.schema)
+        if terms and terms[0].column >= len(self.programs) and 2 * terms[0].weight / place.points >= 1:
+            words = terms[0].program.describe(graph.schema, directed=graph.directed)  # a quantity decides
+            name = what_it_contains(words).rstrip(".")
         return Reason(program, place.points, (place.nodes,), -1, plain(label), name, terms)
 
     def _sufficient(

@@ -37,7 +37,7 @@ _WIDTH = 520.0
 def explanation_picture(
     explanation: Explanation, *, kept: Sequence[int] = (), gone: Sequence[int] = ()
 ) -> Picture:
-    """Return the graph of an explanation with a map of scores; what speaks for the class is outlined.
+    """Return the graph of an explanation with a map of scores; the largest reasons are outlined.
 
     Parameters
     ----------
@@ -54,17 +54,12 @@ def explanation_picture(
 
 
 def explanation_outlines(explanation: Explanation) -> tuple[Outline, ...]:
-    """Return the present programs and where they are; a line goes around those that speak for the class.
-
-    Without a baseline all of them have one.
-    """
+    """Return the reasons that are present and where they are; a line with a name goes around the largest."""
     outlines: list[Outline] = []
     for number, reason in enumerate(explanation.listed, start=1):
         if reason.witness is None:
             continue
-        drawn = explanation.contributions is None or explanation.value is not None
-        drawn = drawn or (reason.weight > 0 and bool(explanation.nodes))
-        drawn = drawn and sum(outline.drawn for outline in outlines) < MOST_OUTLINES
+        drawn = len(outlines) < MOST_OUTLINES
         name = short_name(reason_words(explanation, reason), number)
         label = f"{name}, {figure(explanation, reason)}" if drawn else ""
         outline = program_outline(reason.program, reason.witness, number, label, drawn=drawn)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gdlnn.gdl.place_names import with_whole_groups
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription, Program
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-SHARE_OF_HIGHEST = 0.4
-"""A node belongs to a place from this share of the highest score of its side on."""
+SHARE_OF_HIGHEST, SHARE_IN_MOLECULES = 0.3, 0.6
+"""A node belongs to a place from this share of the highest score of its side on.
+
+In molecules it is higher, since the groups of these nodes are then taken whole.
+"""
 LEAST_POINTS = 0.01
 """A place that adds less than this to a probability is not one."""
 
@@ -35,14 +39,20 @@ def find_places(graph: Graph, scores: FloatArray) -> list[Place]:
     """Return the places for and against the target, the largest first.
 
     On each side these are the connected parts of the nodes whose score is at least `SHARE_OF_HIGHEST` of the
-    highest one. Of equal places the first is the same for every numbering of the graph.
+    highest one; in molecules with the functional groups of these nodes. Of equal places the first is the same
+    for every numbering of the graph.
     """
-    parts = []
+    sides = []
+    share = SHARE_OF_HIGHEST if with_whole_groups(graph, ()) is None else SHARE_IN_MOLECULES
     for sign in (1.0, -1.0):
         own = np.round(sign * scores, 9)  # sums of equal scores differ in their last bits with the numbering
         highest = float(own.max(initial=0.0))
-        if highest > 0:
-            parts += connected_parts(graph, np.flatnonzero(own >= SHARE_OF_HIGHEST * highest))
+        there = np.flatnonzero(own >= share * highest) if highest > 0 else ()
+        sides.append(frozenset(map(int, there)))
+    first, second = sides
+    grown = (with_whole_groups(graph, first) or first) - second
+    other = (with_whole_groups(graph, second) or second) - grown
+    parts = [*connected_parts(graph, sorted(grown)), *connected_parts(graph, sorted(other))]
     return [place for place in sorted_places(graph, scores, parts) if abs(place.points) >= LEAST_POINTS]
 
 

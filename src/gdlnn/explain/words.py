@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph
 
-SHORT_NAME = 24
+SHORT_NAME = 36
 """Most letters of a name that is written into a picture."""
 MOST_NODES = 8
 """Most nodes of a place that a text lists."""

@@ -8,10 +8,11 @@ is written.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections import Counter
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gdlnn.gdl.groups import MOST_PLACES, groups
+from gdlnn.gdl.groups import MOST_PLACES, Group, groups
 from gdlnn.gdl.text import number_word, with_article
 from gdlnn.graphs.chem import chem
 from gdlnn.graphs.molecules import graph_molecule
@@ -27,6 +28,10 @@ _PURPOSE = "naming places of molecules"
 # More detail than the name of a place needs; methyl and ethyl are found among the chains.
 _NOT_FOR_PLACES = re.compile("phenyl|^methyl |^ethyl |^aromatic ring carbonyl|^terminal")
 _NOUN = re.compile(r"(?<!o)(?<!yl)(?<!oxy) group$")  # "a nitro group" and "a methoxy group", but "an amide"
+_SMALL_GROUP, _LEAST_OF_GROUP = (
+    4,
+    0.3,
+)  # atoms of a group that is taken whole, and the share that must be there
 _PARTLY = 0.5  # the weight of an atom next to a group, and of one in a group of which others are missing
 
 
@@ -104,7 +109,33 @@ def molecule_groups(graph: Graph, schema: Schema) -> list[tuple[str, tuple[int, 
     return found
 
 
+def completed_groups(graph: Graph, nodes: Iterable[int], schema: Schema) -> frozenset[int]:
+    """Return atoms together with the small groups of which a third is among them, and their hydrogens.
+
+    A group is taken whole, since nobody speaks of one oxygen of a nitro group; rings are not.
+    """
+    molecule, parts = _parts(graph, schema)
+    chosen = frozenset(nodes)
+    small = [part.atoms for part in parts if not part.is_ring and len(part.atoms) <= _SMALL_GROUP]
+    found = chosen.union(*(atoms for atoms in small if len(atoms & chosen) >= _LEAST_OF_GROUP * len(atoms)))
+    atoms = (molecule.GetAtomWithIdx(v) for v in found)
+    near = (other for atom in atoms if atom.GetAtomicNum() != 6 for other in atom.GetNeighbors())
+    return found.union(other.GetIdx() for other in near if other.GetAtomicNum() == 1)
+
+
 # --- what is there ----------------------------------------------------------------------------------------
+
+
+@cache
+def _screened_groups() -> tuple[tuple[Group, Counter[int]], ...]:
+    """Return the groups that name places, each with the elements other than carbon that it needs."""
+    found = []
+    for group in groups():
+        atoms = [atom for atom in group.query.GetAtoms() if "," not in atom.GetSmarts()]
+        needed = Counter(atom.GetAtomicNum() for atom in atoms if atom.GetAtomicNum() not in (0, 6))
+        if not _NOT_FOR_PLACES.search(group.name):
+            found.append((group, needed))
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)
@@ -120,8 +151,9 @@ def _parts(graph: Graph, schema: Schema) -> tuple[Any, tuple[Part, ...]]:
         rdkit.SetAromaticity(molecule)  # bonds may be written as alternating single and double ones
     found: list[Part] = []
     taken: frozenset[int] = frozenset()
-    for group in groups():
-        if _NOT_FOR_PLACES.search(group.name):
+    elements = Counter(atom.GetAtomicNum() for atom in molecule.GetAtoms())
+    for group, needed in _screened_groups():
+        if not needed <= elements:
             continue
         near: dict[frozenset[int], frozenset[int]] = {}
         for match in molecule.GetSubstructMatches(group.query, maxMatches=MOST_PLACES):

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gdlnn.errors import GraphError, MissingExtraError
+from gdlnn.errors import GraphError
 from gdlnn.gdl.atoms import is_chemical
 from gdlnn.gdl.conditions import number_text
-from gdlnn.gdl.molecule_places import molecule_groups, molecule_place_name
+from gdlnn.gdl.groups import groups
+from gdlnn.gdl.molecule_places import completed_groups, molecule_groups, molecule_place_name
 from gdlnn.gdl.text import listed, number_word
 from gdlnn.graphs.chem import MAX_RINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gdlnn.graphs import Feature, Graph, Schema
 
@@ -45,27 +46,23 @@ def place_name(graph: Graph, nodes: Sequence[int], schema: Schema | None = None)
     if not len(nodes):
         raise GraphError("place: expected at least one node, got none")
     schema = schema or graph.schema
-    if schema is not None and _is_molecule(graph, schema):
-        try:
-            name = molecule_place_name(graph, nodes, schema)
-        except MissingExtraError:
-            name = ""
-        if name:
-            return name
+    if (
+        schema is not None
+        and is_molecule(graph, schema)
+        and (name := molecule_place_name(graph, nodes, schema))
+    ):
+        return name
     return _graph_place_name(graph.subgraph(nodes), schema)
 
 
 def named_groups(graph: Graph) -> list[tuple[str, tuple[int, ...]]]:
     """Divide the atoms of a molecule into groups with their names; nothing for other graphs."""
-    if graph.schema is None or not _is_molecule(graph, graph.schema):
+    if graph.schema is None or not is_molecule(graph, graph.schema):
         return []
-    try:
-        return [
-            (name or _graph_place_name(graph.subgraph(nodes), graph.schema), nodes)
-            for name, nodes in molecule_groups(graph, graph.schema)
-        ]
-    except MissingExtraError:
-        return []
+    return [
+        (name or _graph_place_name(graph.subgraph(nodes), graph.schema), nodes)
+        for name, nodes in molecule_groups(graph, graph.schema)
+    ]
 
 
 def counted_name(name: str, n: int) -> str:
@@ -76,9 +73,17 @@ def counted_name(name: str, n: int) -> str:
     return f"{name}, {number_word(n)} times" if phrase else f"{number_word(n)} {name}s"
 
 
-def _is_molecule(graph: Graph, schema: Schema) -> bool:
-    """Return whether RDKit can be asked for the groups of a graph."""
-    return is_chemical(schema) and not graph.directed and graph.n_edges - graph.n_nodes < MAX_RINGS
+def is_molecule(graph: Graph, schema: Schema) -> bool:
+    """Return whether RDKit is there and can be asked for the groups of a graph."""
+    few_rings = graph.n_edges - graph.n_nodes < MAX_RINGS
+    return is_chemical(schema) and not graph.directed and few_rings and bool(groups())
+
+
+def with_whole_groups(graph: Graph, nodes: Iterable[int]) -> frozenset[int] | None:
+    """Return nodes together with the small groups that they are of; None for a graph without groups."""
+    if graph.schema is None or not is_molecule(graph, graph.schema):
+        return None
+    return completed_groups(graph, nodes, graph.schema)
 
 
 def _graph_place_name(place: Graph, schema: Schema | None) -> str:
