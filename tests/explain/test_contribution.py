@@ -46,7 +46,7 @@ def test_contributions_add_up_to_the_probability(head: str) -> None:
     assert found.others is not None
     expected = representation.probabilities[np.arange(8), targets]
     sums = found.baseline + found.weights.sum(axis=1) + found.others.sum(axis=1)
-    assert sums == pytest.approx(expected, abs=1e-9 if head not in ("mlp", "deep") else 1e-6)
+    assert sums == pytest.approx(expected, abs=1e-6)
     assert not found.weights[~representation.matches].any()
 
 
