@@ -115,7 +115,8 @@ class JsonlKind:
             if expected is not None and got != expected:
                 raise DatasetError(f"{where}: expected {expected} {what}, as before, got {got}")
         key = values.get("id") if values.get("id") is not None else values.get("name")
-        smiles, cells = values.get("smiles"), tuple(values.get(column) for column in _COLUMNS)
+        smiles = values.get("smiles")
+        cells: tuple[Any, ...] = tuple(values.get(column) for column in _COLUMNS)
         key, smiles = (None if value is None else str(value) for value in (key, smiles))
         return Row(number, key, smiles, graph, cells=cells)
 
