@@ -16,7 +16,7 @@ from gdlnn import GraphDataset, load_model
 from reference.chromium import faults
 from reference.command_line import rows_of, run
 from reference.live_server import LiveServer, live_server
-from reference.server_models import MOLECULES, molecules_file, motifs_file
+from reference.server_models import MOLECULES, molecules_file
 
 for module in ("fastapi", "uvicorn", "rdkit"):
     pytest.importorskip(module)
@@ -252,22 +252,6 @@ def check_filters(page: Any, folder: Path) -> None:
     filters.get_by_label("Search").fill("")
 
 
-def test_a_file_that_is_dropped(page: Any) -> None:
-    text = MOLECULES.read_text(encoding="utf-8")
-    drop = """([name, text]) => {
-        const files = new DataTransfer();
-        files.items.add(new File([text], name));
-        const dropped = new DragEvent("drop", {dataTransfer: files, cancelable: true, bubbles: true});
-        document.getElementById("drop").dispatchEvent(dropped);
-    }"""
-    page.evaluate(drop, ["molecules.csv", text])
-    page.locator("#batch table").wait_for()
-    assert page.locator("#batch tbody tr").count() == text.count("\n") - 1
-    page.evaluate(drop, ["model.pkl", "x"])
-    page.locator("#message").wait_for()
-    assert page.locator("#message").inner_text().startswith("model.pkl: expected csv")
-
-
 def test_hostile_text_is_text_and_every_label_can_be_asked(
     browser: Any, labels: LiveServer, tmp_path: Path
 ) -> None:
@@ -321,44 +305,4 @@ def test_pages_fit_and_have_no_grave_fault(browser: Any, server: LiveServer, wid
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert faults(page) == []
     page.close()
-    assert problems == []
-
-
-def test_the_keyboard_is_enough(page: Any) -> None:
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
-    page.keyboard.press("Tab")
-    page.keyboard.type("CCO")
-    page.keyboard.press("Control+Enter")
-    page.locator("#answer .answer").wait_for()
-    assert page.evaluate("document.activeElement.id") == "answer"
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Copy link"
-
-
-def test_a_model_of_graphs(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("motifs")
-    path, test = motifs_file(folder)
-    from gdlnn.datasets.jsonl import save_jsonl
-
-    save_jsonl(test, folder / "test.jsonl")
-    problems: list[str] = []
-    with live_server(path, "--workers", "1") as server:
-        page = opened(browser, server.url, problems)
-        assert page.locator("#expects").inner_text().startswith("Graphs, undirected, as JSON")
-        page.get_by_label("Example").select_option(index=1)
-        page.locator("#answer .drawn svg .n").first.wait_for()
-        assert "#graph=" in page.url
-        page.locator("#file").set_input_files(folder / "test.jsonl")
-        page.locator("#batch table").wait_for()
-        assert page.locator("#batch tbody tr").count() == len(test)
-        page.locator("#batch .why").first.click()
-        page.locator("#answer .answer").wait_for()
-        assert f"{test.graphs[0].n_nodes} nodes" in page.locator("#answer figcaption").inner_text()
-        page.get_by_label("A graph as JSON").fill("{no graph")
-        page.get_by_role("button", name="Predict and explain").click()
-        assert page.locator("#message").inner_text().startswith("Expected a graph as JSON")
-        page.close()
     assert problems == []

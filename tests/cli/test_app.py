@@ -61,19 +61,6 @@ def test_verbose_shows_the_traceback(words: list[str], capsys: pytest.CaptureFix
     assert ("Traceback" in shown) == (len(words) == 3)  # it holds for one command line
 
 
-@pytest.mark.parametrize("words", [["-v", "datasets"], ["datasets", "--verbose"]])
-def test_verbose_tells_on_standard_error_what_is_done(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    for given, told in ((words, True), ([word for word in words if "v" not in word], False)):
-        with pytest.raises(SystemExit) as ended:
-            main([*given, "synthetic:ba-2motifs", "--json"])
-        assert ended.value.code == 0
-        shown = capsys.readouterr()
-        assert (f"gdlnn {gdlnn.__version__}, Python" in shown.err) == told
-        assert shown.out.startswith("{")
-
-
 @pytest.mark.usefixtures("failing")
 def test_a_fault_of_the_program_is_not_hidden() -> None:
     with pytest.raises(RuntimeError, match="what and where"):

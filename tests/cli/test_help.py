@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from gdlnn.cli import app, main
+from gdlnn.cli import main
 
 
 def count_options(command: Any) -> int:
@@ -27,13 +26,6 @@ def test_help_loads_no_numpy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
     assert "Train a model" in done.stdout
-
-
-@pytest.mark.parametrize("name", ["mine y -o z", "train y -o z"])
-def test_a_negative_seed_is_refused(name: str) -> None:
-    result = CliRunner().invoke(app, [*name.split(), "--seed", "-1"], env={"COLUMNS": "120", "NO_COLOR": "1"})
-    assert result.exit_code == 2
-    assert "--seed" in result.output
 
 
 @pytest.mark.parametrize(

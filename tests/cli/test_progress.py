@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from gdlnn import GDLNNClassifier, Mined, MLPHead, Neighborhoods, make_ba_2motifs, progress
-from gdlnn.progress import Style, progress_bar, stage, stage_done, stages
+from gdlnn.progress import progress_bar, stage, stage_done, stages
 
 QUICK = MLPHead(epochs=5, ensemble_size=2, hidden=(8,))
 
@@ -26,25 +26,6 @@ def last_lines(screen: io.StringIO) -> list[list[str]]:
     drawn = screen.getvalue().rpartition("\x1b[2K")[2]
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[━╸╺]", "", drawn)
     return [line.split() for line in plain.splitlines() if line.strip()]
-
-
-@pytest.mark.parametrize(
-    ("style", "shown"),
-    [
-        ("steps", ["work", "3/4", "0:00:0", "so far"]),
-        ("rows", ["work", "0:00:0", "so far"]),
-    ],
-)
-def test_styles(style: Style, shown: list[str], screen: io.StringIO) -> None:
-    with progress_bar("work", 9, style=style, completed=1) as update:
-        update(total=4, text="so far")
-        update(advance=2)
-    drawn = screen.getvalue()
-    for text in shown:
-        assert text in drawn
-    with progress_bar("work", wanted=False) as update:
-        update(advance=1)
-    assert screen.getvalue() == drawn
 
 
 def test_nothing_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:

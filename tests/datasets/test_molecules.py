@@ -81,12 +81,6 @@ def test_how_molecules_are_read_is_kept(tmp_path: Path) -> None:
     assert reading == GraphDataset.load(tmp_path / "drugs.gdlds").reading
 
 
-def test_the_largest_of_equal_fragments_does_not_depend_on_their_order(tmp_path: Path) -> None:
-    table = write(tmp_path / "x.csv", "smiles\nCCO.CCN\nCCN.CCO\n")
-    one, other = load_smiles(table, fragments="largest").graphs
-    assert sorted(one.node_features.tolist()) == sorted(other.node_features.tolist())
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [

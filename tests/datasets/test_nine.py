@@ -1,21 +1,15 @@
 """The nine datasets of the paper: statistics, features, names, splits and ground truth."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gdlnn.datasets import load_dataset
 from gdlnn.datasets.registry import REGISTRY, checksums
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gdlnn.graphs import GraphDataset
+from gdlnn.graphs import GraphDataset
 
 pytestmark = pytest.mark.data
 

@@ -1,7 +1,5 @@
 """Tables as people have them: missing labels, numbers, no header, other formats and encodings."""
 
-import csv
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -177,15 +175,6 @@ def test_another_encoding_is_hinted_at_and_read(tmp_path: Path) -> None:
     assert "--encoding latin-1" in rows[0].reason
 
 
-def test_the_only_column_with_smiles_in_its_name_is_taken(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"id,Canonical_SMILES\na,CCO\n"))
-    assert resolve_dataset(str(path)).smiles == ["CCO"]
-    write(tmp_path / "t.csv", "smiles_in,smiles_out", "C,C")
-    with pytest.raises(DatasetError, match=r"expected a column called smiles, got smiles_in, smiles_out"):
-        resolve_dataset(str(tmp_path / "t.csv"))
-
-
 @pytest.mark.data
 def test_a_threshold_gives_the_classes_of_bace(data_dir: Path, tmp_path: Path) -> None:
     source = next((data_dir / "BACE").glob("*.csv"))
@@ -195,30 +184,3 @@ def test_a_threshold_gives_the_classes_of_bace(data_dir: Path, tmp_path: Path) -
         load_smiles(copy, "smiles", "pIC50")
     cut = load_smiles(copy, "smiles", "pIC50", threshold=7, columns=["Class"])
     assert labels(cut) == [int(cell) for cell in cut.columns["Class"]]
-
-
-@pytest.mark.data
-def test_bbbp_with_holes_and_salts(data_dir: Path, tmp_path: Path) -> None:
-    """Holes are skipped and counted, and no molecule is on both sides of a split, salt or not."""
-    with (data_dir / "BBBP" / "BBBP.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))[:300]
-    holes = {7: "", 31: "NA", 77: "?", 140: "nan"}
-    for number, row in enumerate(list(rows)):
-        row["p_np"] = holes.get(number, row["p_np"])
-        if number % 10 == 0:
-            rows.append({**row, "smiles": f"{row['smiles']}.Cl"})
-    with (tmp_path / "t.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    data = load_smiles(tmp_path / "t.csv", label="p_np", fragments="largest")
-    missing = [row.row for row in data.skipped if row.reason.startswith("no label")]
-    assert {number + 1 for number in holes} <= set(missing)
-    assert len(missing) == 4 + sum(number % 10 == 0 for number in holes)
-    assert len(data) + len(data.skipped) == len(rows)
-    assert len(data.duplicates().groups) >= 25
-    for kind in ("auto", "stratified", "scaffold"):
-        split = data.split(kind)
-        assert not data.duplicates().across(*split)
-        assert min(map(len, split)) > 20
-    assert data.duplicates().across(*data.split("random"))

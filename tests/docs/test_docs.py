@@ -1,7 +1,6 @@
 """The docs: every block is of a known kind and runs, tables are those of the studies, the site builds."""
 
 import contextlib
-import json
 import re
 import shlex
 import shutil
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import gdlnn
 import results_page
 from gdlnn.cli import main
 from reference.live_server import LiveServer, live_server
@@ -30,24 +28,12 @@ def commands(page: Path) -> list[str]:
     return [line for body in blocks(page, "console") for line in body.splitlines() if line.strip()]
 
 
-# --- code ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("page", DOCS, ids=name_of)
 def test_every_block_says_what_it_is(page: Path) -> None:
     kinds = {kind for kind, _ in kinds_and_blocks(page)}
     assert kinds <= RUN | NOT_RUN | NO_CODE
     for body in blocks(page, *NO_CODE):
         assert not re.search(r"^(gdlnn|python|make|import|from) ", body, re.MULTILINE), body
-
-
-@pytest.mark.parametrize("page", [page for page in DOCS if blocks(page, "gdl", "json")], ids=name_of)
-def test_gdl_and_json_are_what_they_say(page: Path) -> None:
-    for body in blocks(page, "json"):
-        json.loads(body)
-    for body in blocks(page, "gdl"):
-        # The readable form needs its schema, which the page's Python has.
-        assert "=" in re.sub(r"//.*", "", body) or gdlnn.parse_programs(body)
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +128,6 @@ def test_the_commands_of_a_page_run(
         words = shlex.split(line, comments=True)
         if "-o" in words:
             assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 0, line
-
-
-# --- tables and the site ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", results_page.PAGES, ids=name_of)

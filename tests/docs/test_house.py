@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
-from gdlnn.cli import app
 from reference.pages import DOCS, FENCE, ROOT, blocks, name_of, train_quickly
 
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS], key=name_of)
@@ -25,9 +23,6 @@ p = Program.parse("node x <[1, 2]> node y <[1, 2]> edge (x, y) <[0, 1]>")
 schema = Schema((Feature("atom", "nominal", {1: "C", 2: "N", 3: "O"}),))
 """,
 }
-
-
-# --- the pages ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
@@ -62,21 +57,6 @@ def test_links_lead_somewhere(page: Path) -> None:
         if "://" not in target:
             assert (page.parent / target).exists(), f"{name_of(page)}: {target}"
 
-
-def test_commands_on_the_pages_exist() -> None:
-    known = set(get_command(app).commands)  # type: ignore[attr-defined]
-    told = {
-        (command, name_of(page))
-        for page in PAGES
-        if page.name != "CHANGELOG.md"  # it names commands of earlier versions too
-        for text in [page.read_text(encoding="utf-8")]
-        for command in re.findall(r"(?:^|`)gdlnn ([a-z]+)", text, re.MULTILINE)
-    }
-    assert {(command, page) for command, page in told if command not in known} == set()
-    assert ("train", "README.md") in told
-
-
-# --- files ----------------------------------------------------------------------------------------------
 
 SOURCES = ("src", "core", "tests", "benchmarks", "docs", "examples", ".ci")
 OF_ONE_MACHINE = re.compile(

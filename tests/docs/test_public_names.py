@@ -1,9 +1,7 @@
 """The public face: exactly the names that are meant, loaded late, and nothing heavy on import."""
 
-import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -40,17 +38,6 @@ def test_exports_are_exactly_what_is_meant() -> None:
 @pytest.mark.parametrize("name", sorted(MEANT))
 def test_every_name_loads_from_its_home(name: str) -> None:
     assert getattr(gdlnn, name) is not None
-
-
-def test_type_checkers_see_the_same_names() -> None:
-    source = Path(gdlnn.__file__).read_text(encoding="utf-8")
-    imported = {
-        (alias.name, node.module)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gdlnn.")
-        for alias in node.names
-    }
-    assert imported == set(gdlnn._HOMES.items())
 
 
 HEAVY = ("torch", "sklearn", "captum", "lark", "rdkit", "scipy", "networkx", "pandas", "matplotlib")

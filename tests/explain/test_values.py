@@ -1,7 +1,5 @@
 """Explanations of regressors: groups with what they add, in the unit of the target."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

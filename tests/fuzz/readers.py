@@ -4,8 +4,6 @@ A reader may refuse its input with an error of the package, and nothing else. Wh
 numbers are finite, a program reads back as itself, a model predicts.
 """
 
-from __future__ import annotations
-
 import io
 import random
 import sys
@@ -13,9 +11,10 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,9 +22,6 @@ import pandas as pd
 import gdlnn
 from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
 from reference.hostile_tables import SHEET_MEMBERS, sheet_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 MOST_SECONDS = 10.0  # of CPU time for a file of a few kilobytes
 CUT = b"\xff\x00\xff"  # between the files of a folder, or the members of an archive, in one input

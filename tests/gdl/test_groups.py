@@ -130,9 +130,6 @@ def test_names_in_sentences(text: str, words: str) -> None:
     assert program.describe(MOLECULE_SCHEMA) == f"Molecules that contain {words}"
 
 
-# --- on molecules -----------------------------------------------------------------------------------------
-
-
 def check_names(programs: list[Program], smiles: list[str], graphs: list[Graph]) -> Counter[str]:
     """Check that matches have the groups that programs are described by, and return how often each is."""
     molecules = [Chem.MolFromSmiles(text) for text in smiles]

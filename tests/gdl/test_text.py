@@ -76,9 +76,6 @@ def test_exact_form_round_trip(program: Program) -> None:
     assert Program.parse(str(program)) == program
 
 
-# --- the readable form ----------------------------------------------------------------------------------
-
-
 def test_readable_form() -> None:
     program = Program.parse(
         "node x <[1, 1], [0, inf]> node y <[0, 2], [-inf, 2.5]> node z <[1, 5], [-1, 1]> edge (x, y) <[2, 2]>"
@@ -115,9 +112,6 @@ def test_readable_form_round_trip(data: st.DataObject) -> None:
 def test_a_program_of_other_features_has_no_readable_form() -> None:
     with pytest.raises(ProgramError, match=r"expected 2 interval\(s\) per node, as the schema has .*, got 1"):
         Program.parse(P1).to_text(MOLECULE)
-
-
-# --- files of programs ----------------------------------------------------------------------------------
 
 
 def test_a_file_of_programs() -> None:
@@ -170,8 +164,6 @@ def test_metadata_that_cannot_be_written() -> None:
     with pytest.raises(ProgramError, match="program 'p': expected metadata as JSON"):
         format_programs([NamedProgram(Program(), "p", {"key": {1}})])
 
-
-# --- the language reference -----------------------------------------------------------------------------
 
 DOCS = Path(__file__).parents[2] / "docs" / "gdl.md"
 

@@ -67,9 +67,6 @@ class Case:
     public: bool = True
 
 
-# --- data -------------------------------------------------------------------------------------------------
-
-
 def _cut(data: GraphDataset, n_train: int) -> Data:
     """Take the first graphs of a random order, whatever their labels."""
     rows = np.random.default_rng(0).permutation(len(data))
@@ -123,9 +120,6 @@ def payments(_: Path) -> Data:
     return _cut(GraphDataset(graphs, np.arange(60) % 2, schema, "payments"), 48)
 
 
-# --- models -----------------------------------------------------------------------------------------------
-
-
 def _default() -> GDLNNClassifier:
     """Return the default with fewer members."""
     return GDLNNClassifier(head=MixtureHead(n_perceptrons=2, n_trees=20), verbose=False)
@@ -174,9 +168,6 @@ def trained_on_mutag(folder: Path) -> dict[str, Any]:
             labels, chances = fitted.predict(test), fitted.predict_proba(test)
             found[f"{name}-{seed}"] = {"labels": labels.tolist(), "probabilities": chances.tolist()}
     return found
-
-
-# --- answers ----------------------------------------------------------------------------------------------
 
 
 def answers(case: Case, model: Any, inputs: GraphDataset) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import pytest
 from gdlnn import Feature, Graph, GraphDataset, GraphError, Schema
 from gdlnn.graphs import Table
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.schema import label_codes
 
 PATH = Graph([[1.0], [2.0], [3.0]], [(0, 1), (1, 2)], name="path")
 
@@ -22,13 +21,6 @@ def test_what_a_graph_holds() -> None:
     assert graph.edges.dtype == np.int64
     assert graph.edge_features.tolist() == [[5.0], [6.0]]
     assert repr(graph) == "<Graph 'g': 2 nodes × 2 features, 2 directed edges × 1 features>"
-
-
-def test_whole_floats_are_edges_and_minus_zero_is_zero() -> None:
-    graph = Graph([[-0.0], [1.0]], [(0.0, 1.0)])
-    assert graph.edges.tolist() == [[0, 1]]
-    assert graph == Graph([[0.0], [1.0]], [(0, 1)])
-    assert hash(graph) == hash(Graph([[0.0], [1.0]], [(0, 1)]))
 
 
 def test_a_graph_is_a_value() -> None:
@@ -203,15 +195,6 @@ def test_bad_schemas(make: Any, message: str) -> None:
     with pytest.raises(GraphError) as caught:
         make()
     assert str(caught.value) == message
-
-
-def test_codes_of_labels() -> None:
-    classes = np.array(["a", "b"])
-    assert label_codes(np.array(["b", "c", "a"]), classes).tolist() == [1, -1, 0]
-    assert label_codes(["b", "a"], ["a", "b"], known=True).tolist() == [1, 0]
-    assert label_codes([], classes).dtype == np.int64
-    with pytest.raises(KeyError, match="c"):
-        label_codes(["a", "c"], classes, known=True)
 
 
 @pytest.mark.parametrize(

@@ -166,13 +166,6 @@ def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptur
     assert f"split '{kind}' leaks" not in caplog.text
 
 
-def test_a_salt_goes_with_its_twin_of_another_scaffold() -> None:
-    acid = "Cc1ccc(cc1)S(=O)(=O)O"
-    smiles = [f"{'C' * (i - (i % 4 == 3) + 1)}N" + (f".{acid}" if i % 4 == 3 else "") for i in range(40)]
-    dataset = with_twins(40, smiles=smiles)
-    assert not dataset.duplicates().across(*dataset.split("scaffold"))
-
-
 def test_a_split_by_time() -> None:
     dataset = make(10)
     dataset.columns = {
@@ -206,21 +199,6 @@ def test_a_split_by_a_column() -> None:
     dataset.columns["part"][2] = ""
     with pytest.raises(GraphError, match=r"row 3, column 'part': expected train, val or test, got ''"):
         dataset.split("column:part")
-
-
-def test_dropped_twins_are_listed() -> None:
-    dataset = GraphDataset(with_twins(8).graphs, [0, 0, 0, 1, 0, 0, 1, 1])
-    first = dataset.drop_duplicates("first")
-    assert first.indices.tolist() == [0, 1, 2, 4, 5, 6]
-    assert [(row.row, row.reason) for row in first.skipped] == [
-        (4, "the same graph as row 3"),
-        (8, "the same graph as row 7"),
-    ]
-    assert first.file_rows.tolist() == [1, 2, 3, 5, 6, 7]
-    clean = dataset.drop_duplicates("drop")
-    assert clean.indices.tolist() == [0, 1, 4, 5, 6]
-    assert clean.skipped[0].reason == "the same graph with different labels in rows 3, 4"
-    assert clean.provenance == {"duplicates": "drop-conflicting"}
 
 
 def test_synthetic_motifs_differ_with_the_seed_and_are_what_they_say() -> None:

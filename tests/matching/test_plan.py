@@ -267,16 +267,3 @@ def test_hostile_programs_have_bounded_plans_and_the_answers_of_single_searches(
     known = before != 2
     assert np.array_equal(found.table()[known], before[known] == 1)
     assert not found.unknown_table()[known].any()
-
-
-def test_a_large_graph_and_a_large_program() -> None:
-    n = 30_000
-    graphs = GraphSet([path(n)])
-    programs = [Program.from_graph(path(4)), Program.from_graph(ring(3)), Program.from_graph(star(3))]
-    plan = ProgramPlan(programs, graphs)
-    assert plan.match(graphs, step_budget=10**6).table().tolist() == [[True, False, False]]
-    large = Program.from_graph(path(n))
-    small = GraphSet([path(50), complete(200)])
-    plan = ProgramPlan([large, programs[0]], small)
-    assert plan.nbytes <= 20 * len(str(large))
-    assert plan.match(small, step_budget=10**6).table().tolist() == [[False, True], [False, True]]

@@ -61,9 +61,6 @@ def test_bad_data_sets_are_named(dataset: Any, message: str) -> None:
         mine(dataset)
 
 
-# --- ends before the end -----------------------------------------------------------------------------------
-
-
 def test_the_time_limit_ends_in_time(caplog: pytest.LogCaptureFixture) -> None:
     found = mine(MANY, time_limit=0.05)
     assert not found.complete
@@ -110,9 +107,6 @@ def test_mining_works_off_the_main_thread() -> None:
         assert pool.submit(mine, TREES).result() == mine(TREES)
 
 
-# --- processes ---------------------------------------------------------------------------------------------
-
-
 def test_worker_processes_give_the_same_bytes() -> None:
     with joblib.parallel_config("loky", n_jobs=2):
         found = [mine(TREES, epsilon=epsilon) for epsilon in (0.1, 1)]
@@ -139,9 +133,6 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "package_version", lambda: "0.0")
     with pytest.raises(WorkerError, match=r"a worker: expected gdlnn .*, as the caller has, got 0\.0"):
         jobs._unpacked(shared)
-
-
-# --- the bar -----------------------------------------------------------------------------------------------
 
 
 def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as_it_is() -> None:

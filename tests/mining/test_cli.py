@@ -1,17 +1,12 @@
 """The command `gdlnn mine`: files, options, early ends, bad input."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gdlnn import ProgramSet, mine
 from reference.command_line import run
 from reference.mining_cases import random_trees
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TREES = random_trees(30)
 

@@ -72,9 +72,6 @@ def test_threads_change_nothing_where_budgets_run_out() -> None:
     recount(found[0], TREES)
 
 
-# --- targets -----------------------------------------------------------------------------------------------
-
-
 def test_auto_takes_all_targets_up_to_a_limit() -> None:
     few, many = np.arange(2000, dtype=np.int32) % 2, np.arange(9000, dtype=np.int32) % 3 // 2
     assert choose_targets("auto", few, 0).tolist() == list(range(2000))
@@ -113,9 +110,6 @@ def test_isomorphic_targets_of_one_label_are_mined_once() -> None:
     assert mine(relabelled).stats.tasks == 80
 
 
-# --- choosing ----------------------------------------------------------------------------------------------
-
-
 def made(scores: list[tuple[str, float, int]]) -> ProgramSet:
     """Return a set with these labels, scores and sizes of support."""
     items = [
@@ -150,9 +144,6 @@ def test_filter_by_support(programs: ProgramSet) -> None:
     assert [int(i.targets[0]) for i in found.filter(min_support=2)] == [0, 2, 3]
     assert len(found.filter()) == 4
     assert mine(TREES, min_support=3) == programs.filter(3)
-
-
-# --- views and files ---------------------------------------------------------------------------------------
 
 
 def test_saved_and_loaded_is_the_same(programs: ProgramSet, tmp_path: Path) -> None:

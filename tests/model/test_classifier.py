@@ -1,9 +1,8 @@
 """GDLNNClassifier as a scikit-learn classifier over graphs."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -28,9 +27,6 @@ from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import training_and_validation
 from gdlnn.model.program_effects import strongest_programs
 from reference.models import classifier
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def quick(**parameters: Any) -> GDLNNClassifier:
@@ -213,9 +209,6 @@ def test_pooled_features_are_for_heads_that_can_use_them(head: str, expected: bo
     assert (model.transform(graphs).shape[1] > len(model.programs_)) == expected
     with pytest.raises(ModelError, match="pooled: expected True, False or auto, got 'yes'"):
         quick(pooled="yes").fit(graphs, y)
-
-
-# --- what graphs are made of ------------------------------------------------------------------------------
 
 
 def labelled_graphs() -> GraphDataset:

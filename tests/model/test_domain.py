@@ -8,9 +8,7 @@ import pytest
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles
 from gdlnn.errors import ModelError
-from gdlnn.model import domain as domain_module
 from gdlnn.model.domain import Domain, Limits
-from reference.models import quick
 from reference.server_models import MOLECULES
 
 C60 = (
@@ -91,38 +89,6 @@ def test_a_value_between_the_limits_is_at_the_edge() -> None:
     assert [usual.judge(value) for value in (0.06, 0.05, 0.03, 0.01, 0.005)] == [
         *("inside", "inside", "edge", "edge", "outside")
     ]
-
-
-def test_many_training_graphs_are_compared_by_some_of_them(
-    data: GraphDataset, model: GDLNNClassifier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(domain_module, "MOST_REFERENCES", 20)
-    some = Domain.of(data[:60], model.programs_, model.training_values_)
-    matches = model.represent(data[60:]).matches
-    few = [where.similarity for where in some.judge(data.graphs[60:], matches)]
-    every = [where.similarity for where in model.domain(data[60:])]
-    rows = np.linspace(0, 59, 20).astype(int)
-    trained = model.represent(data[:60]).matches[rows]
-    for matched, found, best in zip(matches, few, every, strict=True):
-        expected = max((matched & other).sum() / (matched | other).sum() for other in trained)
-        assert found == pytest.approx(expected)
-        assert best is not None
-        assert found is not None
-        assert found <= best + 1e-12
-
-
-def test_features_that_are_quantities_are_left_open() -> None:
-    rng = np.random.default_rng(0)
-    graphs = [
-        Graph(np.column_stack([rng.random(4), rng.integers(2, size=4)]), [(0, 1), (1, 2), (2, 3)])
-        for _ in range(40)
-    ]
-    y = [int(graph.node_features[0, 1]) for graph in graphs]
-    model = quick().fit(graphs, y)
-    fresh = Graph(np.column_stack([rng.random(4), graphs[0].node_features[:, 1]]), [(0, 1), (1, 2), (2, 3)])
-    (found,) = model.domain([fresh])
-    assert found.coverage == 1.0
-    assert model.seen([fresh, graphs[0]]) == [False, True]
 
 
 def test_damaged_entries_are_refused(model: GDLNNClassifier) -> None:

@@ -10,7 +10,6 @@ import pytest
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, MLPHead, load_smiles
 from gdlnn.errors import DatasetError, ModelError
 from gdlnn.graphs.interop import to_networkx
-from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.io.bounded import read_members, write_members
 from gdlnn.model import load_model
 from gdlnn.model.training_graphs import TrainingGraphs
@@ -55,19 +54,6 @@ def test_graphs_that_refinement_cannot_tell_apart_are_told_apart() -> None:
     triangles = Graph(np.zeros((6, 1)), [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
     trained = TrainingGraphs.of(GraphDataset([hexagon]))
     assert trained.contains([hexagon, triangles]).tolist() == [True, False]
-
-
-def test_a_molecule_is_seen_however_it_is_written() -> None:
-    from rdkit import Chem
-
-    for features in ("default", "ogb"):
-        reader = MoleculeReader(features)
-        graphs = [
-            reader.graph(Chem.MolFromSmiles(smiles))
-            for smiles in ("C[C@H](N)C(=O)O", "OC(=O)[C@@H](N)C", "NCC(=O)O", "C[C@H](N)C(=O)[O-]")
-        ]
-        trained = TrainingGraphs.of(GraphDataset(graphs[:1], schema=reader.schema()))
-        assert trained.contains(graphs).tolist() == [True, True, False, False]
 
 
 @pytest.fixture(scope="module")

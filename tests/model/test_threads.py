@@ -59,18 +59,6 @@ def test_fits_in_threads_give_the_bytes_of_fits_alone(tmp_path: Path) -> None:
     assert state_of_the_process() == before
 
 
-def test_random_numbers_drawn_beside_a_fit_change_neither(tmp_path: Path) -> None:
-    alone = bytes_of_fit(tmp_path, 3, "alone")
-    with ThreadPoolExecutor(1) as executor:
-        fitting = executor.submit(bytes_of_fit, tmp_path, 3, "beside")
-        drawn = []
-        for _ in range(50):
-            torch.manual_seed(1)
-            drawn.append(torch.rand(1000).sum().item())
-        assert fitting.result() == alone
-    assert len(set(drawn)) == 1
-
-
 def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> None:
     """Predicting on threads, which share torch with the caller."""
     model = GDLNNClassifier(Neighborhoods(), MLPHead(epochs=2), n_jobs=1, verbose=False).fit(MOTIFS)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from gdlnn import GDLNNError
 from repro.__main__ import main
 from repro.cells import (
     RunConfig,
@@ -100,30 +99,6 @@ def test_a_dying_process_is_blamed_and_the_others_go_on(tmp_path: Path) -> None:
     assert [cell["status"] for cell in found] == ["ok", "failed", "failed", "ok", "ok"]
     assert "died" in found[2]["reason"]
     assert len(read_cells(study.file)) == 5
-
-
-def test_a_key_depends_on_all_that_the_result_depends_on() -> None:
-    others = [
-        replace(TASK, seed=1),
-        replace(TASK, configuration={"C": 2.0}),
-        replace(TASK, fingerprint="f"),
-        replace(TASK, rows=(1,)),
-    ]
-    assert len({one.key for one in (TASK, *others)}) == 5
-    assert TASK.key == Task("accuracy", "D", "wl", {"C": 1.0}).key
-    assert run_cell(doubled, TASK, RunConfig("out"))["key"] == TASK.key
-
-
-def test_two_studies_do_not_compute_the_same_cells(tmp_path: Path) -> None:
-    config = RunConfig(str(tmp_path))
-    with (
-        Study("accuracy", config),
-        pytest.raises(GDLNNError, match="another study is computing these cells"),
-        Study("accuracy", config),
-    ):
-        pass
-    with Study("accuracy", config), Study("cost", config):
-        pass
 
 
 def test_cells_of_a_released_version_are_kept(tmp_path: Path) -> None:

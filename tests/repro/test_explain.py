@@ -104,25 +104,6 @@ def test_points_by_hand() -> None:
     assert np.isnan(point["has_reason"])
 
 
-def test_cost_adds_up(tmp_path: Path, filled: Path) -> None:
-    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
-    methods = ["gdlnn-paper", "pl4xgl", "subgraphx"]
-    cells = cells_of(tmp_path, methods, "cost", sample=2)
-    costs = cost.costs_of(cells)
-    ours, rival = costs.loc[(SMALL, "gdlnn-paper")], costs.loc[(SMALL, "subgraphx")]
-    assert ours["mining_cpu"] > 0
-    assert rival["mining_cpu"] == 0
-    assert rival["fit"] > 0
-    assert rival["n_asked"] <= rival["n_drawn"]
-    assert (ours["n_graphs"], rival["n_graphs"], rival["n_test"]) == (2, 2, 6)
-    assert ours["each"] == pytest.approx(ours["predict_cpu"] + ours["explain_cpu"])
-    assert ours["ratio"] == pytest.approx(rival["explain_cpu"] / ours["explain_cpu"])
-    text = cost.write_cost(tmp_path, cells)
-    assert "Cost of an explanation" in text
-    assert " ×)" in text
-    assert (tmp_path / "cost.svg").read_text().startswith("<?xml")
-
-
 def test_graphs_that_run_out_of_time_are_counted(
     tmp_path: Path, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

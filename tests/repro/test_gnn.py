@@ -85,14 +85,6 @@ def test_edge_features_are_used(model: type[GNNClassifier]) -> None:
     assert fitted.score(test) > blind.score(test) + 0.1
 
 
-def test_early_stopping_keeps_the_best_state() -> None:
-    train, val, _ = make_ba_2motifs(n=100, random_state=5).split("stratified")
-    model = GINClassifier(epochs=60, patience=3, hidden=8, learning_rate=0.01, device="cpu")
-    model.fit(train, validation=val)
-    assert len(model.history_) < 60
-    assert model.score(val) == max(row["val_accuracy"] for row in model.history_)
-
-
 @pytest.mark.parametrize("pooling", ["mean", "max", "sum"])
 def test_odd_graphs_and_odd_batches(pooling: str) -> None:
     rng = np.random.default_rng(0)

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from gdlnn import Graph, GraphDataset, ModelError, make_ba_2motifs
+from gdlnn import Graph, GraphDataset, make_ba_2motifs
 from gdlnn.graphs.molecules import graph_molecule, molecule_graph, molecule_schema
 from repro.baselines.base import (
-    FingerprintForestClassifier,
-    PooledForestClassifier,
     fingerprints,
 )
 from repro.baselines.kernels import WLClassifier, WLOAClassifier
@@ -106,19 +104,3 @@ def test_fingerprints_from_graphs_equal_those_from_smiles() -> None:
     for row, text in zip(rows, SMILES, strict=True):
         np.testing.assert_array_equal(row, generator.GetFingerprintAsNumPy(chem.MolFromSmiles(text)))
     assert graph_molecule(data.graphs[0]).GetNumAtoms() == 3
-
-
-def test_forest_on_fingerprints() -> None:
-    data = molecules()
-    model = FingerprintForestClassifier(n_trees=20, random_state=1).fit(data)
-    assert model.score(data) > 0.8
-    np.testing.assert_array_equal(model.predict(data), clone(model).fit(data).predict(data))
-    with pytest.raises(ModelError, match="expected molecules"):
-        FingerprintForestClassifier().fit(make_ba_2motifs(n=4))
-
-
-def test_forest_on_pooled_features() -> None:
-    data = molecules()
-    model = PooledForestClassifier(n_trees=20, random_state=1).fit(data)
-    assert model.score(data) > 0.8
-    np.testing.assert_array_equal(model.predict(data), clone(model).fit(data).predict(data))

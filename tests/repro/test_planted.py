@@ -92,14 +92,3 @@ def test_a_decoy_agrees_with_the_label_in_training_and_not_in_the_test_set() -> 
         assert int(bromine.sum()) == int(there)
         assert mask is not None
         assert not mask[bromine].any()
-
-
-def test_flipped_labels_are_a_tenth_of_training_and_none_of_the_test_set() -> None:
-    clean, noisy = planted("group"), planted("flipped")
-    for one, two in zip(clean[:2], noisy[:2], strict=True):
-        assert [g.name for g in one.graphs] == [g.name for g in two.graphs]
-        assert int((np.asarray(one.y) != np.asarray(two.y)).sum()) == round(0.1 * len(one))
-    assert np.array_equal(np.asarray(clean.test.y), np.asarray(noisy.test.y))
-    assert not RULES["flipped"].noiseless
-    assert not RULES["decoy"].noiseless
-    assert RULES["group"].noiseless

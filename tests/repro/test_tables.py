@@ -15,7 +15,6 @@ from repro.accuracy_tables import (
     write_accuracy,
 )
 from repro.statistics import (
-    average_ranks,
     compare,
     corrected_t_test,
     frame_of,
@@ -165,23 +164,6 @@ def test_rivals_are_named_in_advance_and_tuned_where_they_were() -> None:
         *("| GDLNN", "| WL-OA", "| GIN (6 configurations)")
     ]
     assert "| GDLNN (version 0.2) | **66.7 ± 0.0** |" in metric_table(frame, "accuracy")
-
-
-def test_ranks_are_over_all_data_sets_among_methods_that_ran_on_all() -> None:
-    cells = [cell("gin", [1, 1]), cell("gcn", [0, 1]), cell("wl", [0, 1])]
-    cells += [cell("gin", [0, 0], dataset="BBBP"), cell("gcn", [0, 1], dataset="BBBP")]
-    assert average_ranks(frame_of(cells)) == {"gin": 1.5, "gcn": 1.5}
-    easy = [cell("gcn", [1, 1], dataset="BBBP", split="random-2")]  # a split of its own does not help
-    assert average_ranks(frame_of(cells + easy)) == {"gin": 1.5, "gcn": 1.5}
-    assert average_ranks(frame_of(cells[2:4])) == {}
-
-
-def test_fewer_splits_are_counted_and_not_the_best() -> None:
-    cells = [cell("gin", [1, 0], split=f"random-{i}") for i in range(3)]
-    cells += [cell("wl", [1, 1], split="random-0")]
-    table = metric_table(frame_of(cells), "accuracy")
-    assert "| GIN | **50.0 ± 0.0** |" in table
-    assert "| WL | 100.0 (1) |" in table
 
 
 def test_ablation_shows_what_a_change_brings() -> None:

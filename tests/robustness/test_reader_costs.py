@@ -1,13 +1,12 @@
 """Small files that ask for much: readers take memory and time in proportion to what a file holds."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +22,6 @@ from reference.large_molecules import bipartite, ladder, smiles_of, straight, v2
 from reference.mining_cases import random_trees
 from reference.reader_costs import MB, measured, most_memory
 from reference.server_models import MOLECULES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytest.importorskip("rdkit")
 FIXTURE = Path(__file__).parents[1] / "golden" / "payments-paper.gdlnn"
@@ -200,9 +196,6 @@ def test_rings_are_counted_as_rdkit_counts_them(monkeypatch: pytest.MonkeyPatch)
             assert smiles_problem(text) == expected
             for version in (True, False):
                 assert record_problem(Chem.MolToMolBlock(molecule, forceV3000=version)) == expected
-
-
-# --- the parts ----------------------------------------------------------------------------------------------
 
 
 def test_supports_are_what_they_were_before(n_cases: float) -> None:

@@ -51,18 +51,6 @@ def test_random_bodies_are_refused(server: LiveServer, n_cases: float) -> None:
     assert server.memory() - before < 150 << 20
 
 
-def test_random_bytes_that_are_no_http(server: LiveServer) -> None:
-    rng = np.random.default_rng(12)
-    for size in (1, 10, 1000, 200_000):
-        with server.connect() as stream:
-            try:
-                stream.sendall(rng.integers(0, 256, size, dtype=np.uint8).tobytes() + b"\r\n\r\n")
-            except (BrokenPipeError, ConnectionResetError):
-                continue
-            assert answer_of(stream)[0] in (0, 400)
-    assert server.is_well()
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -123,19 +111,6 @@ def test_a_slow_client_is_not_waited_for(server: LiveServer, beginning: bytes, s
         assert answer_of(stream)[0] == status
         assert time.monotonic() - start < READ_SECONDS + 5
     assert server.is_well()
-
-
-def test_a_client_that_drips_is_not_waited_for(server: LiveServer) -> None:
-    with server.connect() as stream:
-        stream.sendall(b"GET /health HTTP/1.1\r\n")
-        start = time.monotonic()
-        try:
-            while time.monotonic() - start < READ_SECONDS + 10:
-                stream.sendall(b"X-A: b\r\n")
-                time.sleep(0.1)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
-        assert time.monotonic() - start < READ_SECONDS + 5
 
 
 def test_clients_that_read_nothing_are_given_up(server: LiveServer) -> None:
@@ -237,21 +212,6 @@ def test_too_many_at_once_are_asked_to_come_back(server: LiveServer, path: str, 
     assert (answered + statuses).count(200) == n_answered
     assert set(of_others) <= {200}
     assert server.is_well()
-
-
-def test_requests_of_clients_that_have_left_are_dropped(server: LiveServer) -> None:
-    wait_until(server.is_well)
-    (worker,) = server.workers()
-    worker.suspend()
-    body = json.dumps(GOOD).encode()
-    head = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    for _ in range(4):
-        with server.connect() as stream:
-            stream.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            time.sleep(0.05)
-    worker.resume()
-    wait_until(lambda: server.ask_json("/health")[1]["waiting"] == 0, 10)
-    wait_until(server.is_well)
 
 
 def test_health_reports_a_worker_that_was_killed_until_it_is_replaced(server: LiveServer) -> None:
