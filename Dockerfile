@@ -18,6 +18,6 @@ USER 1000
 WORKDIR /models
 EXPOSE 8000
 HEALTHCHECK --start-period=60s --interval=30s --timeout=5s \
-  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
+  CMD ["python", "-I", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
 ENTRYPOINT ["gdlnn"]
 CMD ["serve", "model.gdlnn", "--host", "0.0.0.0"]
